@@ -1,10 +1,10 @@
-// JSON Schemas of the types in the console's shapes.ts, for its OpenAPI document. It knows the few forms of types that are used there.
+// JSON Schemas of the types in the console's shapes.ts and bridge-shapes.ts, for its OpenAPI document. It knows the few forms of types that are used there.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
 const root = join(import.meta.dirname, "..");
-const SHAPES = "src/bridges/console/shapes.ts";
+const SHAPES = ["src/bridges/console/shapes.ts", "src/bridges/console/bridge-shapes.ts"] as const;
 
 interface Node {
   readonly type: string;
@@ -58,11 +58,11 @@ const declarationsIn = (file: string): readonly (readonly [string, Declared])[] 
 };
 
 class Schemas {
-  readonly #declared = new Map([...globSync("src/core/contract/*.ts", { cwd: root }), SHAPES].flatMap(declarationsIn));
+  readonly #declared = new Map([...globSync("src/core/contract/*.ts", { cwd: root }), ...SHAPES].flatMap(declarationsIn));
   readonly #made = new Map<string, Schema>();
 
   all(): Schema {
-    for (const [name, { node }] of declarationsIn(SHAPES))
+    for (const [name, { node }] of SHAPES.flatMap(declarationsIn))
       if (!("typeParameters" in node) || node["typeParameters"] === null) this.#reference(name);
     return Object.fromEntries(this.#made);
   }
@@ -163,7 +163,7 @@ class Schemas {
       case "TSTypeReference":
         return this.#named(node, text, bound);
       default:
-        throw new Error(`${SHAPES} has a form of type that this script does not know: ${node.type}.`);
+        throw new Error(`${SHAPES.join(" or ")} has a form of type that this script does not know: ${node.type}.`);
     }
   }
 
@@ -186,5 +186,5 @@ class Schemas {
   }
 }
 
-/** JSON Schemas of everything that shapes.ts exports, by name. */
+/** JSON Schemas of everything that they export, by name. */
 export const consoleSchemas = (): object => new Schemas().all();

@@ -96,6 +96,8 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/timers", lazy(async () => (await import("./pages/timers.tsx")).Timers)],
   ["/outbox", lazy(async () => (await import("./pages/outbox.tsx")).Outbox)],
   ["/tasks", lazy(async () => (await import("./pages/tasks.tsx")).Tasks)],
+  ["/guests", lazy(async () => (await import("./pages/guests.tsx")).Guests)],
+  ["/packets", lazy(async () => (await import("./pages/packets.tsx")).Packets)],
   ["/log", lazy(async () => (await import("./pages/log.tsx")).Log)],
   ["/doctor", lazy(async () => (await import("./pages/doctor.tsx")).Doctor)],
 ];

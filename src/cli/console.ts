@@ -44,9 +44,25 @@ export const serveConsole = async (setting: ConsoleSetting): Promise<ServedConso
   const { live, log, authenticated } = setting;
   const token = authenticated ? undefined : consoleToken();
   const assets = await consoleFiles(log);
-  const mounts = consoleFor({ ...dataOf(setting), path: CONSOLE, ...omitUndefined({ assets, token }) });
+  const mounts = consoleFor({
+    ...dataOf(setting),
+    ...(await bridgesOf(setting.served)),
+    path: CONSOLE,
+    ...omitUndefined({ assets, token }),
+  });
   return { live, mounts, link: consoleLink(token) };
 };
+
+/** What is served beyond MCP. */
+const bridgesOf = async ({ packets, theater, ground }: Served): Promise<Pick<ConsoleData, "packets" | "guests" | "operate">> => ({
+  async operate(operation, args) {
+    const done = await theater?.operate(operation, args);
+    return done === undefined ? await ground.operate(operation, args) : done;
+  },
+  ...(packets !== undefined && { packets: packets.shown }),
+  // Loaded only where there are guests: what it needs is much.
+  ...(theater !== undefined && { guests: (await import("./guest-data.ts")).guestsData(theater.guests) }),
+});
 
 const dataOf = ({ served, live, options, log, name, version, development, authenticated, viewers }: ConsoleSetting): ConsoleData => {
   const { ground } = served;
@@ -64,7 +80,6 @@ const dataOf = ({ served, live, options, log, name, version, development, authen
     },
     reader: engineReader(() => served.running().engine, store),
     running: () => served.running(),
-    operate: (operation, args) => ground.operate(operation, args),
     live,
     edit: options.allowEdit === true,
     settings: {

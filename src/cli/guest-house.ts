@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { JsonObject, Engine, Json } from "../core/contract/index.ts";
+import { type ActorId, type Engine, EngineError, type Json, type JsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { memoryContents, sqliteContents } from "../core/store/index.ts";
 import { createGuests, type Guests, ManifestFinder } from "../bridges/wasm/index.ts";
@@ -58,13 +58,25 @@ export class GuestHouse implements AsyncDisposable {
   /** What commands may ask about guests. Undefined: it is about something else. */
   async operate(operation: string, args: JsonObject): Promise<Json | undefined> {
     if (operation === "collect") return { ...(await this.contents.collect(this.guests.live())) };
-    if (operation !== "reexecute") return undefined;
+    if (operation !== "reexecute" && operation !== "guest-restart") return undefined;
     const id = actorId(typeof args["actor"] === "string" ? args["actor"] : "");
+    if (operation === "guest-restart") return await this.#restart(id);
     if (!id.startsWith(`${this.guests.kind.kind}/`))
       throw usage(`${id} is no guest: "troupe replay ${id} --module <file>" runs its turns again.`);
     if ((await this.#engine?.read(id)) === undefined) throw notFound(`There is no guest ${id}; "troupe actors" lists them.`);
     const { run, mismatches, taken } = await this.guests.reexecute(id);
     return { actor: id, run, mismatches: mismatches.map((one) => ({ ...one })), taken: { ...taken } };
+  }
+
+  /** It goes on from the state of its last call, also where it was paused. */
+  async #restart(id: ActorId): Promise<null> {
+    const engine = this.#engine;
+    const found = id.startsWith(`${this.guests.kind.kind}/`) ? await engine?.read(id) : undefined;
+    if (engine === undefined || found === undefined) throw notFound(`There is no guest ${id}; "troupe actors" lists them.`);
+    await engine.restart(id);
+    const reply = await engine.call({ to: id, action: "resume", args: {} });
+    if ("refused" in reply) throw new EngineError("ACTOR_FAILED", reply.refused.message);
+    return null;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,14 +1,17 @@
 import type { ActorId, Caller, Engine, Log, Rate, Source } from "../core/contract/index.ts";
-import { defaultRate, systemClock, TokenBuckets } from "../core/contract/index.ts";
+import { defaultRate, systemClock, TokenBuckets, TroupeError } from "../core/contract/index.ts";
 import { peerOf, omitUndefined } from "../core/contract/internal.ts";
 import {
   Capabilities,
+  type Capability,
   capabilityOf,
   type Config,
   type ForeignServers,
   foreignServers,
+  PacketError,
   PacketFlow,
   packetEndpoints,
+  planChain,
   type PacketEndpoints,
   type PacketSession,
   readConfig,
@@ -17,7 +20,7 @@ import {
   searchesOf,
   REQUEST_PACKET_SCHEMA,
 } from "../bridges/packet/index.ts";
-import type { LiveRecorder, PacketTransport } from "../bridges/console/index.ts";
+import type { LiveRecorder, PacketsData, PacketTransport } from "../bridges/console/index.ts";
 import type { CastOptions } from "../mcp/source/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -181,6 +184,16 @@ export class Packets implements AsyncDisposable {
     return { http: over("packets-http").http, webSocket: over("packets-websocket").webSocket, tcp: over("packets-tcp").tcp };
   }
 
+  /** For the console. */
+  get shown(): PacketsData {
+    const list = (): readonly Capability[] => this.#flow?.capabilities.list() ?? [];
+    return {
+      capabilities: list,
+      plan: (from, to) => planChain(list(), from, to)?.steps,
+      search: async (query, options) => await this.#searches?.find(query, options).catch(throwUnfound),
+    };
+  }
+
   /** Of these actors something was erased, or they are gone. */
   erased(ids: readonly ActorId[]): void {
     this.#searches?.erased(ids);
@@ -202,3 +215,8 @@ export class Packets implements AsyncDisposable {
     await this.#flow?.[Symbol.asyncDispose]();
   }
 }
+
+const throwUnfound = (error: unknown): never => {
+  if (!(error instanceof PacketError)) throw error;
+  throw new TroupeError(error.type === "validation_failed" ? "BAD_QUERY" : "UNAVAILABLE", error.message, { cause: error });
+};

@@ -23,6 +23,7 @@ import {
   theaterFace,
   faceMessageBytes,
 } from "../bridges/theater/index.ts";
+import type { Guests } from "../bridges/wasm/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -124,6 +125,10 @@ export class Theater implements AsyncDisposable {
   /** That engine has ended, and another comes. */
   leave(): void {
     this.#house.leave();
+  }
+
+  get guests(): Guests {
+    return this.#house.guests;
   }
 
   /** Where Theater's protocol is spoken. */

@@ -8,9 +8,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as z from "zod";
 import { consoleSchemas } from "../../scripts/console-schemas.ts";
 import { ALL_ROUTES } from "../../src/bridges/console/all-routes.ts";
-import { consoleFor, engineOperations, engineReader, recordLive, sqliteSql } from "../../src/bridges/console/index.ts";
+import { consoleFor, engineOperations, engineReader, type GuestsData, recordLive, sqliteSql } from "../../src/bridges/console/index.ts";
+import { capabilityOf, planChain } from "../../src/bridges/packet/index.ts";
 import { actor, actorId, index } from "../../src/core/actor/index.ts";
-import { isJsonObject, type JsonObject, systemClock } from "../../src/core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject, systemClock } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { sqliteStore } from "../../src/core/store/index.ts";
 import { createGateway } from "../../src/mcp/gateway/index.ts";
@@ -55,8 +56,32 @@ const BODIES: Readonly<Record<string, object>> = {
   "POST /batch": { operation: "restart", ids: ["lamp/main"] },
 };
 
+/** In place of a guest: any actor that has a state. */
+const guests: GuestsData = {
+  kind: "lamp",
+  read: () => ({
+    facts: {
+      name: "lamp",
+      component: "c",
+      manifest: "m",
+      children: [],
+      channels: 0,
+      requests: 0,
+      measured: { failed: 0, totalMs: 1, minMs: 1, maxMs: 1 },
+    },
+    paused: false,
+  }),
+  manifest: async () => ({ text: "name = 1", limits: { callMs: 1, memoryBytes: 1 }, onError: "pause", grants: [] }),
+};
+/** The operations of guests, as the command line answers them. */
+const OF_GUESTS: Readonly<Record<string, Json>> = {
+  "guest-restart": null,
+  reexecute: { actor: "lamp/main", run: 1, mismatches: [{ seq: 1, event: "e", what: "reply", now: 2 }], taken: { erased: 1 } },
+  collect: { kept: 1, dropped: 2, bytes: 3 },
+};
+
 /** There may be none of these; then the answer is a refusal in the documented form. */
-const MISSING = new Set(["POST /letters/:id", "POST /tasks/:id/cancel"]);
+const MISSING = new Set(["POST /letters/:id", "POST /tasks/:id/cancel", "POST /viewer-tokens"]);
 
 async function serve(directory: string) {
   await using opened = new AsyncDisposableStack();
@@ -66,11 +91,18 @@ async function serve(directory: string) {
   const source = cast({ engine, kinds: [lamp], indexes: [lit] });
   const gateway = opened.use(createGateway({ source, info: { name: "test", version: "1" }, observer: live.observer }));
   const body = new TextEncoder().encode(JSON.stringify(consoleSchemas()));
+  const operate = engineOperations({ engine, kinds: [lamp], store });
   const endpoints = consoleFor({
     about: { name: "test", version: "1", engine: "sqlite", development: true, docs: "docs", mcp: "/mcp" },
     reader: engineReader(() => engine, store),
     running: () => ({ engine, kinds: [lamp], indexes: [lit], source }),
-    operate: engineOperations({ engine, kinds: [lamp], store }),
+    operate: async (operation, args) => OF_GUESTS[operation] ?? (operation in OF_GUESTS ? null : await operate(operation, args)),
+    guests,
+    packets: {
+      capabilities: () => [capabilityOf(lamp)],
+      plan: (from, to) => planChain([capabilityOf(lamp)], from, to)?.steps,
+      search: async () => [{ actor: lamp.id("main"), seq: 1, event: "e", at: 1, field: "payload:text", snippet: "a", score: 1 }],
+    },
     live,
     disk: async () => ({ bytes: 1 }),
     sql: sqliteSql({ directory }),
@@ -136,7 +168,7 @@ test("every route of the console answers as its OpenAPI document says", { timeou
   const routes = ALL_ROUTES.toSorted((one, other) => Number(one.path.endsWith("/stop")) - Number(other.path.endsWith("/stop")));
   for (const { verb, path, streams, query = {} } of routes) {
     const name = `${verb} ${path}`;
-    const needed = /\/(?:diff|state)$/.test(path) ? Object.keys(query) : [];
+    const needed = /\/(?:diff|state|packets\/search)$/.test(path) ? Object.keys(query).filter((key) => key !== "actor") : [];
     const search = new URLSearchParams(needed.map((key): [string, string] => [key, key === "from" ? "0" : "1"]));
     const filled = path.replace(":kind", "lamp").replace(":key", "main").replace(":id", event.id).replace(":n", String(row.n));
     const response = await send(

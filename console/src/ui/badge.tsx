@@ -17,6 +17,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   warn: "warning",
   info: "",
   debug: "dim",
+  paused: "warning",
   running: "warning",
   working: "warning",
   input_required: "warning",

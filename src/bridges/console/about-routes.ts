@@ -48,6 +48,18 @@ async function about(data: ConsoleData): Promise<About> {
   say("sql", data.sql !== undefined, whyNoSql(own.engine));
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
   for (const ability of ["traffic", "sessions", "tasks", "log"] as const) say(ability, live !== undefined, unrecorded);
+  say(
+    "packets",
+    data.packets !== undefined,
+    running === undefined ? offline : "No capability is served here: serve a module that has some, or start the server with --packets.",
+  );
+  say(
+    "guests",
+    data.guests !== undefined,
+    running === undefined
+      ? "There are no WebAssembly guests in this history."
+      : "No WebAssembly guests run here: start the server with --theater, or with troupe theater.",
+  );
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
   say(
     "connect-as",

@@ -4,9 +4,11 @@ import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
 import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
+import { guestRoutes } from "./guest-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { overviewRoutes } from "./overview-routes.ts";
+import { packetRoutes } from "./packet-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
@@ -21,9 +23,11 @@ export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...actorRoutes,
   ...causeRoutes,
   ...chainRoutes,
+  ...guestRoutes,
   ...logRoutes,
   ...operationRoutes,
   ...overviewRoutes,
+  ...packetRoutes,
   ...queueRoutes,
   ...sqlRoutes,
   ...streamRoutes,

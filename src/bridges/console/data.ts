@@ -1,10 +1,11 @@
 // Owns: where the console's data comes from: interfaces that a server, or a folder that is only read, fills in. Does not own: what is
 // made of it (the routes).
 
-import type { Behaviour, Engine, Index, Source, Sql } from "../../core/contract/index.ts";
+import type { ActorId, Behaviour, Engine, Index, Json, Source, Sql } from "../../core/contract/index.ts";
 import type { ActorReader, Operate } from "../operate/index.ts";
+import type { Capability } from "../packet/index.ts";
 import type { LiveRecorder } from "./live.ts";
-import type { About, Overview, ViewerShape, ViewerToken } from "./shapes.ts";
+import type { About, GuestFacts, GuestManifest, Overview, PlanShape, SearchHit, ViewerShape, ViewerToken } from "./shapes.ts";
 
 /** What runs. In development it is replaced when a module changes, so it is read each time. */
 export interface RunningServer {
@@ -31,6 +32,10 @@ export interface ConsoleData {
   readonly settings?: ServerSettings;
   /** Kinds that have actors in the data directory, and no served module. */
   readonly unserved?: () => readonly { readonly kind: string; readonly actors: number }[];
+  /** Capabilities behind packets. Absent: there are none. */
+  readonly packets?: PacketsData;
+  /** Absent: no guests run here. */
+  readonly guests?: GuestsData;
   /** What the data directory takes. Measured at most every few seconds. */
   readonly disk?: () => Promise<NonNullable<Overview["disk"]>>;
   /** The documentation's page of error codes, as Markdown: the doctor explains codes by it. */
@@ -42,6 +47,28 @@ export interface ConsoleData {
   /** Receives what the console failed with; clients learn only that it did. Default: ignored. */
   readonly onFault?: (error: unknown) => void;
   readonly now: () => number;
+}
+
+/** Capabilities behind packets. In development they are others after a reload, so they are read each time. */
+export interface PacketsData {
+  readonly capabilities: () => readonly Capability[];
+  /** Which of them lead from fields to others. Undefined: they do not. */
+  readonly plan: (from: readonly string[], to: readonly string[]) => PlanShape["steps"];
+  /** Undefined: none declares searchable fields. Throws `PacketError`. */
+  readonly search: (
+    query: string,
+    options: { readonly actor?: ActorId; readonly limit: number },
+  ) => Promise<readonly SearchHit[] | undefined>;
+}
+
+/** WebAssembly guests, beyond what all actors have. The operations `guest-restart`, `reexecute` and `collect` go with it. */
+export interface GuestsData {
+  /** The kind of actors that all guests are. */
+  readonly kind: string;
+  /** Undefined: this is no guest's state. */
+  readonly read: (id: ActorId, state: Json) => { readonly facts: GuestFacts; readonly paused: boolean } | undefined;
+  /** Undefined: its text is gone from the content store. */
+  readonly manifest?: (state: Json) => Promise<GuestManifest | undefined>;
 }
 
 /** What is unwise in production, where it is so. */

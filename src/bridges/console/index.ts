@@ -10,7 +10,7 @@ export {
   storeReader,
 } from "../operate/index.ts";
 export { sqliteSql, type SqliteSqlOptions } from "../sql/index.ts";
-export type { ConsoleData, RunningServer, ServerSettings } from "./data.ts";
+export type { ConsoleData, GuestsData, PacketsData, RunningServer, ServerSettings } from "./data.ts";
 export { type LiveOptions, type LiveRecorder, recordLive } from "./live.ts";
 export type { LogEntry } from "./log-book.ts";
 export { consoleData, type OwnServer } from "./own-server.ts";

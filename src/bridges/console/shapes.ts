@@ -18,6 +18,8 @@ import type {
   Status,
 } from "../../core/contract/index.ts";
 
+export type * from "./bridge-shapes.ts";
+
 /** A page of a list. `next` is the value of `after` for the following page; absent: there are no more. */
 export interface PageOf<T> {
   readonly items: readonly T[];

@@ -5,7 +5,7 @@ import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
 import { PacketError } from "./packet-error.ts";
 import { memberOf } from "./packet-json.ts";
-import { searchIndex, type Search, type SearchKind } from "./search/index.ts";
+import { type Hit, searchIndex, type Search, type SearchKind, type SearchOptions } from "./search/index.ts";
 
 /** How long a search waits for what was said just now. */
 const FRESH_MS = 500;
@@ -20,6 +20,8 @@ function searchKind({ does }: Capability): SearchKind | undefined {
 export interface Searches extends Closable {
   /** `<id>_search`, for each capability with searchable fields. */
   readonly capabilities: readonly Capability[];
+  /** In what was said to all of these actors, whoever's they are. Throws `PacketError`. */
+  find(query: string, options: Pick<SearchOptions, "actor" | "limit">): Promise<readonly Hit[]>;
   /** Something of these actors was erased, or they are gone: the index follows in a moment. */
   erased(ids: readonly ActorId[]): void;
 }
@@ -38,6 +40,7 @@ export function searchesOf(
     capabilities: capabilities.flatMap((one) =>
       one.does.how === "actor" && one.does.search.length > 0 ? [searchCapability(one, one.does, search, engine)] : [],
     ),
+    find: (query, found) => search.search(query, { ...found, owner: undefined, everyone: true }),
     erased(ids) {
       for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));
     },

@@ -19,11 +19,13 @@ import { type GuestMeasures, Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
 import type { Room } from "./guest/room.ts";
 import { staleIn, toClose } from "./guest/stale-ends.ts";
-import { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
+import { GUEST_LIMITS, limitsOf, MOST_GUEST_LIMITS } from "./guest-limits.ts";
 import type { GuestHouseOptions, GuestOptions, GuestStart } from "./guest-options.ts";
 import { GUEST, type GuestState } from "./guest-state.ts";
 import { createComponentReader } from "./jco/index.ts";
-import { ManifestFinder } from "./manifest/index.ts";
+import type { Manifest } from "./manifest.ts";
+import { ManifestFinder, readManifest } from "./manifest/index.ts";
+import type { GuestLimits } from "./sandbox.ts";
 import { createSandbox } from "./pool/index.ts";
 import { checkGranted } from "./world/grants.ts";
 
@@ -43,6 +45,8 @@ export interface Guests extends Closable {
   prepare(start: GuestStart): Promise<Outgoing>;
   /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
   component(reference: string, guest: GuestState): Promise<Digest>;
+  /** What its manifest says, and the limits that follow. Undefined: its text is gone. */
+  manifest(guest: GuestState): Promise<{ readonly manifest: Manifest; readonly limits: GuestLimits } | undefined>;
   /** What tells it of channels that somebody outside held by a process before this one. */
   stale(id: ActorId, guest: GuestState): readonly Outgoing[];
   /** Runs each call in its chain again, in a fresh instance that is answered from the record, and compares. */
@@ -119,6 +123,12 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     measured: (id) => room.ran.measured(id),
     prepare: (start) => prepare(options, library, start),
     component: (reference, guest) => replacement(options, library, reference, guest),
+    async manifest(guest) {
+      const text = await contents.get(guest.manifest);
+      if (text === undefined) return undefined;
+      const manifest = readManifest(new TextDecoder().decode(text));
+      return { manifest, limits: limitsOf(manifest, options) };
+    },
     stale: (id, { channels }) => staleIn(channels, { process: room.process, gone: NOBODY }).map((channel) => toClose(id, channel)),
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),

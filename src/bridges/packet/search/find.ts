@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { Unreadable } from "./index-file.ts";
-import { compareTimes, EVERYBODY, NOBODY, rangeOf, type Times } from "./place.ts";
+import { compareTimes, EVERYBODY, NOBODY, type Range, rangeOf, type Times, WHOLE } from "./place.ts";
 import { int, principalText, split, text } from "./rows.ts";
 
 /** Of one owner's matches the newest are ranked: a word that is everywhere would take as long as all texts together. */
@@ -10,6 +10,8 @@ const RANKED = 2_048;
 export interface Wanted extends Times {
   readonly match: string;
   readonly owner: string | undefined;
+  /** Whoever's they are. */
+  readonly everyone?: true;
   readonly kind?: string;
   readonly actor?: ActorId;
   readonly limit: number;
@@ -68,7 +70,7 @@ export class Finder {
     const scope = this.#scope(wanted);
     if (scope === undefined) return [];
     const match = scope + wanted.match;
-    const found = this.#ownersOf(wanted).flatMap((owner) => this.#ranked(match, owner, wanted));
+    const found = this.#rangesOf(wanted).flatMap((range) => this.#ranked(match, range, wanted));
     // Two texts as good as each other: the newer one first, whoever's it is.
     return found
       .toSorted((one, other) => one.rank - other.rank || compareTimes(other.id, one.id))
@@ -99,10 +101,13 @@ export class Finder {
     return own === undefined ? owners : [...owners, int(own["id"])];
   }
 
-  #ranked(match: string, owner: number, { limit, ...times }: Wanted): readonly Ranked[] {
-    const { after, before } = times;
-    const late = before === undefined ? 0 : int(this.#late.get(owner)?.["late"] ?? 0);
-    const range = rangeOf(owner, times, late);
+  #rangesOf(wanted: Wanted): readonly Range[] {
+    if (wanted.everyone === true) return [WHOLE];
+    const late = (owner: number): number => (wanted.before === undefined ? 0 : int(this.#late.get(owner)?.["late"] ?? 0));
+    return this.#ownersOf(wanted).map((owner) => rangeOf(owner, wanted, late(owner)));
+  }
+
+  #ranked(match: string, range: Range, { limit, after, before }: Wanted): readonly Ranked[] {
     const rows =
       after === undefined && before === undefined
         ? this.#all.all(match, ...range, limit)

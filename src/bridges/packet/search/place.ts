@@ -31,8 +31,13 @@ function mixed(value: number): number {
   return (word ^ (word >>> 15)) >>> 0;
 }
 
+export type Range = readonly [first: bigint, last: bigint];
+
+/** The texts of all owners. */
+export const WHOLE: Range = [0n, idOf(MOST_OWNERS, LAST_TIME)];
+
 /** Where an owner's texts from `after` to before `before` lie; `late` is how much later than its time a text of that owner lies at most. */
-export const rangeOf = (owner: number, { after, before }: Times, late: number): readonly [first: bigint, last: bigint] => [
+export const rangeOf = (owner: number, { after, before }: Times, late: number): Range => [
   idOf(owner, after === undefined ? 0 : slotOf(after)),
   idOf(owner, before === undefined ? LAST_TIME : slotOf(before) + late),
 ];

@@ -30,6 +30,8 @@ export interface SearchIndexOptions {
 export interface SearchOptions extends Times {
   /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
   readonly owner: string | undefined;
+  /** For operators: all actors, whoever's they are. */
+  readonly everyone?: true;
   readonly kind?: string;
   /** One actor. One that nobody in particular has begun is found by this alone. */
   readonly actor?: ActorId;
@@ -117,13 +119,13 @@ export function searchIndex(options: SearchIndexOptions): Search {
       const { finder } = index;
       if (finder === undefined) throw unavailable();
       try {
-        const { owner, kind, actor } = wanted;
+        const { owner, everyone, kind, actor } = wanted;
         const found = finder.find({
           match: read.match,
           owner,
           limit,
           ...times,
-          ...omitUndefined({ kind, actor }),
+          ...omitUndefined({ everyone, kind, actor }),
         });
         return hitsOf(found, read, kinds, chars);
       } catch (error) {

@@ -1,0 +1,187 @@
+// Owns: the list of WebAssembly guests, and what can be done with them. Does not own: one guest (guests/guest.tsx), or its actor's page.
+import type { Collected, GuestRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { asApiError, get, post } from "../api.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { ActorLink } from "../ui/actor-link.tsx";
+import { Badge } from "../ui/badge.tsx";
+import { Choice } from "../ui/choice.tsx";
+import { confirm } from "../ui/confirm.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { bytes, duration, Until } from "../ui/time.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { TypedInput } from "../ui/typed.tsx";
+import { Guest } from "./guests/guest.tsx";
+import { wordOf } from "./guests/word.ts";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
+
+const SIZE = 100;
+const WHAT = "actors that are written in WebAssembly";
+
+export function Guests() {
+  return can("guests") ? (
+    <GuestList />
+  ) : (
+    <>
+      <PageHead title="Guests" what={WHAT} />
+      <Unavailable ability="guests" />
+    </>
+  );
+}
+
+function GuestList() {
+  const pages = usePages();
+  const [status, setStatus] = useParameter("status");
+  const [search, setSearch] = useParameter("search");
+  const [open, setOpen] = useParameter("open");
+  const list = useResource(`guests ${status} ${search} ${pages.after}`, (signal) =>
+    get<PageOf<GuestRow>>("/guests", { status, search, after: pages.after, limit: SIZE }, signal),
+  );
+  usePolling(list.reload);
+  const rows = list.data.value?.items;
+  const toggle = ({ key }: GuestRow): void => setOpen(key === open ? "" : key);
+  return (
+    <>
+      <PageHead title="Guests" what={WHAT}>
+        {can("run") ? (
+          <button type="button" class="small" onClick={() => void collect()}>
+            Drop unused contents
+          </button>
+        ) : null}
+        <RefreshButton reload={list.reload} />
+      </PageHead>
+      <div class="filters">
+        <label class="grow" htmlFor="search-guests">
+          <span>Text</span>
+          <TypedInput
+            id="search-guests"
+            type="search"
+            value={search}
+            placeholder="Name of a guest or a manifest …"
+            onCommit={(value) => {
+              pages.reset();
+              setSearch(value);
+            }}
+          />
+        </label>
+        <Choice
+          label="Status"
+          all="Not stopped"
+          value={status}
+          values={["running", "paused", "failed", "stopped"]}
+          onChange={(value) => {
+            pages.reset();
+            setStatus(value);
+          }}
+        />
+      </div>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {rows === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="guests" />
+        ) : null
+      ) : rows.length === 0 && pages.after === "" && open === "" ? (
+        status === "" && search === "" ? (
+          <Empty title="No guests">
+            <span>
+              A guest is an actor whose code is a WebAssembly component, with a manifest that says what it may do. A Theater client or an
+              MCP client starts one with <code>start_actor</code>; the page theater.md of the documentation shows how.
+            </span>
+          </Empty>
+        ) : (
+          <Empty title="Nothing matches">Change or clear the filters.</Empty>
+        )
+      ) : (
+        <div class={open === "" ? "split" : "split two"}>
+          <div>
+            <Table
+              caption="Guests"
+              rows={rows}
+              keyOf={({ key }) => key}
+              open={open}
+              onOpen={toggle}
+              columns={columns(open, toggle, open !== "")}
+            />
+            <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
+          </div>
+          {open === "" ? null : <Guest key={open} of={open} onClose={() => setOpen("")} changed={list.reload} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+async function collect(): Promise<void> {
+  const yes = await confirm({
+    title: "Drop unused contents?",
+    text: "Manifests, components and states that no label, no manifest and no live guest names are deleted. Events that name them stay, but such calls can no longer be run again.",
+    action: "Drop them",
+    danger: true,
+  });
+  if (yes === undefined) return;
+  try {
+    const { dropped, bytes: size } = await post<Collected>("/guests/collect");
+    toast(`Dropped ${dropped.toLocaleString()} contents, ${bytes(size)}.`);
+  } catch (error) {
+    toast(asApiError(error).message, "failed");
+  }
+}
+
+function columns(open: string, toggle: (row: GuestRow) => void, narrow: boolean): readonly Column<GuestRow>[] {
+  const guest: Column<GuestRow> = {
+    head: "Guest",
+    cell: (row) => (
+      <button type="button" class="link plain" aria-expanded={row.key === open} onClick={() => toggle(row)}>
+        {row.key}
+      </button>
+    ),
+  };
+  const status: Column<GuestRow> = {
+    head: "Status",
+    cell: (row) => (
+      <span title={row.why}>
+        <Badge word={wordOf(row)} />
+      </span>
+    ),
+  };
+  const manifest: Column<GuestRow> = { head: "Manifest", fill: true, cell: ({ name, origin }) => <span title={origin}>{name}</span> };
+  if (narrow) return [guest, status, manifest];
+  return [
+    guest,
+    status,
+    manifest,
+    { head: "Calls", align: "right", cell: ({ calls }) => calls.toLocaleString() },
+    {
+      head: "Failed",
+      align: "right",
+      wide: true,
+      cell: ({ measured }) =>
+        measured === undefined ? (
+          <span class="dim" title="No call has ended since the server started.">
+            –
+          </span>
+        ) : measured.failed === 0 ? (
+          <span class="dim">0</span>
+        ) : (
+          <span class="bad-text">{measured.failed.toLocaleString()}</span>
+        ),
+    },
+    { head: "Slowest", align: "right", wide: true, cell: ({ measured }) => (measured === undefined ? "" : duration(measured.maxMs)) },
+    {
+      head: "Memory",
+      align: "right",
+      wide: true,
+      cell: ({ measured }) => (measured?.memoryBytes === undefined ? "" : bytes(measured.memoryBytes)),
+    },
+    {
+      head: "Supervisor",
+      wide: true,
+      cell: ({ parent }) => (parent === undefined ? <span class="dim">–</span> : <ActorLink id={parent} />),
+    },
+    { head: "Last call", align: "right", wide: true, cell: ({ lastAt }) => <Until at={lastAt} /> },
+  ];
+}

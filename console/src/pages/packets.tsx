@@ -1,0 +1,149 @@
+// Owns: the page about packets: capabilities, how they lead to one another, what was said to their actors, and the newest packets.
+import { Link } from "wouter-preact";
+import type { CapabilityRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { get } from "../api.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { PageHead } from "../ui/page-head.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
+import { CapabilityPanel } from "./packets/capability.tsx";
+import { Plan } from "./packets/plan.tsx";
+import { Recent } from "./packets/recent.tsx";
+import { Said } from "./packets/said.tsx";
+import "../ui/lists.css";
+
+const WHAT = "capabilities, and the packets that request them";
+
+export function Packets() {
+  return can("packets") ? (
+    <PacketPage />
+  ) : (
+    <>
+      <PageHead title="Packets" what={WHAT} />
+      <Unavailable ability="packets" />
+    </>
+  );
+}
+
+function PacketPage() {
+  const [tab, setTab] = useParameter("tab", "capabilities");
+  const list = useResource("capabilities", (signal) => get<PageOf<CapabilityRow>>("/packets/capabilities", undefined, signal));
+  usePolling(list.reload, 10_000);
+  const all = list.data.value?.items;
+  return (
+    <>
+      <PageHead title="Packets" what={WHAT}>
+        <RefreshButton reload={list.reload} />
+      </PageHead>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      <Tabs
+        label="Packets"
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { id: "capabilities", label: "Capabilities", ...(all === undefined ? {} : { count: all.length }) },
+          { id: "recent", label: "Recent packets" },
+          { id: "plan", label: "Plan" },
+          { id: "search", label: "Search" },
+        ]}
+      >
+        {tab === "recent" ? (
+          <Recent />
+        ) : all === undefined ? (
+          list.error.value === undefined ? (
+            <Loading what="the capabilities" />
+          ) : null
+        ) : tab === "plan" ? (
+          <Plan capabilities={all} />
+        ) : tab === "search" ? (
+          <Said capabilities={all} />
+        ) : (
+          <CapabilityList all={all} />
+        )}
+      </Tabs>
+    </>
+  );
+}
+
+function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
+  const [search, setSearch] = useParameter("search");
+  const [open, setOpen] = useParameter("open");
+  const text = search.toLowerCase();
+  const rows = all.filter(({ id, intent, requires, provides }) =>
+    [id, intent, ...requires, ...provides].join("\n").toLowerCase().includes(text),
+  );
+  const opened = all.find(({ id }) => id === open);
+  const toggle = ({ id }: CapabilityRow): void => setOpen(id === open ? "" : id);
+  if (all.length === 0)
+    return (
+      <Empty title="No capabilities">
+        <span>
+          A module offers one with <code>capability</code> or <code>actorCapability</code>. With <code>--packets</code>, packets reach every
+          kind of actors, too.
+        </span>
+      </Empty>
+    );
+  return (
+    <>
+      <div class="filters">
+        <label class="grow">
+          <span>Text</span>
+          <input
+            type="search"
+            value={search}
+            placeholder="Name, intent, field …"
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="Nothing matches">Change or clear the filter.</Empty>
+      ) : (
+        <div class={opened === undefined ? "split" : "split two"}>
+          <Table
+            caption="Capabilities"
+            rows={rows}
+            keyOf={({ id }) => id}
+            open={open}
+            onOpen={toggle}
+            columns={columns(open, toggle, opened !== undefined)}
+          />
+          {opened === undefined ? null : <CapabilityPanel capability={opened} onClose={() => setOpen("")} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+const fields = (names: readonly string[]) =>
+  names.length === 0 ? <span class="dim">–</span> : <span class="mono">{names.join(", ")}</span>;
+
+const columns = (open: string, toggle: (row: CapabilityRow) => void, narrow: boolean): readonly Column<CapabilityRow>[] => {
+  const name: Column<CapabilityRow> = {
+    head: "Capability",
+    cell: (row) => (
+      <button type="button" class="link plain mono" aria-expanded={row.id === open} onClick={() => toggle(row)}>
+        {row.id}
+      </button>
+    ),
+  };
+  const actors: Column<CapabilityRow> = {
+    head: "Actors",
+    align: "right",
+    cell: ({ kind, actors: count }) =>
+      kind === undefined ? <span class="dim">–</span> : <Link href={`/actors?kind=${kind}`}>{(count ?? 0).toLocaleString()}</Link>,
+  };
+  const intent: Column<CapabilityRow> = { head: "Intent", fill: true, cell: (row) => <span title={row.intent}>{row.intent}</span> };
+  if (narrow) return [name, intent];
+  return [
+    name,
+    { head: "Requires", wide: true, cell: ({ requires }) => fields(requires) },
+    { head: "Provides", wide: true, cell: ({ provides }) => fields(provides) },
+    actors,
+    intent,
+  ];
+};

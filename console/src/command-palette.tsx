@@ -8,6 +8,7 @@ import { textIn } from "./mcp/wire.ts";
 import { NAVIGATION } from "./navigation.ts";
 import { lists } from "./pages/playground/connection.ts";
 import { callPath, saved } from "./pages/playground/saved.ts";
+import { savedViews } from "./saved-views.ts";
 import { signOut } from "./session.ts";
 import { letterOf } from "./shortcuts.ts";
 import { theme } from "./theme.ts";
@@ -28,7 +29,7 @@ export function CommandPalette({
 }) {
   const [, go] = useLocation();
   const commands = useMemo(
-    () => [...pages(go), ...kinds(go), ...tools(go), ...savedCalls(go), ...actions(help, connect)],
+    () => [...pages(go), ...kinds(go), ...tools(go), ...savedCalls(go), ...views(go), ...actions(help, connect)],
     [go, help, connect],
   );
   const search = useMemo(() => (text: string, signal: AbortSignal) => actors(go, text, signal), [go]);
@@ -79,6 +80,15 @@ const savedCalls = (go: Go): readonly Command[] =>
     label: call.title,
     what: call.name,
     run: () => go(callPath(call, call.arguments)),
+  }));
+
+const views = (go: Go): readonly Command[] =>
+  savedViews.value.map(({ page, title, path }) => ({
+    id: `view ${page} ${title}`,
+    group: "Saved views",
+    label: title,
+    what: page,
+    run: () => go(path),
   }));
 
 const actions = (help: () => void, connect: () => void): readonly Command[] => [

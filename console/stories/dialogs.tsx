@@ -6,6 +6,7 @@ import { QuestionDialog } from "../src/pages/playground/question-dialog.tsx";
 import { confirm } from "../src/ui/confirm.tsx";
 import { KeyboardHelp } from "../src/ui/keyboard-help.tsx";
 import { type Command, Palette } from "../src/ui/palette.tsx";
+import { ViewsDialog } from "../src/ui/saved-views.tsx";
 import { toast } from "../src/ui/toasts.tsx";
 import "../src/pages/playground/playground.css";
 
@@ -44,6 +45,7 @@ export function Dialogs({ open }: { readonly open: string }) {
     <div class="playground">
       {open === "palette" ? <Palette commands={COMMANDS} close={() => undefined} /> : null}
       {open === "connect" ? <ConnectDialog close={() => undefined} /> : null}
+      {open === "views" ? <ViewsDialog page="Actors" close={() => undefined} /> : null}
       {open === "help" ? <KeyboardHelp close={() => undefined} /> : null}
       <QuestionDialog />
     </div>

@@ -12,6 +12,7 @@ export interface Locator {
   press(key: string): Promise<void>;
   check(): Promise<void>;
   uncheck(): Promise<void>;
+  setInputFiles(file: { readonly name: string; readonly mimeType: string; readonly buffer: Buffer }): Promise<void>;
   selectOption(value: string): Promise<readonly string[]>;
   dragTo(target: Locator): Promise<void>;
   waitFor(options?: { readonly state?: "attached" | "detached" | "visible" | "hidden" }): Promise<void>;

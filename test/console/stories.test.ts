@@ -12,7 +12,7 @@ import { launchBrowser } from "../browser/playwright.ts";
 import { ConsolePage } from "./console.fixture.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const DIALOGS = ["confirm", "question", "palette", "help", "connect", "toasts", "sign-in"];
+const DIALOGS = ["confirm", "question", "palette", "help", "connect", "views", "toasts", "sign-in"];
 const LOOKS = [
   ["light", 1440, DIALOGS],
   ["light", 360, []],

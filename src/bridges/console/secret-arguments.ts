@@ -54,9 +54,11 @@ export class SecretArguments {
     return value === message ? undefined : { value, secrets };
   }
 
-  /** A text that cannot be parsed, of a call that may have secrets: whether it must not be shown. */
-  isUnsafe(text: string): boolean {
+  /** A text that cannot be parsed, of a call that may have secrets: whether it must not be shown. `tool`: its name, if it is known. */
+  isUnsafe(text: string, tool: string | undefined): boolean {
     if (!this.any) return false;
+    // What comes after the text that was stored may be a secret, and be in the response.
+    if (tool !== undefined && this.#named(tool) !== undefined) return true;
     for (const names of this.#secrets.values()) if (names.some((name) => text.includes(JSON.stringify(name)))) return true;
     return false;
   }

@@ -53,6 +53,17 @@ export const trafficRoutes: readonly ConsoleRoute[] = [
   },
   {
     verb: "GET",
+    path: "/traffic-details",
+    summary: "All messages with their headers and responses, newest first, without secrets. A page ends before a million characters.",
+    query: {
+      after: { description: "Only messages before this one: `next` of the page before.", schema: { ...SEQ, minimum: 1 } },
+      limit: LIMIT,
+    },
+    answers: "PageOf<TrafficDetail>",
+    handle: async (request, data) => trafficDetails(request, recorder(data)),
+  },
+  {
+    verb: "GET",
     path: "/sessions",
     summary: "Clients: sessions, connections, and clients of 2026-07-28 by name and principal. Those used last come first.",
     query: { limit: LIMIT },
@@ -117,6 +128,21 @@ function trafficDetail(n: string, { traffic }: LiveRecorder): TrafficDetail {
   const row = /^\d{1,15}$/.test(n) ? traffic.find(Number(n)) : undefined;
   if (row !== undefined) return row.detail();
   throw notFound(`There is no message ${n.slice(0, 20)}: only the last 2,000 are stored.`);
+}
+
+function trafficDetails(request: ConsoleRequest, { traffic }: LiveRecorder): PageOf<TrafficDetail> {
+  const before = numberIn(request, "after") ?? Infinity;
+  const limit = numberIn(request, "limit") ?? PAGE;
+  const items: TrafficDetail[] = [];
+  let size = 0;
+  for (const row of traffic.newest()) {
+    if (row.n >= before) continue;
+    const last = items.at(-1);
+    if (last !== undefined && (items.length === limit || size + row.size > SEARCHED_AT_ONCE)) return { items, next: String(last.n) };
+    size += row.size;
+    items.push(row.detail());
+  }
+  return { items };
 }
 
 function sessions(request: ConsoleRequest, { now }: ConsoleData, { traffic, reports }: LiveRecorder): PageOf<SessionRow> {

@@ -40,8 +40,8 @@ export class RecordedRow {
   stamp = 0;
   status: TrafficRow["status"];
   ms: number | undefined;
-  /** Texts that its responses must not show. */
-  secrets: readonly string[] = [];
+  /** Texts that its responses must not show. `unknown`: it may have some, but was too long to be read. */
+  secrets: readonly string[] | "unknown" = [];
   readonly #parts: RowParts;
   #error: TrafficRow["error"];
   #code: string | undefined;

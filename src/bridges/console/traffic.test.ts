@@ -41,6 +41,46 @@ test("a session over HTTP: its messages, names, times and results, without the s
   assert.equal(body["responseStatus"], 200);
 });
 
+test("of a call that is too long to be read, what it was answered is hidden as well", async () => {
+  await using server = await RecordedServer.start();
+  const session = await server.begin();
+  // Its secret comes before or behind what is stored, is wrong, or does not fit.
+  for (const args of [
+    { code: "xyzzy-1234", note: "x".repeat(100_000) },
+    { note: "x".repeat(100_000), code: "xyzzy-1234" },
+    { code: "xyzzy-1234", note: 5 },
+    { code: ["xyzzy-1234"] },
+  ])
+    await server.callIn(session, "open", args);
+  for (const { n } of await server.items("/traffic")) {
+    const { body } = await server.api(`/traffic/${textOf(n)}`);
+    assert.ok(!JSON.stringify(body).includes("xyzzy"), JSON.stringify(body).slice(0, 2_000));
+  }
+  assert.ok(!JSON.stringify(await server.api("/doctor")).includes("xyzzy"));
+});
+
+test("all messages are read with their details in pages, newest first", async () => {
+  await using server = await RecordedServer.start();
+  const session = await server.begin();
+  for (let n = 0; n < 12; n += 1) await server.callIn(session, "open", { code: "secret-code" });
+  const numbers: unknown[] = [];
+  let pages = 0;
+  for (let after = ""; ; pages += 1) {
+    const { body } = await server.api(`/traffic-details?limit=5${after}`);
+    const items = Array.isArray(body["items"]) ? body["items"] : [];
+    for (const item of items) numbers.push(isJsonObject(item) && typeof item["request"] === "string" ? item["n"] : undefined);
+    assert.ok(!JSON.stringify(items).includes("secret-code"));
+    if (body["next"] === undefined) break;
+    after = `&after=${textOf(body["next"])}`;
+  }
+  assert.deepEqual(
+    numbers,
+    (await server.items("/traffic")).map(({ n }) => n),
+  );
+  assert.equal(numbers.length, 14);
+  assert.equal(pages, 2);
+});
+
 test("secret arguments, also within a call of a meta tool, tokens and cookies are hidden wherever they are", async () => {
   await using server = await RecordedServer.start();
   const code = 'xyzzy-"1234"';

@@ -313,10 +313,12 @@ export class Traffic {
     return row;
   }
 
-  #withoutSecrets(parts: RowParts): { readonly parts: RowParts; readonly secrets: readonly string[] } {
+  #withoutSecrets(parts: RowParts): { readonly parts: RowParts; readonly secrets: RecordedRow["secrets"] } {
     const { message, request } = parts;
     if (message.value === undefined)
-      return { parts: this.#secrets.isUnsafe(request.text) ? { ...parts, request: { ...request, text: HIDDEN } } : parts, secrets: [] };
+      return this.#secrets.isUnsafe(request.text, message.name)
+        ? { parts: { ...parts, request: { ...request, text: HIDDEN } }, secrets: "unknown" }
+        : { parts, secrets: [] };
     const cleaned = this.#secrets.clean(message.value);
     if (cleaned === undefined) return { parts, secrets: [] };
     const safe = { ...request, text: JSON.stringify(cleaned.value) };
@@ -324,7 +326,7 @@ export class Traffic {
   }
 
   #cleaned(row: RecordedRow, stored: StoredText): StoredText {
-    return row.secrets.length === 0 ? stored : { ...stored, text: withoutTexts(stored.text, row.secrets) };
+    return row.secrets.length === 0 ? stored : { ...stored, text: withoutSecrets(stored.text, row) };
   }
 
   #changed(row: RecordedRow): void {
@@ -343,8 +345,9 @@ export class Traffic {
     while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
   }
 
-  #end(row: RecordedRow, outcome: Ending): void {
+  #end(row: RecordedRow, ending: Ending): void {
     if (!row.isRunning) return this.#changed(row);
+    const outcome = withoutSecretsIn(ending, row);
     const ms = this.#elapsed() - row.begun;
     row.ended(ms, outcome);
     if (row.isStream) row.client.streams -= 1;
@@ -384,6 +387,14 @@ export class Traffic {
       if (row !== undefined) yield row;
     }
   }
+}
+
+const withoutSecrets = (text: string, { secrets }: RecordedRow): string => (secrets === "unknown" ? HIDDEN : withoutTexts(text, secrets));
+
+function withoutSecretsIn(ending: Ending, row: RecordedRow): Ending {
+  const { error } = ending;
+  if (error === undefined || row.secrets.length === 0) return ending;
+  return { ...ending, error: { ...error, message: withoutSecrets(error.message, row) } };
 }
 
 /** In place of an id: the responses of a batch are one. */

@@ -3,6 +3,7 @@ import type { IndexShape, KindShape } from "../../../../src/bridges/console/shap
 import { about, can, whyNot } from "../../about.ts";
 import type { Query } from "../../api.ts";
 import { useParameter } from "../../page-state.ts";
+import { SavedViews } from "../../ui/saved-views.tsx";
 import { TypedInput } from "../../ui/typed.tsx";
 import { WhereBuilder } from "./where-builder.tsx";
 
@@ -146,6 +147,7 @@ export function FilterBar({ filters: { value, set, index, isFiltered, clear } }:
             Clear
           </button>
         ) : null}
+        <SavedViews page="Actors" />
       </div>
       {index === undefined ? null : <WhereBuilder fields={index.fields} value={value("where")} onChange={(where) => set({ where })} />}
     </section>

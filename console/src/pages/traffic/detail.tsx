@@ -17,16 +17,31 @@ import { bytes, duration, Time } from "../../ui/time.tsx";
 import { transportLabel } from "./filter.ts";
 import { asCurl, asPlaygroundPath } from "./curl.ts";
 
-export function Detail({ n, row, onClose }: { readonly n: string; readonly row: TrafficRow | undefined; readonly onClose: () => void }) {
+export const Detail = ({ detail, onClose }: { readonly detail: TrafficDetail; readonly onClose: () => void }) => (
+  <Panel title={<Title row={detail} />} label="Request" onClose={onClose}>
+    <Contents detail={detail} />
+  </Panel>
+);
+
+/** Loaded from the server, which has it as long as it stores it. */
+export function LiveDetail({
+  n,
+  row,
+  onClose,
+}: {
+  readonly n: string;
+  readonly row: TrafficRow | undefined;
+  readonly onClose: () => void;
+}) {
   // A request that was running is loaded again when it has ended.
   const { data, error, reload } = useResource(`traffic ${n} ${row?.status ?? ""}`, (signal) =>
     get<TrafficDetail>(`/traffic/${encodeURIComponent(n)}`, undefined, signal),
   );
-  const detail = data.value !== undefined && String(data.value.n) === n ? data.value : undefined;
+  if (data.value !== undefined && String(data.value.n) === n && error.value === undefined)
+    return <Detail detail={data.value} onClose={onClose} />;
   return (
-    <Panel title={detail === undefined ? `Request ${n}` : <Title row={detail} />} label="Request" onClose={onClose}>
-      {error.value === undefined ? null : <ErrorNote error={error.value} retry={reload} />}
-      {detail !== undefined ? <Contents detail={detail} /> : error.value === undefined ? <Loading what="the request" /> : null}
+    <Panel title={`Request ${n}`} label="Request" onClose={onClose}>
+      {error.value === undefined ? <Loading what="the request" /> : <ErrorNote error={error.value} retry={reload} />}
     </Panel>
   );
 }

@@ -7,6 +7,7 @@ import { isObject } from "../../../json-paths.ts";
 import { useParameter } from "../../../page-state.ts";
 import { useResource } from "../../../resource.ts";
 import { readablePath } from "../../../ui/diff.tsx";
+import { SavedViews } from "../../../ui/saved-views.tsx";
 import { Empty, ErrorNote, Loading } from "../../../ui/states.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
 import { argumentsLine } from "../../../ui/value-line.ts";
@@ -87,6 +88,7 @@ export function EventList({
             Clear
           </button>
         ) : null}
+        <SavedViews page="History" />
         <span class="grow" />
         <span role="status">
           {seq > newest ? (

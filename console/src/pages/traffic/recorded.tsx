@@ -1,0 +1,119 @@
+// Owns: recorded traffic from a file, which is only read, and the buttons that save and open such files. Does not own: the file (recording.ts).
+import { useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
+import { asApiError } from "../../api.ts";
+import { useParameter } from "../../page-state.ts";
+import { PageHead } from "../../ui/page-head.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { Detail } from "./detail.tsx";
+import { matches } from "./filter.ts";
+import { TrafficFilters, useTrafficFilter } from "./filters.tsx";
+import { numbersWith, openRecording, readRecording, type Recording, saveRecording } from "./recording.ts";
+import { Rows } from "./rows.tsx";
+import "../../ui/live-list.css";
+
+const STEP = 200;
+
+export function RecordedTraffic({ recording }: { readonly recording: Recording }) {
+  const { file, savedAt, server, items } = recording;
+  const filters = useTrafficFilter();
+  const [open, setOpen] = useParameter("open");
+  const shown = useSignal(STEP);
+  const { filter } = filters;
+  const inText = filter.search === "" ? undefined : numbersWith(filter.search, items);
+  const found = items.filter((row) => matches(row, filter, inText));
+  const detail = items.find(({ n }) => String(n) === open);
+  return (
+    <>
+      <PageHead title="Traffic" what="from a file, as it was recorded">
+        <OpenRecording />
+        <button type="button" class="small primary" onClick={() => (openRecording.value = undefined)}>
+          Close the file
+        </button>
+      </PageHead>
+      <p class="notice" role="status">
+        <strong class="id">{file}</strong> has {items.length.toLocaleString()} {items.length === 1 ? "message" : "messages"}
+        {server === "" ? "" : ` of ${server}`}, saved <Time at={savedAt} />. Nothing of it is on this server.
+      </p>
+      <TrafficFilters filters={filters} rows={items} />
+      <div class={detail === undefined ? "split live" : "split live two"}>
+        <div class="live-list">
+          {found.length === 0 ? (
+            <Empty title="Nothing matches">Change or clear the filters.</Empty>
+          ) : (
+            <Rows
+              rows={found.slice(0, shown.value)}
+              open={open}
+              onOpen={(n) => setOpen(n === open ? "" : n)}
+              onSession={filters.setSession}
+            />
+          )}
+          {found.length > shown.value ? (
+            <button type="button" class="small" onClick={() => (shown.value += STEP)}>
+              Show older
+            </button>
+          ) : null}
+        </div>
+        {detail === undefined ? null : <Detail detail={detail} onClose={() => setOpen("")} />}
+      </div>
+    </>
+  );
+}
+
+export function OpenRecording() {
+  const file = useRef<HTMLInputElement>(null);
+  const load = async (chosen: File | undefined): Promise<void> => {
+    if (chosen === undefined) return;
+    try {
+      openRecording.value = await readRecording(chosen);
+    } catch (error) {
+      toast(asApiError(error).message, "failed");
+    }
+  };
+  return (
+    <>
+      <button type="button" class="small" onClick={() => file.current?.click()}>
+        Open a file …
+      </button>
+      <input
+        ref={file}
+        type="file"
+        accept="application/json,.json"
+        aria-label="A file of traffic"
+        hidden
+        onChange={(event) => {
+          void load(event.currentTarget.files?.[0]);
+          event.currentTarget.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+/** `rows`: those that are saved, with all their messages. */
+export function SaveRecording({ rows }: { readonly rows: readonly TrafficRow[] }) {
+  const running = useSignal<{ readonly done: number; readonly controller: AbortController } | undefined>(undefined);
+  const save = async (): Promise<void> => {
+    const controller = new AbortController();
+    running.value = { done: 0, controller };
+    try {
+      await saveRecording(new Set(rows.map(({ n }) => n)), (done) => (running.value = { done, controller }), controller.signal);
+    } catch (error) {
+      if (!controller.signal.aborted) toast(asApiError(error).message, "failed");
+    }
+    running.value = undefined;
+  };
+  const { value: now } = running;
+  return now === undefined ? (
+    <button type="button" class="small" disabled={rows.length === 0} onClick={() => void save()}>
+      Save …
+    </button>
+  ) : (
+    <button type="button" class="small" onClick={() => now.controller.abort()}>
+      {now.done.toLocaleString()} loaded: cancel
+    </button>
+  );
+}

@@ -1,0 +1,80 @@
+// Owns: messages between clients and the server as a table. Does not own: which of them it has.
+import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
+import { sessionLabel } from "../../session-label.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { bytes, ClockTime, duration } from "../../ui/time.tsx";
+
+// Left out next to the details, which say the same.
+const SIZES: readonly Column<TrafficRow>[] = [
+  { head: "In", align: "right", wide: true, cell: ({ requestBytes }) => bytes(requestBytes) },
+  { head: "Out", align: "right", wide: true, cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
+  { head: "Client", wide: true, cell: ({ client }) => <span class="dim">{client ?? ""}</span> },
+  { head: "Era", wide: true, cell: ({ era }) => <span class="dim">{era}</span> },
+];
+
+export function Rows({
+  rows,
+  open,
+  onOpen,
+  onSession,
+}: {
+  readonly rows: readonly TrafficRow[];
+  readonly open: string;
+  readonly onOpen: (n: string) => void;
+  readonly onSession: (session: string) => void;
+}) {
+  return (
+    <Table
+      caption="Requests"
+      rows={rows}
+      keyOf={({ n }) => String(n)}
+      open={open}
+      onOpen={({ n }) => onOpen(String(n))}
+      columns={[
+        {
+          head: "Time",
+          cell: ({ at }) => <ClockTime at={at} />,
+        },
+        {
+          head: "Session",
+          wide: true,
+          cell: ({ session, client }) =>
+            session === undefined ? (
+              <span class="dim">–</span>
+            ) : (
+              <button type="button" class="link" title={client} onClick={() => onSession(session)}>
+                {sessionLabel(session)}
+              </button>
+            ),
+        },
+        {
+          head: "Method",
+          fill: true,
+          cell: ({ n, method, name, direction }) => (
+            <button type="button" class="link plain" aria-expanded={String(n) === open} onClick={() => onOpen(String(n))}>
+              <span class="dim" title={direction === "in" ? "From the client" : "From the server"}>
+                {direction === "in" ? "→" : "←"}
+              </span>{" "}
+              {method} {name === undefined ? null : <strong class="mono">{name}</strong>}
+            </button>
+          ),
+        },
+        {
+          head: "Status",
+          cell: ({ status, error }) => (
+            <span title={error?.message}>
+              <Badge word={status} />
+            </span>
+          ),
+        },
+        {
+          head: "Took",
+          align: "right",
+          cell: ({ ms }) => (ms === undefined ? "" : <span class={ms >= 200 ? "bad-text" : ""}>{duration(ms)}</span>),
+        },
+        ...(open === "" ? SIZES : []),
+      ]}
+    />
+  );
+}

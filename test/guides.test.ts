@@ -156,7 +156,7 @@ test("each fault names a test by words of its name", () => {
   const named = faults.slice(0, faults.indexOf("## Not prevented"));
   const rows = named.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:what |the attempt)/.test(line));
   assert.ok(rows.length > 80);
-  for (const row of rows) assert.match(row, /\["[^"]+"\]\([^)]+\.ts\)/);
-  for (const [, name = "", file = ""] of faults.matchAll(/\["([^"]+)"\]\(([^)]+)\)/g))
-    assert.ok(readFileSync(resolve(root, "docs/design", file), "utf8").includes(name), `${file}: ${name}`);
+  for (const row of rows) assert.match(row, /"[^"]+" \(`[^`]+\.ts`\)/);
+  for (const [, name = "", file = ""] of faults.matchAll(/"([^"]+)" \(`([^`]+)`\)/g))
+    assert.ok(readFileSync(join(root, file), "utf8").includes(name), `${file}: ${name}`);
 });

@@ -14,11 +14,15 @@ export class ApiError extends Error {
   /** Of an edit that does not fit its state's schema: where. */
   readonly misfits: readonly StateMisfit[];
 
-  constructor(code: string, message: string, status: number, misfits: readonly StateMisfit[] = []) {
+  /** Of a query in SQL that is wrong: where, as an offset. */
+  readonly at: number | undefined;
+
+  constructor(code: string, message: string, status: number, { misfits = [], at }: Pick<Failure["error"], "misfits" | "at"> = {}) {
     super(message);
     this.code = code;
     this.status = status;
     this.misfits = misfits;
+    this.at = at;
   }
 }
 
@@ -62,7 +66,7 @@ async function request(method: string, path: string, body: unknown, signal: Abor
   if (response.status === 401 && sent === token.value) noteRefused();
   const failed: unknown = await response.json().catch(() => undefined);
   throw isFailure(failed)
-    ? new ApiError(failed.error.code, failed.error.message, response.status, failed.error.misfits)
+    ? new ApiError(failed.error.code, failed.error.message, response.status, failed.error)
     : new ApiError("HTTP", `The server answered ${response.status}.`, response.status);
 }
 

@@ -87,6 +87,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/", lazy(async () => (await import("./pages/overview.tsx")).Overview)],
   ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
   ["/actors/:kind/:key", lazy(async () => (await import("./pages/actor.tsx")).Actor)],
+  ["/query", lazy(async () => (await import("./pages/query.tsx")).Query)],
   ["/playground", lazy(async () => (await import("./pages/playground.tsx")).Playground)],
   ["/events/:id", lazy(async () => (await import("./pages/event.tsx")).Event)],
   ["/events/:id/causes", lazy(async () => (await import("./pages/causes.tsx")).Causes)],

@@ -15,6 +15,7 @@ export const NAVIGATION: readonly NavigationItem[] = [
   { path: "/log", label: "Log", what: "What the server logged, live" },
   { path: "/actors", label: "Actors", what: "Find actors by id, kind, status and contents" },
   { path: "/guests", label: "Guests", what: "Actors that are written in WebAssembly" },
+  { path: "/query", label: "Query", what: "Ask your own questions of actors, events and messages in SQL" },
   { path: "/playground", label: "Playground", what: "Call tools, read resources and get prompts as an MCP client" },
   { path: "/traffic", label: "Traffic", what: "Live requests by session, with their messages", group: "Clients" },
   { path: "/sessions", label: "Sessions", what: "Who is connected, and which client is slow" },

@@ -7,6 +7,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   "/actors": "a",
   "/history": "h",
   "/causes": "c",
+  "/query": "q",
   "/traffic": "t",
   "/playground": "p",
   "/letters": "l",

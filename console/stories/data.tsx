@@ -1,6 +1,7 @@
 // Owns: stories of parts that show data: tables, trees, charts, pages.
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../src/core/contract/index.ts";
+import { Result } from "../src/pages/query/result.tsx";
 import { Badge } from "../src/ui/badge.tsx";
 import { Chart } from "../src/ui/chart.tsx";
 import { Fact, Facts } from "../src/ui/facts.tsx";
@@ -58,6 +59,20 @@ export const dataStories: Stories = {
       />
     );
   },
+  "Rows of a query": () => (
+    <Result
+      result={{
+        columns: ["actor", "at", "count(*)", "count(*)", "state"],
+        rows: [
+          ["counter/main", 1_760_000_000_000, 12, 1, '{"count":12}'],
+          [`incident/${"x".repeat(120)}`, null, 3, 0.5, "text without any place to break it ".repeat(8)],
+        ],
+        ms: 12,
+        cut: "rows",
+        shortened: 1,
+      }}
+    />
+  ),
   "Table without rows": () => <Table caption="No calls" columns={columns} rows={[]} keyOf={({ name }) => name} />,
   Pager: () => (
     <>

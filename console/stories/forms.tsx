@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { About } from "../../src/bridges/console/shapes.ts";
 import type { JsonObject } from "../../src/core/contract/index.ts";
+import { CodeEditor } from "../src/ui/code-editor.tsx";
 import { JsonEditor } from "../src/ui/json-editor.tsx";
 import { check, NO_MISTAKES, SchemaForm } from "../src/ui/schema-form.tsx";
 import { Snippets } from "../src/ui/snippets.tsx";
@@ -38,6 +39,8 @@ const ABOUT: About = {
   docs: "",
 };
 
+const sqlLanguage = async () => (await import("../src/ui/code-editor/sql.ts")).sqlLanguage({ actors: ["id", "kind", "status"] });
+
 export const formStories: Stories = {
   "Schema form": function Form() {
     const value = useSignal<JsonObject>({ tags: ["fire", "roof"], place: { room: "12" } });
@@ -55,6 +58,10 @@ export const formStories: Stories = {
   "JSON editor with a mistake": function Mistaken() {
     const text = useSignal('{\n  "title": \n}');
     return <JsonEditor label="Arguments" value={text.value} onChange={(next) => (text.value = next)} />;
+  },
+  "SQL editor": function Editor() {
+    const text = useSignal("SELECT kind, count(*) AS actors -- a comment\nFROM actors WHERE status = 'live' GROUP BY kind LIMIT 10");
+    return <CodeEditor label="Query" value={text.value} onChange={(next) => (text.value = next)} language={sqlLanguage} />;
   },
   "JSON editor, read only": () => <JsonEditor label="An event" value='{ "seq": 1 }' readOnly lines={2} />,
   "Viewer picker": function Picker() {

@@ -59,7 +59,7 @@ test("every part of the console's pages is accessible and fits, in both themes, 
       await page.goto(`${stories.origin}/`);
       await page.locator("h1").waitFor();
       // Only then has the editor been loaded.
-      await page.locator(".json-editor-box .cm-content").nth(2).waitFor();
+      await page.locator(".code-editor-box .cm-content").nth(2).waitFor();
       assert.ok((await page.locator("[data-story]").count()) > 25);
       await note(parts, `stories-${colorScheme}-${width}`);
       for (const dialog of dialogs) {

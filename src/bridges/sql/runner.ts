@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Behaviour,
   type CancelSignal,
@@ -22,6 +23,8 @@ const MEGABYTE = 1_048_576;
 const GRACE_MS = 5_000;
 /** How long it waits for the next query: starting one takes longer than most queries. */
 const IDLE_MS = 30_000;
+/** How long a query waits for another one. */
+const BUSY_MS = 500;
 
 export interface SqliteSqlOptions {
   /** The data directory: `troupe.db` and `sessions.db` in it. */
@@ -41,7 +44,8 @@ export function sqliteSql(options: SqliteSqlOptions): Sql {
 
 class ProcessSql implements Sql {
   readonly #options: SqliteSqlOptions;
-  #running = false;
+  /** Settles when the query that runs has ended. */
+  #running: Promise<void> | undefined;
   #resting: QueryProcess | undefined;
 
   constructor(options: SqliteSqlOptions) {
@@ -54,14 +58,18 @@ class ProcessSql implements Sql {
   }
 
   async query({ sql, limit }: SqlQuery, signal?: CancelSignal): Promise<SqlResult> {
-    if (this.#running) throw new SqlError("SQL_BUSY", "Another query runs: wait for it, or cancel it.");
-    this.#running = true;
+    // One that was just cancelled may not have ended yet.
+    if (this.#running !== undefined) await Promise.race([this.#running, sleep(BUSY_MS)]);
+    if (this.#running !== undefined) throw new SqlError("SQL_BUSY", "Another query runs: wait for it, or cancel it.");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running = promise;
     try {
       const answer = await this.#ask({ sql, ...(limit !== undefined && { limit }) }, signal);
       if ("result" in answer) return answer.result;
       throw new StoreError("STORE_IO", "The query's process answered something else: try again.");
     } finally {
-      this.#running = false;
+      this.#running = undefined;
+      resolve();
     }
   }
 

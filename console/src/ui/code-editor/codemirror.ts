@@ -1,26 +1,20 @@
-// Owns: CodeMirror, set up for JSON. In a shadow root, where it adopts its style sheets; in the document it would need inline styles, which
-// the page's policy forbids.
+// Owns: CodeMirror, set up for any language. In a shadow root, where it adopts its style sheets; in the document it would need inline
+// styles, which the page's policy forbids.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { json } from "@codemirror/lang-json";
-import {
-  bracketMatching,
-  ensureSyntaxTree,
-  foldGutter,
-  foldKeymap,
-  HighlightStyle,
-  indentOnInput,
-  syntaxHighlighting,
-  syntaxTree,
-} from "@codemirror/language";
-import { EditorState, type Extension, Prec, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { EditorState, type Extension, Prec, type StateEffect } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-export interface JsonEditorView {
+export interface CodeEditorView {
   /** Replaces the text, unless it is that text already. */
   show(text: string): void;
-  /** Underlines the values at these JSON Pointers, or what is nearest to one that is missing. They move with the text. */
-  mark(paths: readonly string[]): void;
+  /** Puts the text in the place of what is selected, and the focus behind it. */
+  insert(text: string): void;
+  /** Selects from there to the end of the word. */
+  select(at: number): void;
+  /** Of the language. */
+  apply(effect: StateEffect<unknown>): void;
   close(): void;
 }
 
@@ -47,96 +41,54 @@ const THEME = EditorView.theme({
 });
 
 const COLOURS = HighlightStyle.define([
-  { tag: tags.propertyName, color: "var(--accent)" },
+  { tag: [tags.propertyName, tags.keyword], color: "var(--accent)" },
   { tag: tags.string, color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--warning)" },
+  { tag: tags.comment, color: "var(--dim)" },
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
-export interface JsonEditorSetup {
+export interface EditorSetup {
   readonly label: string;
   readonly value: string;
   readonly readOnly: boolean;
+  readonly language: Extension;
   readonly onChange: (text: string) => void;
   readonly onSubmit: () => void;
 }
 
-const setMarks = StateEffect.define<readonly string[]>();
-const MISFIT = Decoration.mark({ class: "cm-misfit" });
-
-const MARKS = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update(marks, { changes, effects, state }) {
-    const paths = effects.findLast((effect) => effect.is(setMarks))?.value;
-    return paths === undefined
-      ? marks.map(changes)
-      : Decoration.set(
-          paths.flatMap((path) => markAt(state, path)),
-          true,
-        );
+/** The browser would give typed text the colour of what it replaces, as an inline style, which the page's policy forbids. */
+const TYPED_OVER = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data } = event;
+    if (inputType !== "insertText" || data === null || view.composing || view.state.selection.main.empty || view.state.readOnly)
+      return false;
+    view.dispatch({ ...view.state.replaceSelection(data), userEvent: "input.type", scrollIntoView: true });
+    event.preventDefault();
+    return true;
   },
-  provide: (field) => EditorView.decorations.from(field),
 });
 
-type SyntaxNode = ReturnType<typeof syntaxTree>["topNode"];
-
-/** How long parsing a long text may take. */
-const PARSE_MS = 200;
-
-function markAt(state: EditorState, path: string) {
-  const tree = ensureSyntaxTree(state, state.doc.length, PARSE_MS) ?? syntaxTree(state);
-  let node: SyntaxNode | null = tree.topNode.firstChild;
-  for (const step of path.split("/").slice(1)) {
-    const next = node === null ? null : memberOf(node, step.replaceAll("~1", "/").replaceAll("~0", "~"), state);
-    if (next === null) break;
-    node = next;
-  }
-  if (node === null) return [];
-  // Of a long value its first line.
-  const to = Math.min(node.to, state.doc.lineAt(node.from).to);
-  return node.from === to ? [] : [MISFIT.range(node.from, to)];
-}
-
-const PUNCTUATION = new Set(["[", "]", "{", "}", ",", ":", "⚠"]);
-
-function memberOf(node: SyntaxNode, key: string, state: EditorState): SyntaxNode | null {
-  if (node.name === "Array") {
-    let at = 0;
-    for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-      if (PUNCTUATION.has(child.name)) continue;
-      if (String(at) === key) return child;
-      at += 1;
-    }
-    return null;
-  }
-  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-    const name = child.name === "Property" ? child.firstChild : null;
-    if (name !== null && state.sliceDoc(name.from, name.to) === JSON.stringify(key)) return child.lastChild;
-  }
-  return null;
-}
-
 /** Tab leaves the field, as everywhere on the page. */
-export function openJsonEditor(host: HTMLElement, { label, value, readOnly, onChange, onSubmit }: JsonEditorSetup): JsonEditorView {
+export function openEditor(host: HTMLElement, { label, value, readOnly, language, onChange, onSubmit }: EditorSetup): CodeEditorView {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   const submit = (): boolean => {
     onSubmit();
     return true;
   };
   const extensions: Extension[] = [
-    json(),
+    language,
     syntaxHighlighting(COLOURS),
     bracketMatching(),
-    foldGutter(),
     drawSelection(),
+    TYPED_OVER,
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
     Prec.highest(keymap.of([{ key: "Mod-Enter", run: submit }])),
-    keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap]),
+    keymap.of([...defaultKeymap, ...historyKeymap]),
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !shown) onChange(update.state.doc.toString());
     }),
-    MARKS,
     THEME,
   ];
   if (readOnly) extensions.push(EditorState.readOnly.of(true));
@@ -151,9 +103,17 @@ export function openJsonEditor(host: HTMLElement, { label, value, readOnly, onCh
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
       shown = false;
     },
-    mark(paths) {
-      view.dispatch({ effects: setMarks.of(paths) });
+    insert(text) {
+      view.dispatch(view.state.replaceSelection(text));
+      view.focus();
     },
+    select(at) {
+      const { doc } = view.state;
+      const anchor = Math.min(at, doc.length);
+      view.dispatch({ selection: { anchor, head: view.state.wordAt(anchor)?.to ?? anchor }, scrollIntoView: true });
+      view.focus();
+    },
+    apply: (effect) => view.dispatch({ effects: effect }),
     close: () => view.destroy(),
   };
 }

@@ -111,7 +111,7 @@ test("views, examples, saved queries and history fill in the query", async () =>
   await page.getByLabel("Name of the query").fill("My letters");
   await page.keyboard.press("Enter");
   await side.getByRole("tab", { name: "Examples" }).click();
-  await side.getByRole("button", { name: "Largest states" }).click();
+  await side.getByRole("button", { name: "Largest states that are stored" }).click();
   assert.match(await editor.innerText(), /octet_length/);
   await side.getByRole("tab", { name: "Saved" }).click();
   await side.getByRole("button", { name: "My letters", exact: true }).click();

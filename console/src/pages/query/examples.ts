@@ -44,10 +44,11 @@ GROUP BY reason, receiver, action
 ORDER BY letters DESC`,
   },
   {
-    title: "Largest states",
-    sql: `SELECT id, seq, octet_length(state) AS bytes
-FROM actors
-WHERE status <> 'stopped'
+    title: "Largest states that are stored",
+    sql: `SELECT actor, max(seq) AS seq, octet_length(state) AS bytes
+FROM events
+WHERE state IS NOT NULL -- a whole one is stored every 256 events
+GROUP BY actor
 ORDER BY bytes DESC
 LIMIT 20`,
   },
@@ -66,10 +67,11 @@ ORDER BY sent_at
 LIMIT 50`,
   },
   {
-    title: "What each event caused",
-    sql: `SELECT parent.id AS id, parent.actor, parent.type, count(*) AS effects
-FROM events AS parent JOIN events AS effect ON effect.cause = parent.id
-GROUP BY parent.id
+    title: "Events that caused most",
+    sql: `SELECT cause, count(*) AS effects, min(at) AS first_at, max(at) AS last_at
+FROM events
+WHERE cause IS NOT NULL
+GROUP BY cause
 ORDER BY effects DESC
 LIMIT 50`,
   },

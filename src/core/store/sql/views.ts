@@ -106,8 +106,9 @@ export const actorViews = (names: FunctionNames): readonly ViewSource[] => [
       column("erased", "boolean", "e.body IS NULL", "1: its body was erased"),
       column("position", "integer", "e.pos", "in the log: events of all actors, in order"),
     ],
-    // An actor that was removed has no row, and its events may still be there for a while. CROSS: in the order of the log.
-    from: "main.event e CROSS JOIN main.actor a ON a.id = e.actor",
+    // An actor that was removed has no row, and its events may still be there for a while. `+`: never by an index that SQLite would have
+    // to make of all events first, so that they are read in the order of the log.
+    from: "main.event e JOIN main.actor a ON a.id = +e.actor",
   },
   {
     name: "letters",

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ConsoleData, consoleFor, type LiveRecorder, sqliteSql } from "../bridges/console/index.ts";
+import { type ConsoleData, consoleFor, type LiveRecorder, readFailures, sqliteSql } from "../bridges/console/index.ts";
 import { engineReader } from "../bridges/operate/index.ts";
 import { type HttpMount, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
@@ -64,6 +64,17 @@ const bridgesOf = async ({ packets, theater, ground }: Served): Promise<Pick<Con
   ...(theater !== undefined && { guests: (await import("./guest-data.ts")).guestsData(theater.guests) }),
 });
 
+const failuresIn = (directory: DataDirectory, log: ServerLog): NonNullable<ConsoleData["failures"]> => ({
+  earlier: readFailures(directory.readFailures()),
+  save(text) {
+    try {
+      directory.writeFailures(text);
+    } catch (error) {
+      log("warn", "failures-not-stored", { ...faultFields(error, false) });
+    }
+  },
+});
+
 const dataOf = ({ served, live, options, log, name, version, development, authenticated, viewers }: ConsoleSetting): ConsoleData => {
   const { ground } = served;
   const { data, node, store } = ground;
@@ -94,7 +105,11 @@ const dataOf = ({ served, live, options, log, name, version, development, authen
     errorPage: () => readFile(join(dirname(PROGRAM), "../docs/guide/errors.md"), "utf8"),
     ...(data === undefined
       ? {}
-      : { disk: diskOf(new DataDirectory(data)), sql: sqliteSql({ directory: data, kinds: () => served.running().kinds }) }),
+      : {
+          failures: failuresIn(new DataDirectory(data), log),
+          disk: diskOf(new DataDirectory(data)),
+          sql: sqliteSql({ directory: data, kinds: () => served.running().kinds }),
+        }),
     onFault: (error) => log("error", "console-fault", { ...faultFields(error, development) }),
     now: () => systemClock.now(),
   };

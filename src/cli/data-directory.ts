@@ -20,7 +20,7 @@ export interface ServerNote {
 }
 
 /** Of databases also what lies beside them. */
-const OWN_FILE = /^(?:(?:troupe|sessions|content|search|theater-sessions)\.db|key$|server\.json$)/u;
+const OWN_FILE = /^(?:(?:troupe|sessions|content|search|theater-sessions)\.db|key$|(?:server|failures)\.json$)/u;
 
 const texts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
@@ -152,6 +152,23 @@ export class DataDirectory {
 
   writeNote(note: Omit<ServerNote, "seal">): void {
     replaceFile(this.#note, JSON.stringify({ ...note, ...omitUndefined({ seal: sealNote(this.path, note.modules) }) }));
+  }
+
+  /** What the console stores of actors that have failed: for the next start. */
+  readFailures(): string {
+    try {
+      return statSync(this.#failures).isFile() ? readFileSync(this.#failures, "utf8") : "";
+    } catch {
+      return "";
+    }
+  }
+
+  writeFailures(text: string): void {
+    replaceFile(this.#failures, text);
+  }
+
+  get #failures(): string {
+    return join(this.path, "failures.json");
   }
 
   get #note(): string {

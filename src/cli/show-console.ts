@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { type ConsoleData, consoleFor, sqliteSql } from "../bridges/console/index.ts";
+import { type ConsoleData, consoleFor, readFailures, sqliteSql } from "../bridges/console/index.ts";
 import { clusterOperations, clusterReader, storeReader } from "../bridges/operate/index.ts";
 import { type Answer, type Gateway, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
@@ -74,6 +74,7 @@ const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDispo
     about: { ...common, name: basename(path), engine: "sqlite", place: path },
     reader: storeReader(store),
     unserved: () => kinds,
+    failures: { earlier: readFailures(directory.readFailures()) },
     disk: diskOf(directory),
     sql: sqliteSql({ directory: directory.path }),
     now,

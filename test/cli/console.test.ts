@@ -82,6 +82,42 @@ describe("the console of the command line", () => {
     assert.equal(await server.ended, 0);
   });
 
+  test("an actor that has failed is listed after a restart, and in a console without a server", async () => {
+    const module = join(folder, "mill.ts");
+    writeFileSync(
+      module,
+      `import { actor } from "troupe";
+export const mill = actor("mill", {
+  description: "A mill.",
+  initial: () => ({ n: 0 }),
+  restart: { max: 1, withinMs: 60_000 },
+  tools: { grind: { description: "Grind.", run: ({ state }) => (state.n += 1) }, jam: { description: "Jam.", run() { throw new RangeError("A stone is in it."); } } },
+});`,
+    );
+    const own = join(folder, "mill");
+    const findings = async (server: Running): Promise<string> => {
+      const { page, token } = linkOf(await ready(server));
+      return JSON.stringify(await json(await get(`${page}/api/doctor`, token)));
+    };
+    {
+      await using server = running("dev", module, "--http", "127.0.0.1:0", "--data", own, "--json");
+      await ready(server);
+      assert.equal((await troupe("call", "mill/one", "tools/grind", "--start", "--data", own)).code, 0);
+      for (let n = 0; n < 2; n += 1) assert.equal((await troupe("call", "mill/one", "tools/jam", "--data", own)).code, 1);
+      assert.match(await findings(server), /"ACTOR_FAILED","title":"mill\/one has failed: A stone is in it\."/);
+      server.child.kill("SIGTERM");
+      assert.equal(await server.ended, 0);
+    }
+    const before = /"FAILED_BEFORE","title":"mill\/one had failed before this start: A stone is in it\."/;
+    {
+      await using offline = running("console", "--data", own, "--json");
+      assert.match(await findings(offline), before);
+    }
+    await using server = running("dev", module, "--http", "127.0.0.1:0", "--data", own, "--json");
+    assert.match(await findings(server), before);
+    assert.equal((await troupe("call", "mill/one", "tools/grind", "--data", own)).code, 0);
+  });
+
   test("where callers have keys, its users sign in with one that has the scope troupe:operate", async () => {
     const keys = join(folder, "keys.json");
     const sha256 = (key: string): string => createHash("sha256").update(key).digest("hex");

@@ -417,7 +417,7 @@ describe("a server", () => {
         assert.match(JSON.stringify(lost["error"]), /-31503.*The server closes before this was done/);
         const told = { taskId: "killed", status: "input_required", inputRequests: {} };
         const until = server.clock.now() + HOUR;
-        await taskStore.put({ id: "killed", principal: "tester", told: JSON.stringify(told), over: false, until });
+        await taskStore.put({ id: "killed", principal: "tester", description: JSON.stringify(told), over: false, until });
         const { error, inputRequests, ...killed } = await get(client, { taskId: "killed" });
         assert.deepEqual([killed["status"], inputRequests], ["failed", undefined]);
         assert.match(JSON.stringify(error), /-31503.*started anew while this ran/);

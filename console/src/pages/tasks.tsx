@@ -15,7 +15,8 @@ import { RefreshButton, usePolling } from "./lists/polling.tsx";
 /** The newest; the API has no pages of them. */
 const SIZE = 500;
 const WHAT = "calls that outlive their reply";
-const ENDED = new Set(["completed", "failed", "cancelled"]);
+const ENDED = new Set(["completed", "failed", "cancelled", "lost"]);
+const LOST = "its process ended while it ran: whether it was applied is not known";
 
 export function Tasks() {
   return can("tasks") ? (
@@ -70,7 +71,14 @@ function TaskList() {
               { head: "Status", cell: ({ status }) => <Badge word={status} /> },
               { head: "Tool", cell: ({ tool }) => tool ?? <span class="dim">–</span> },
               { head: "Principal", cell: ({ principal }) => principal ?? <span class="dim">–</span> },
-              { head: "Message", fill: true, cell: ({ message }) => <span title={message}>{message}</span> },
+              {
+                head: "Message",
+                fill: true,
+                cell({ message, status }) {
+                  const text = status === "lost" ? [message, LOST].filter((part) => part !== undefined).join("; ") : message;
+                  return <span title={text}>{text}</span>;
+                },
+              },
               { head: "Started", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
               {
                 head: "Ran for",
@@ -82,7 +90,7 @@ function TaskList() {
                 head: "Actions",
                 align: "right",
                 cell: (row) =>
-                  ENDED.has(row.status) ? null : (
+                  ENDED.has(row.status) || row.earlier === true ? null : (
                     <button type="button" class="small danger" onClick={() => void cancel(row)}>
                       Cancel
                     </button>

@@ -18,6 +18,7 @@ import type { ConsoleAssets } from "./assets.ts";
 import { checkBody, checkQuery } from "./check-input.ts";
 import type { ConsoleData } from "./data.ts";
 import { openApiRoute } from "./openapi.ts";
+import { overviewOf } from "./overview.ts";
 import { type FoundRoute, RequestError, routeFinder } from "./routes.ts";
 import type { Failure } from "./shapes.ts";
 
@@ -70,6 +71,8 @@ const STATUS: Readonly<Record<string, number>> = {
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
   const { path = "/console", assets, token } = options;
   if (options.running !== undefined) options.live?.serves(options.running);
+  // It stores failures from now on, whether or not a page is opened.
+  overviewOf(options);
   const finder = routeFinder([...ALL_ROUTES, openApiRoute(ALL_ROUTES, `${path}/api`, assets)]);
   const api: HttpMount = {
     path: `${path}/api`,

@@ -4,6 +4,7 @@
 import type { ActorId, Behaviour, Engine, Index, Json, Source, Sql } from "../../core/contract/index.ts";
 import type { ActorReader, Operate } from "../operate/index.ts";
 import type { Capability } from "../packet/index.ts";
+import type { EarlierFailure } from "./earlier-failures.ts";
 import type { LiveRecorder } from "./live.ts";
 import type { About, GuestFacts, GuestManifest, Overview, PlanShape, SearchHit, ViewerShape, ViewerToken } from "./shapes.ts";
 
@@ -36,6 +37,8 @@ export interface ConsoleData {
   readonly packets?: PacketsData;
   /** Absent: no guests run here. */
   readonly guests?: GuestsData;
+  /** Actors that had failed when an earlier process ended, and where those of this one are stored. Absent: only this process's are known. */
+  readonly failures?: { readonly earlier: readonly EarlierFailure[]; readonly save?: (text: string) => void };
   /** What the data directory takes. Measured at most every few seconds. */
   readonly disk?: () => Promise<NonNullable<Overview["disk"]>>;
   /** The documentation's page of error codes, as Markdown: the doctor explains codes by it. */

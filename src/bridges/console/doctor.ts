@@ -3,6 +3,7 @@
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import type { ActorId } from "../../core/contract/index.ts";
 import type { ConsoleData } from "./data.ts";
+import type { EarlierFailure } from "./earlier-failures.ts";
 import type { ErrorDoc } from "./error-docs.ts";
 import type { LogEntry } from "./log-book.ts";
 import type { Finding } from "./shapes.ts";
@@ -17,6 +18,10 @@ const RANK = { error: 0, warning: 1, note: 2 } as const;
 export interface Known {
   /** Dead letters, counted up to 100. */
   readonly letters?: number;
+  /** Actors that had failed when an earlier process ended, and have handled no message since. */
+  readonly failedBefore?: readonly EarlierFailure[];
+  /** Tasks that ran when an earlier process ended. */
+  readonly lostTasks?: number;
   readonly errors?: ReadonlyMap<string, ErrorDoc>;
 }
 
@@ -24,7 +29,9 @@ export interface Known {
 export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   const found = [
     ...brokenActors(data),
+    ...failedBefore(data, known),
     ...deadLetters(known),
+    ...lostTasks(known),
     ...notServed(data),
     ...processFindings(data),
     ...slowTurns(data),
@@ -60,6 +67,35 @@ function brokenActors(data: ConsoleData): readonly Finding[] {
     };
   });
 }
+
+function failedBefore(data: ConsoleData, { failedBefore: earlier = [] }: Known): readonly Finding[] {
+  const now = new Set(failedActors(data));
+  return earlier
+    .filter(({ id }) => !now.has(id))
+    .slice(0, MOST_OF_A_SORT)
+    .map(({ id, why, at }) => ({
+      level: "warning",
+      code: "FAILED_BEFORE",
+      title: `${id} had failed before this start${why === "" ? "" : `: ${why}`}`,
+      advice: "The start cleared its failure, and it has handled no message since. See that its code is corrected, then call it.",
+      page: pageOf(id),
+      lastAt: at,
+    }));
+}
+
+const lostTasks = ({ lostTasks: count = 0 }: Known): readonly Finding[] =>
+  count === 0
+    ? []
+    : [
+        {
+          level: "warning",
+          code: "TASKS_LOST",
+          title: `${count === 1 ? "1 task" : `${count} tasks`} ran when an earlier process ended`,
+          advice: "Whether they were applied is not known: look at what their tools change. They are listed for seven days.",
+          page: "/tasks",
+          count,
+        },
+      ];
 
 const deadLetters = ({ letters = 0 }: Known): readonly Finding[] =>
   letters === 0

@@ -11,6 +11,7 @@ export {
 } from "../operate/index.ts";
 export { sqliteSql, type SqliteSqlOptions } from "../sql/index.ts";
 export type { ConsoleData, GuestsData, PacketsData, RunningServer, ServerSettings } from "./data.ts";
+export { type EarlierFailure, readFailures } from "./earlier-failures.ts";
 export { type LiveOptions, type LiveRecorder, recordLive } from "./live.ts";
 export type { LogEntry } from "./log-book.ts";
 export { consoleData, type OwnServer } from "./own-server.ts";

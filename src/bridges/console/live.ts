@@ -49,6 +49,8 @@ export interface LiveRecorder extends Disposable {
   readonly faulted: ReadonlyMap<ActorId, SeenFault>;
   /** Actors whose state was found to be large, and when. */
   readonly largeStates: ReadonlyMap<ActorId, number>;
+  /** Runs within a second after actors had faults, and at the end. */
+  onFaults(run: () => void): void;
   /** Runs when the server ends: streams must not hold it up. Returns its undo. */
   onEnd(run: () => void): () => void;
   /** Ends the streams, and records no more. */
@@ -92,6 +94,8 @@ class Recorder implements LiveRecorder {
   readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
   readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
   readonly #ends = new Set<() => void>();
+  readonly #faultListeners = new Set<() => void>();
+  #hasNewFaults = false;
   #undo: () => void;
 
   constructor({ clock = systemClock, observer }: LiveOptions) {
@@ -112,7 +116,19 @@ class Recorder implements LiveRecorder {
     const engine = this.#running?.().engine;
     const changed = this.#sampler.sample(engine, this.traffic.received);
     if (engine !== undefined && changed !== undefined) this.#checkSize(engine, changed);
+    this.#reportFaults();
     this.#undo = this.#clock.after(SAMPLE_MS, () => this.#sample());
+  }
+
+  // Not at once: a fault is logged before its actor fails.
+  #reportFaults(): void {
+    if (!this.#hasNewFaults) return;
+    this.#hasNewFaults = false;
+    for (const run of this.#faultListeners) run();
+  }
+
+  onFaults(run: () => void): void {
+    this.#faultListeners.add(run);
   }
 
   /** One of the actors that changed in this second: large states are among them sooner or later. */
@@ -141,6 +157,7 @@ class Recorder implements LiveRecorder {
     this.log.add(level, event, fields, at);
     const { actor, why } = fields;
     if (level !== "error" || !isAddress(actor)) return;
+    this.#hasNewFaults = true;
     const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
     this.#faulted.set(actor, { count, at, why: typeof why === "string" ? why.slice(0, MAX_WHY) : "" });
   }
@@ -175,6 +192,7 @@ class Recorder implements LiveRecorder {
   }
 
   close(): void {
+    this.#reportFaults();
     for (const end of this.#ends) end();
     this.#undo();
     this.#sampler.close();

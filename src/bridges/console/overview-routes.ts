@@ -1,6 +1,5 @@
 // Owns: the routes of the overview and of the doctor. Does not own: what they answer.
 
-import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
 import { findings } from "./doctor.ts";
 import { errorDocs } from "./error-docs.ts";
@@ -26,7 +25,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
 ];
 
 async function diagnosis(data: ConsoleData): Promise<PageOf<Finding>> {
-  const letters = await overviewOf(data).letters();
+  const known = await overviewOf(data).known();
   const page = await data.errorPage?.();
-  return { items: findings(data, { ...omitUndefined({ letters }), ...(page !== undefined && { errors: errorDocs(page) }) }) };
+  return { items: findings(data, { ...known, ...(page !== undefined && { errors: errorDocs(page) }) }) };
 }

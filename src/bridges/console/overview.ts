@@ -5,7 +5,8 @@ import type { Figures } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
-import { failedActors, findings } from "./doctor.ts";
+import { failedActors, findings, type Known } from "./doctor.ts";
+import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
 import { LastMinute } from "./last-minute.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
@@ -17,6 +18,7 @@ const LEAST_MS = 2_000;
 /** Dead letters are counted up to this. */
 const MOST_LETTERS = 100;
 const MOST_DUE = 100;
+const MOST_TASKS = 100;
 const MOST_CLIENTS = 50;
 const MOST_ATTENTION = 10;
 const FAR = Number.MAX_SAFE_INTEGER;
@@ -27,6 +29,7 @@ interface Counted {
   readonly timers: Overview["timers"];
   readonly outbox: number | undefined;
   readonly disk: Overview["disk"];
+  readonly known: Known;
 }
 
 const NO_LATENCY = new LastMinute().figures(0).latencyMs;
@@ -36,11 +39,14 @@ export class OverviewSource {
   readonly #startedAt: number;
   #latest: Promise<Overview> | undefined;
   #latestAt = 0;
+  #failedBefore: readonly EarlierFailure[];
   #counted: Promise<Counted> | undefined;
   #countAgainAt = 0;
 
   constructor(data: ConsoleData) {
     this.#data = data;
+    this.#failedBefore = data.failures?.earlier ?? [];
+    data.live?.onFaults(() => data.failures?.save?.(failuresText(data, this.#failedBefore)));
     this.#startedAt = data.now();
   }
 
@@ -95,15 +101,15 @@ export class OverviewSource {
       ...omitUndefined({ disk: counted.disk }),
       memory: { heapBytes: heapUsed, rssBytes: rss },
       loopMs: sampled?.loopMs ?? 0,
-      attention: findings(this.#data, omitUndefined({ letters: counted.letters }))
+      attention: findings(this.#data, counted.known)
         .filter(({ level }) => level !== "note")
         .slice(0, MOST_ATTENTION),
     };
   }
 
-  /** Letters counted up to 100, for the doctor. */
-  async letters(): Promise<number | undefined> {
-    return (await this.#count()).letters;
+  /** What the doctor needs of stores. */
+  async known(): Promise<Known> {
+    return (await this.#count()).known;
   }
 
   #count(): Promise<Counted> {
@@ -122,6 +128,13 @@ export class OverviewSource {
       });
     }
     return this.#counted;
+  }
+
+  async #lostTasks(): Promise<number> {
+    let lost = 0;
+    for (const report of this.#data.live?.reports ?? [])
+      lost += (await report.earlierTasks(MOST_TASKS)).filter(({ status }) => status === "lost").length;
+    return lost;
   }
 
   async #countNow(): Promise<Counted> {
@@ -143,7 +156,9 @@ export class OverviewSource {
     await turn();
     // A running engine knows without asking its store.
     const outbox = running === undefined ? (await reader.undelivered?.(MOST_DUE))?.length : undefined;
-    return { byKind, letters, timers, outbox, disk: await disk?.() };
+    this.#failedBefore = await stillFailed(this.#failedBefore, reader);
+    const known: Known = { ...omitUndefined({ letters }), failedBefore: this.#failedBefore, lostTasks: await this.#lostTasks() };
+    return { byKind, letters, timers, outbox, disk: await disk?.(), known };
   }
 }
 

@@ -476,7 +476,10 @@ export interface TaskRow {
   readonly id: string;
   readonly principal?: string;
   readonly tool?: string;
+  /** As in MCP, or `lost`: it ran when its process ended, so whether it was applied is not known. */
   readonly status: string;
+  /** Of a process before this one. */
+  readonly earlier?: true;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly message?: string;

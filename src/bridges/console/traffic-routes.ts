@@ -73,7 +73,8 @@ export const trafficRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/tasks",
-    summary: "Calls that go on as tasks, and those that ended within the last hour. The newest come first.",
+    summary:
+      "Calls that go on as tasks, and those that ended within the last hour, of earlier processes too. The newest come first. `lost`: it ran when its process ended.",
     query: { limit: LIMIT },
     answers: "PageOf<TaskRow>",
     handle: async (request, data) => tasks(request, recorder(data)),
@@ -182,9 +183,13 @@ const unseen = ({ name, client, revision, principal, startedAt, seenAt, streams,
   subscriptions,
 });
 
-function tasks(request: ConsoleRequest, { reports }: LiveRecorder): PageOf<TaskRow> {
+async function tasks(request: ConsoleRequest, { reports }: LiveRecorder): Promise<PageOf<TaskRow>> {
   const limit = numberIn(request, "limit") ?? PAGE;
-  const rows = Array.from(reports).flatMap((report): TaskRow[] => [...report.tasks()]);
+  const rows: TaskRow[] = [];
+  for (const report of reports) {
+    rows.push(...report.tasks());
+    for (const task of await report.earlierTasks(limit)) rows.push({ ...task, earlier: true });
+  }
   return { items: rows.toSorted((one, other) => other.createdAt - one.createdAt).slice(0, limit) };
 }
 

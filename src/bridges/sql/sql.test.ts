@@ -91,7 +91,7 @@ before(async () => {
     seenAt: 2_000,
   });
   const task = { status: "working", createdAt: "1970-01-01T00:00:01.500Z", lastUpdatedAt: "1970-01-01T00:00:02.000Z" };
-  await taskStore.put({ id: "task-1", principal: "ada", told: JSON.stringify(task), over: false, until: 9_000 });
+  await taskStore.put({ id: "task-1", principal: "ada", description: JSON.stringify(task), over: false, until: 9_000 });
   for (const key of ["a", "b", "other"]) await add(key, 2);
   for (let n = 0; n < 3; n += 1) await add("a", 1);
   await engine.call({ to: vault.id("main"), action: "tools/unlock", args: { code: SECRET } });

@@ -141,6 +141,8 @@ export interface GatewayReport {
   sessions(): Iterable<SessionReport>;
   /** Oldest first. */
   tasks(): Iterable<TaskReport>;
+  /** At most `limit` tasks of earlier processes. `lost`: it was running when its process ended, so its outcome is unknown. */
+  earlierTasks(limit: number): Promise<readonly TaskReport[]>;
   /** Undefined: there is no such task. False: it has ended. */
   cancelTask(id: string): boolean | undefined;
 }

@@ -107,7 +107,7 @@ export interface TaskRow {
   /** The owner. Other principals cannot find the task. */
   readonly principal?: string;
   /** What its client receives, as the text of a JSON object, and the scopes its token needs for that. */
-  readonly told: string;
+  readonly description: string;
   /** The task has ended. If false and its process has ended, its outcome is unknown. */
   readonly over: boolean;
   /** When it expires, in milliseconds since 1970. */
@@ -118,6 +118,8 @@ export interface TaskRow {
 export interface TaskStore extends AsyncDisposable {
   put(row: TaskRow): Promise<void>;
   get(id: string): Promise<TaskRow | undefined>;
+  /** At most `limit` rows, those that expire last first. Absent: operators see only the tasks of their process. */
+  list?(limit: number): Promise<readonly TaskRow[]>;
   /** Deletes expired rows. */
   expire(now: number): Promise<void>;
 }

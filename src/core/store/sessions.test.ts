@@ -139,15 +139,20 @@ test("a dropped stream that continues uses no event id twice", async () => {
 
 test("tasks survive reopening the file until they expire", async () => {
   using file = temporary();
-  const row = { id: "a", principal: "ann", told: '{"status":"working"}', over: false, until: 2_000 };
+  const row = { id: "a", principal: "ann", description: '{"status":"working"}', over: false, until: 2_000 };
   {
     await using stores = sqliteSessionStores({ path: file.path });
     await stores.taskStore.put(row);
-    await stores.taskStore.put({ id: "b", told: "{}", over: true, until: 1_000 });
+    await stores.taskStore.put({ id: "b", description: "{}", over: true, until: 1_000 });
   }
   await using stores = sqliteSessionStores({ path: file.path });
   assert.deepEqual(await stores.taskStore.get("a"), row);
-  assert.deepEqual(await stores.taskStore.get("b"), { id: "b", told: "{}", over: true, until: 1_000 });
+  assert.deepEqual(await stores.taskStore.get("b"), { id: "b", description: "{}", over: true, until: 1_000 });
+  assert.deepEqual(
+    (await stores.taskStore.list?.(10))?.map(({ id }) => id),
+    ["a", "b"],
+  );
+  assert.deepEqual(await stores.taskStore.list?.(1), [row]);
   await stores.taskStore.put({ ...row, over: true, until: 3_000 });
   await stores.taskStore.expire(2_000);
   assert.deepEqual(await stores.taskStore.get("a"), { ...row, over: true, until: 3_000 });

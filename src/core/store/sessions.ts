@@ -4,7 +4,7 @@
 
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type Closable,
   changedSession,
@@ -18,6 +18,7 @@ import {
   STREAM_BOUNDS,
   type StreamBounds,
   type StreamStore,
+  type TaskRow,
   type TaskStore,
 } from "../contract/index.ts";
 import { CHECKPOINT_FRAMES, frameCounts } from "./checkpointer.ts";
@@ -163,7 +164,8 @@ const statements = (database: DatabaseSync) => ({
   unsubscribe: database.prepare("DELETE FROM subscription WHERE session = ? AND uri = ?"),
   unsubscribeAll: database.prepare("DELETE FROM subscription WHERE session = ?"),
   putTask: database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)"),
-  task: database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?"),
+  task: database.prepare("SELECT principal, told AS description, over, until FROM task WHERE id = ?"),
+  tasks: database.prepare("SELECT id, principal, told AS description, over, until FROM task ORDER BY until DESC LIMIT ?"),
   expireTasks: database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${BATCH})`),
   growStream: database.prepare(
     `INSERT INTO stream VALUES(?1, ?2, 1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM stream WHERE session = ?1))
@@ -325,17 +327,20 @@ const sessionsIn = (all: SessionFile): Omit<SessionStore, typeof Symbol.asyncDis
   },
 });
 
+function taskIn({ id, principal, description, over, until }: Readonly<Record<string, SQLOutputValue>>): TaskRow {
+  const row = { id: text(id), description: text(description), over: int(over) === 1, until: int(until) };
+  return principal === null ? row : { ...row, principal: text(principal) };
+}
+
 const tasksIn = (all: SessionFile): Omit<TaskStore, typeof Symbol.asyncDispose> => ({
-  put: ({ id, principal, told, over, until }) =>
-    all.write((file) => void file.putTask.run(id, principal ?? null, told, over ? 1 : 0, until)),
+  put: ({ id, principal, description, over, until }) =>
+    all.write((file) => void file.putTask.run(id, principal ?? null, description, over ? 1 : 0, until)),
   get: (id) =>
     all.read((file) => {
       const columns = file.task.get(id);
-      if (columns === undefined) return undefined;
-      const { principal, told, over, until } = columns;
-      const row = { id, told: text(told), over: int(over) === 1, until: int(until) };
-      return principal === null ? row : { ...row, principal: text(principal) };
+      return columns === undefined ? undefined : taskIn({ id, ...columns });
     }),
+  list: (limit) => all.read((file) => file.tasks.all(limit).map(taskIn)),
   expire: (now) => all.write((file) => void file.expireTasks.run(now)),
 });
 

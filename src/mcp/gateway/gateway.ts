@@ -86,6 +86,7 @@ const reportOf = ({ tasks }: Core, { sessions }: SessionHttp): GatewayReport => 
   session: (id) => sessions.live(id)?.report(),
   sessions: () => sessions.reports(),
   tasks: () => tasks?.reports() ?? [],
+  earlierTasks: async (limit) => (await tasks?.earlier(limit)) ?? [],
   cancelTask: (id) => tasks?.cancelByOperator(id),
 });
 

@@ -68,6 +68,10 @@ export class Task extends Cancellation {
     return status !== "working" && status !== "input_required";
   }
 
+  get tool(): string | undefined {
+    return this.#tool;
+  }
+
   get updatedAt(): number {
     return this.#updatedAt;
   }

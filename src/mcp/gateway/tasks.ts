@@ -1,7 +1,17 @@
 // Owns: the tasks of this process: beginning, finding, storing and expiring them, and their methods in 2026-07-28. Does not own: the life of
 // one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
 import { type JsonObject, type Catalogue, isJsonObject, type Json, type TaskReport, type Viewer } from "../../core/contract/index.ts";
-import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../core/contract/internal.ts";
+import {
+  EXTENSION,
+  hasOwn,
+  isTexts,
+  missingScopes,
+  memoize,
+  getOwn,
+  omitUndefined,
+  settledNow,
+  tryParseJson,
+} from "../../core/contract/internal.ts";
 import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import { type Call, type Members, type Method, methodNotFound, type Outcome } from "./call.ts";
 import { Fault, inLog, requestFault } from "./errors.ts";
@@ -41,8 +51,13 @@ const LOST = new Fault(
   "The server was started anew while this ran, and whether it was applied is not known: look, and call again.",
 );
 
-/** In the stored description of a task: the scopes of its tool. */
+/** In the stored description of a task: its tool, for operators, and the scopes of that. */
+const TOOL = "troupe/tool";
 const SCOPES = "troupe/scopes";
+
+const textOrNone = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined);
+
+const timeOf = (value: Json | undefined): number => (typeof value === "string" ? Date.parse(value) || 0 : 0);
 
 const mayKnow = ({ owner, scopes }: Task, viewer: Viewer): boolean =>
   owner === viewer.principal && missingScopes(scopes, viewer.scopes).length === 0;
@@ -143,12 +158,13 @@ export class Tasks {
   async #write(task: Task): Promise<void> {
     const { taskStore, clock, log } = this.#core.settings;
     if (taskStore === undefined) return;
-    const { id, owner, scopes, over } = task;
+    const { id, owner, tool, scopes, over } = task;
     const until = clock.now() + (over ? task.ttlMs : LONGEST_MS);
+    const called = tool === undefined ? "" : `,"${TOOL}":${JSON.stringify(tool)}`;
     const needed = scopes.length === 0 ? "" : `,"${SCOPES}":${JSON.stringify(scopes)}`;
-    const text = `{${this.#membersOf(task)}${needed}}`;
+    const text = `{${this.#membersOf(task)}${called}${needed}}`;
     try {
-      await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told: text, over, until });
+      await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), description: text, over, until });
       if (over) await taskStore.expire(settledNow(clock));
     } catch (error) {
       log("error", { event: "task-not-kept", ...inLog(error) });
@@ -263,9 +279,9 @@ export class Tasks {
     const row = await taskStore?.get(id ?? "");
     if (row === undefined || row.principal !== principal || row.until <= clock.now())
       throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
-    const stored: unknown = JSON.parse(row.told);
+    const stored: unknown = JSON.parse(row.description);
     if (!isJsonObject(stored)) throw new Fault("INTERNAL", "What was stored of this task cannot be read.");
-    const { [SCOPES]: scopes, ...task } = stored;
+    const { [SCOPES]: scopes, [TOOL]: _tool, ...task } = stored;
     if (isTexts(scopes)) requireScopes(scopes, held);
     if (row.over) return task;
     const { inputRequests: _requests, ...rest } = task;
@@ -301,6 +317,26 @@ export class Tasks {
   /** All tasks in this process, oldest first, for operators. */
   *reports(): Generator<TaskReport> {
     for (const task of this.#tasks.values()) yield task.report();
+  }
+
+  /** Tasks of earlier processes, for operators. */
+  async earlier(limit: number): Promise<readonly TaskReport[]> {
+    const { taskStore, clock } = this.#core.settings;
+    const rows = (await taskStore?.list?.(limit)) ?? [];
+    return rows.flatMap(({ id, principal, description, over, until }): TaskReport[] => {
+      const task: unknown = tryParseJson(description);
+      if (this.#tasks.has(id) || until <= clock.now() || !isJsonObject(task)) return [];
+      const { status, statusMessage, createdAt, lastUpdatedAt, [TOOL]: tool } = task;
+      return [
+        {
+          id,
+          ...omitUndefined({ principal, tool: textOrNone(tool), message: textOrNone(statusMessage) }),
+          status: over ? (textOrNone(status) ?? "unknown") : "lost",
+          createdAt: timeOf(createdAt),
+          updatedAt: timeOf(lastUpdatedAt),
+        },
+      ];
+    });
   }
 
   /** An operator cancels a task. Undefined: there is none. False: it has ended. */

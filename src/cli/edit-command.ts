@@ -7,6 +7,7 @@ import { output } from "./output.ts";
 
 export interface EditOptions extends Writing {
   readonly reason: string;
+  readonly as: string;
   readonly state?: string;
   readonly patch?: string;
   readonly file?: string;
@@ -25,6 +26,7 @@ export const registerEditCommand = (program: Command): void => {
     .option("--patch <json>", "a JSON Merge Patch, such as '{\"n\":3}'; null removes a member")
     .option("--state <json>", "the whole of the new state")
     .option("--file <file>", "the whole of the new state, in a file; - for standard input")
+    .option("--as <name>", "who edits: it is stored with the event", "operator")
     .option("--force", "also if it does not fit the state's schema")
     .option("--allow-edit", "where no server runs: states are edited there although it is not troupe dev")
     .addOption(moduleOption())

@@ -43,16 +43,21 @@ const refuseUnlessAllowed = async (options: EditOptions): Promise<void> => {
 };
 
 const send = async (id: ActorId, options: EditOptions, change: JsonObject): Promise<JsonObject> => {
-  const { reason, force } = options;
-  const written = await write(options, "edit", { actor: id, reason, ...change, ...omitUndefined({ force }) });
+  const { reason, as, force } = options;
+  const written = await write(options, "edit", { actor: id, reason, as, ...change, ...omitUndefined({ force }) });
   return isJsonObject(written) ? written : {};
 };
 
-const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {
+const stateOf = async (id: ActorId, options: EditOptions) => {
   const { store } = await openToRead(options);
   await using _ = store;
   const found = await store.state(id);
   if (found === undefined) throw noActor(id, store.place);
+  return found;
+};
+
+const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {
+  const found = await stateOf(id, options);
   const before = `${JSON.stringify(found.state, undefined, 2)}\n`;
   const folder = mkdtempSync(join(tmpdir(), "troupe-edit-"));
   const file = join(folder, "state.json");

@@ -55,9 +55,10 @@ describe("edit", () => {
     }
     await using server = running("serve", COUNTER, "--http", "127.0.0.1:0", "--data", data, "--json", "--allow-edit");
     await server.said(/"ready":true/);
-    assert.equal((await edit("--reason", "Wrong.", "--patch", '{"count":1}')).code, 0);
+    assert.equal((await edit("--reason", "Wrong.", "--patch", '{"count":1}', "--as", "ann")).code, 0);
     const chain = lines((await troupe("chain", ID, "--data", data, "--json")).stdout);
     assert.equal(Object(Object(chain.at(-1)).header).type, "edit");
+    assert.match(JSON.stringify(chain.at(-1)), /ann/);
   });
 
   test("what is given wrongly is a usage error, before anything is written", async () => {

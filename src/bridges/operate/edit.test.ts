@@ -153,6 +153,15 @@ test("an actor in memory cannot be edited, since it has no chain", async () => {
   await assert.rejects(operate("revert", { actor: id, to: 1, reason: "Why." }), { code: "USAGE" });
 });
 
+test("an actor whose kind is not served is edited too, and the answer says that nothing was checked", async () => {
+  await using at = await running();
+  await at.engine[Symbol.asyncDispose]();
+  await using engine = await LocalEngine.start({ kinds: [], store: at.store });
+  const edited = await engineOperations({ engine, store: at.store, kinds: [] })("edit", { actor: ID, patch: { n: 5 }, reason: "Why." });
+  assert.equal(Object(edited).checked, false);
+  assert.deepEqual(Object((await engine.read(ID))?.state).n, 5);
+});
+
 test("an edit by the store alone, where no engine runs", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-edit-"));
   await using store = sqliteStore({ directory: directory.path });

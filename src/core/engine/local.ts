@@ -51,7 +51,7 @@ import {
   unserialisableError,
 } from "../contract/internal.ts";
 import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
-import { ActorState } from "./actor-state.ts";
+import { ActorState, appendToStored } from "./actor-state.ts";
 import { ForwardedCalls } from "./cancellation.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -379,6 +379,8 @@ export class LocalEngine implements Engine {
    * work. Throws `NO_ACTOR` if the actor is not stored.
    */
   async append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
+    // Actors whose kind does not run have no turns.
+    if (!this.#cells.serves(kindOf(id))) return await fromStore(appendToStored(this.#store, id, make));
     return append(this.#cells.existing(id), make);
   }
 

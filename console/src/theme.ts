@@ -1,5 +1,5 @@
 // Owns: light and dark. Does not own: the colours (style.css).
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 type Theme = "system" | "light" | "dark";
 const NAME = "troupe-console-theme";
@@ -7,6 +7,13 @@ const isTheme = (value: unknown): value is Theme => value === "system" || value 
 const stored = localStorage.getItem(NAME);
 
 export const theme = signal<Theme>(isTheme(stored) ? stored : "system");
+
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+const systemIsDark = signal(darkSystem.matches);
+darkSystem.addEventListener("change", ({ matches }) => (systemIsDark.value = matches));
+
+/** Which of the two is visible. */
+export const isDark = computed(() => (theme.value === "system" ? systemIsDark.value : theme.value === "dark"));
 
 effect(() => {
   document.documentElement.dataset["theme"] = theme.value;

@@ -86,6 +86,17 @@ export function viewerShape({ principal, scopes, claims }: Caller): ViewerShape 
   };
 }
 
+/** The query of `GET /actors/:kind/:key/surface`. */
+export function surfaceQuery(viewer: ChosenViewer): Readonly<Record<string, string>> {
+  const { scopes, claims } = viewerShape(viewer);
+  return {
+    principal: viewer.principal,
+    scopes: scopes.join(","),
+    claims: claims === undefined ? "" : viewer.claims,
+    lists: listModeOf(viewer),
+  };
+}
+
 const NAME = "troupe-console-viewers";
 const MOST = 8;
 

@@ -46,7 +46,11 @@ interface RoleOptions {
   readonly level?: number;
 }
 
-export interface Page extends Pick<Locator, "locator" | "getByRole" | "getByText" | "getByLabel"> {
+type Finds = Pick<Locator, "locator" | "getByRole" | "getByText" | "getByLabel">;
+
+export interface Page extends Finds {
+  /** What is in a frame. */
+  frameLocator(selector: string): Finds;
   goto(url: string): Promise<unknown>;
   goBack(): Promise<unknown>;
   reload(): Promise<unknown>;

@@ -47,6 +47,7 @@ const lit = index(lamp, { name: "lamps", pick: ["lit"] });
 
 /** What a route needs beyond the actor lamp/main and its last event. */
 const BODIES: Readonly<Record<string, object>> = {
+  "POST /apps": { html: "<p>", csp: { connectDomains: ["https://a.example", "*"] } },
   "POST /actors/:kind/:key/call": { offer: "tools/light" },
   "POST /actors/:kind/:key/stop": { reason: "a test" },
   "POST /actors/:kind/:key/fork": { to: "lamp/copy" },

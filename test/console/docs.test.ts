@@ -61,7 +61,7 @@ test("the requests of the page on the console's API are answered", { timeout: 60
 
 test("the program of the page on the console serves it", { timeout: 60_000 }, async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-console-program-"));
-  const [program = ""] = blocks(guide("console.md"), "ts");
+  const program = blocks(guide("console.md"), "ts").find((block) => block.includes("consoleFor(")) ?? "";
   const here = program.replace("port: 3000", "port: 0").replace('"data"', JSON.stringify(join(folder.path, "data")));
   await using served = runningScript({ args: ["--conditions=troupe-source", "--input-type=module-typescript", "--eval", here] });
   await served.said(/#token=/);

@@ -8,6 +8,9 @@ export const REVISIONS: readonly string[] = ["2026-07-28", "2025-11-25", "2025-0
 export const eraOf = (revision: string): Era => (revision >= "2026-07-28" ? "modern" : "legacy");
 
 export const TASKS = "io.modelcontextprotocol/tasks";
+export const APPS = "io.modelcontextprotocol/ui";
+/** The media type of an app. */
+export const APP_TYPE = "text/html;profile=mcp-app";
 const META = "io.modelcontextprotocol/";
 
 export interface Message {

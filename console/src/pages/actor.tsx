@@ -1,5 +1,6 @@
-// Owns: the page of one actor: its header and its tabs. Does not own: what a tab shows (actor/).
-import { Suspense } from "preact/compat";
+// Owns: the page of one actor: its header and its tabs. Apps of its kind are tabs, too. Does not own: what a tab shows
+// (actor/).
+import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
@@ -15,6 +16,8 @@ import { Header } from "./actor/header.tsx";
 import { NotBegun } from "./actor/not-begun.tsx";
 import { ACTOR_TABS } from "./actor/tabs.ts";
 import "./actor/actor.css";
+
+const AppTab = lazy(async () => (await import("./actor/actor-app.tsx")).AppTab);
 
 export function Actor() {
   const id = useActorId();
@@ -52,14 +55,20 @@ function One({ id }: { readonly id: string }) {
       </>
     );
   }
+  const app = detail.apps.find(({ name }) => tab === `app-${name}`);
   const here = ACTOR_TABS.find((one) => one.id === tab) ?? ACTOR_TABS[0];
+  const tabs = [...ACTOR_TABS, ...detail.apps.map(({ name, title }) => ({ id: `app-${name}`, label: title ?? name }))];
   return (
     <>
       <Header actor={detail} reload={actor.reload} />
       {error === undefined ? null : <ErrorNote error={error} retry={actor.reload} />}
-      <Tabs label="Views of this actor" tabs={ACTOR_TABS} value={here.id} onChange={setTab}>
+      <Tabs label="Views of this actor" tabs={tabs} value={app === undefined ? here.id : tab} onChange={setTab}>
         <Suspense fallback={<Loading what="the view" />}>
-          <here.View key={here.id} actor={detail} reload={actor.reload} />
+          {app === undefined ? (
+            <here.View key={here.id} actor={detail} reload={actor.reload} />
+          ) : (
+            <AppTab key={app.name} app={app} actor={detail} reload={actor.reload} />
+          )}
         </Suspense>
       </Tabs>
     </>

@@ -20,6 +20,9 @@ interface OpenQuestion extends Question {
 
 const open = signal<OpenQuestion | undefined>(undefined);
 
+/** Whether the user is answering a question: another would take its place. */
+export const isConfirming = (): boolean => open.peek() !== undefined;
+
 /** The text that was entered; an empty one without `input`. Undefined: no. */
 export async function confirm(question: Question): Promise<string | undefined> {
   open.value?.answer(undefined);

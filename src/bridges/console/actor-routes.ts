@@ -21,7 +21,7 @@ import {
 } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
-import type { ActorDetail, ActorPage, ActorRow, TimerRow } from "./shapes.ts";
+import type { ActorDetail, ActorPage, ActorRow, AppResource, TimerRow } from "./shapes.ts";
 
 const STATUSES = ["live", "failed", "stopped"] as const;
 const ORDERS = ["asc", "desc"] as const;
@@ -208,6 +208,7 @@ async function detail(id: ActorId, data: ConsoleData): Promise<ActorDetail> {
       failure: { code: "ACTOR_FAILED", message: failure ?? `${id} has failed: the server's log says why. Restart it to try again.` },
     }),
     links: linksOf(id, found, data),
+    apps: appsOf(id, data),
   };
 }
 
@@ -229,4 +230,16 @@ function linksOf(id: ActorId, { state, status, version }: ActorState, data: Cons
   } catch {
     return {};
   }
+}
+
+const APP = "text/html;profile=mcp-app";
+
+/** A template has no page of its own. */
+function appsOf(id: ActorId, data: ConsoleData): readonly AppResource[] {
+  const resources = behaviourOf(data, id)?.catalogue?.resources ?? [];
+  return resources.flatMap(({ name, definition: { uri, mimeType, title } }) =>
+    typeof uri === "string" && uri.startsWith("ui://") && mimeType === APP
+      ? [{ name, uri, ...(typeof title === "string" && { title }) }]
+      : [],
+  );
 }

@@ -2,6 +2,7 @@
 
 import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
+import { appRoutes } from "./app-routes.ts";
 import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
 import { guestRoutes } from "./guest-routes.ts";
@@ -21,6 +22,7 @@ import { verifyRoutes } from "./verify-routes.ts";
 export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...aboutRoutes,
   ...actorRoutes,
+  ...appRoutes,
   ...causeRoutes,
   ...chainRoutes,
   ...guestRoutes,

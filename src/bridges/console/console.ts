@@ -14,6 +14,7 @@ import {
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { OperationError, StateMisfitError } from "../operate/index.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
+import { documentsOf } from "./app-documents.ts";
 import type { ConsoleAssets } from "./assets.ts";
 import { checkBody, checkQuery } from "./check-input.ts";
 import type { ConsoleData } from "./data.ts";
@@ -39,18 +40,19 @@ export interface ConsoleOptions extends ConsoleData {
 const OPERATE = "troupe:operate";
 const MAX_DEPTH = 64;
 
-// Nothing is loaded from another host or sent to one; no inline scripts or styles; no frames, in either direction.
+// Nothing is loaded from another host or sent to one; no inline scripts or styles. Only apps are framed, which have a policy of their own
+// (app-policy.ts), and no page of another site frames this one.
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const SAFE_HEADERS = {
-  "content-security-policy": POLICY,
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** Of every answer. */
+const COMMON_HEADERS = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
 };
+const SAFE_HEADERS = { ...COMMON_HEADERS, "content-security-policy": POLICY, "x-frame-options": "DENY" };
 
 /** Of the engine's refusals that are no conflict (409) with the state of an actor. */
 const STATUS: Readonly<Record<string, number>> = {
@@ -66,7 +68,7 @@ const STATUS: Readonly<Record<string, number>> = {
 
 /**
  * The console, to be mounted next to MCP: `serveHttp({ gateway, endpoints: consoleFor({ … }) })`. The page's own files need no token, and
- * have no data.
+ * have no data; nor do the documents of apps, whose addresses only the page knows.
  */
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
   const { path = "/console", assets, token } = options;
@@ -88,13 +90,19 @@ export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
     },
   };
   if (assets === undefined) return [api];
+  const apps: HttpMount = {
+    path: `${path}/app`,
+    verbs: ["GET"],
+    open: true,
+    handle: (request) => documentsOf(options).answer(request.path.slice(`${path}/app/`.length), COMMON_HEADERS),
+  };
   const page: HttpMount = {
     path,
     verbs: ["GET"],
     open: true,
     handle: (request) => answerPage(assets, request.path.slice(path.length)),
   };
-  return [api, page];
+  return [api, apps, page];
 }
 
 const digest = (text: string): Uint8Array => utf8Of(sha256Hex(text));

@@ -1,7 +1,7 @@
 // Owns: where the console's data comes from: interfaces that a server, or a folder that is only read, fills in. Does not own: what is
 // made of it (the routes).
 
-import type { ActorId, Behaviour, Engine, Index, Json, Source, Sql } from "../../core/contract/index.ts";
+import type { ActorId, Behaviour, Engine, Entropy, Index, Json, Source, Sql } from "../../core/contract/index.ts";
 import type { ActorReader, Operate } from "../operate/index.ts";
 import type { Capability } from "../packet/index.ts";
 import type { EarlierFailure } from "./earlier-failures.ts";
@@ -50,6 +50,8 @@ export interface ConsoleData {
   /** Receives what the console failed with; clients learn only that it did. Default: ignored. */
   readonly onFault?: (error: unknown) => void;
   readonly now: () => number;
+  /** Default: that of the system. */
+  readonly entropy?: Entropy;
 }
 
 /** Capabilities behind packets. In development they are others after a reload, so they are read each time. */

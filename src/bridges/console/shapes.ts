@@ -217,6 +217,32 @@ export interface ActorDetail extends ActorRow {
   readonly failure?: { readonly code: string; readonly message: string; readonly at?: number; readonly seq?: number };
   /** Prefix → the actor that a surface of `viewer` links to. */
   readonly links: Readonly<Record<string, ActorId>>;
+  /** The MCP Apps among its own resources: each is a tab of its page. */
+  readonly apps: readonly AppResource[];
+}
+
+/** A resource that is an MCP App. */
+export interface AppResource {
+  /** Of the offer: `resources/board` is named `board`. */
+  readonly name: string;
+  readonly uri: string;
+  readonly title?: string;
+}
+
+/** `POST /apps`: the document of an MCP App. */
+export interface AppInput {
+  readonly html: string;
+  /** `_meta.ui.csp` of its resource. Absent: it reaches nothing. */
+  readonly csp?: JsonObject;
+}
+
+/** Where a frame opens the document: at `/console/app/{id}`, for a while. */
+export interface AppDocument {
+  readonly id: string;
+  /** Its content security policy. */
+  readonly policy: string;
+  /** What was declared and is no domain, so it was left out of the policy. */
+  readonly ignored: readonly string[];
 }
 
 /** `GET /actors/:kind/:key/surface?principal=&scopes=a,b&claims={…}&lists=dynamic|static` */
@@ -289,6 +315,8 @@ export interface CallInput {
   readonly answers?: JsonObject;
   /** What the client supports: `elicitation`, `sampling`, `roots`. Tools that ask do so only of clients that do. */
   readonly can?: readonly string[];
+  /** Also answer with what an MCP client would get. */
+  readonly withResult?: boolean;
 }
 
 /** What a call ends with. */
@@ -298,6 +326,8 @@ export interface CallOutcome {
   readonly ms: number;
   /** What was committed. Absent: nothing. */
   readonly receipt?: { readonly actor: string; readonly seq: number; readonly head: string };
+  /** With `withResult`: the result in the newest revision of MCP. Absent: clients get an error, or a question. */
+  readonly result?: JsonObject;
 }
 
 /** One row of a chain. `GET /actors/:kind/:key/events?after=&before=&limit=&type=&principal=&search=&order=desc` */

@@ -160,6 +160,21 @@ describe("a call", () => {
     assert.deepEqual([Object(again.body["reply"]).refused.code, again.body["receipt"]], ["NOT_NOW", undefined]);
   });
 
+  test("answers with what an MCP client would get, where that is wanted", async () => {
+    await using at = await served();
+    const result = async (body: object): Promise<unknown> =>
+      (await at.client.post(`${PATH}/call`, { ...body, withResult: true })).body["result"];
+    assert.deepEqual(await result({ offer: "tools/assign", arguments: { to: "ann" } }), { content: [{ type: "text", text: "ann" }] });
+    assert.deepEqual(await result({ offer: "resources/all" }), {
+      contents: [{ uri: "desk://all", mimeType: "application/json", text: '{"open":true}' }],
+    });
+    assert.deepEqual(await result({ offer: "tools/approve" }), {
+      content: [{ type: "text", text: "Only managers may." }],
+      isError: true,
+    });
+    assert.equal((await at.client.post(`${PATH}/call`, { offer: "tools/close" })).body["result"], undefined);
+  });
+
   test("is made as any viewer in development, under the rule of all callers", async () => {
     await using at = await served();
     const as = async (offer: string, viewer: object, args = {}) =>

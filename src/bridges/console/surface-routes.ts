@@ -12,6 +12,7 @@ import {
   type ListName,
   type Offer,
   type OfferRef,
+  type Reply,
   type Source,
   type Status,
   type Surface,
@@ -27,6 +28,7 @@ import {
   omitUndefined,
   scopesOf,
 } from "../../core/contract/internal.ts";
+import { clientResult } from "../../mcp/gateway/index.ts";
 import { firstState } from "../../mcp/source/actor-views.ts";
 import { cast } from "../../mcp/source/index.ts";
 import type { ActorState } from "../operate/index.ts";
@@ -77,6 +79,7 @@ export const surfaceRoutes: readonly ConsoleRoute[] = [
         key: { type: "string", minLength: 1, maxLength: 512 },
         answers: { type: "object", description: "To the questions (`needs`) of an earlier reply." },
         can: { type: "array", items: { type: "string" }, description: "What the client supports: elicitation, sampling, roots." },
+        withResult: { type: "boolean", description: "Also answer with what an MCP client would get." },
       },
       required: ["offer"],
     },
@@ -267,14 +270,24 @@ async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOut
   const status = await statusOf(behaviour, id, request, data);
   if (status === "stopped") throw notAvailable(`${id} has stopped: it takes no calls.`);
   let receipt: CallOutcome["receipt"];
-  const reply = await castAs(server, kindOf(id)).act({ ...viewer, self: id }, offer, args, {
+  const source = castAs(server, kindOf(id));
+  const reply = await source.act({ ...viewer, self: id }, offer, args, {
     ...optionsIn(request),
     signal: request.disconnected,
     onReceipt({ actor, seq, head }) {
       receipt = { actor, seq, head };
     },
   });
-  return { reply: { ...reply }, ms: data.now() - from, ...omitUndefined({ receipt }) };
+  const ms = data.now() - from;
+  const result = request.body["withResult"] === true ? await resultOf(source, { ...viewer, self: id }, offer, reply) : undefined;
+  return { reply: { ...reply }, ms, ...omitUndefined({ receipt, result }) };
+}
+
+async function resultOf(source: Source, viewer: Viewer, ref: OfferRef, reply: Reply): Promise<JsonObject | undefined> {
+  const { catalogue } = await source.surface(viewer);
+  const list = LISTS.find((one) => ref.startsWith(`${one}/`)) ?? "tools";
+  const offer = catalogue[list].find(({ name }) => ref === `${list}/${name}`);
+  return offer === undefined ? undefined : clientResult(list, reply, offer.definition);
 }
 
 function callerIn({ body, caller }: ConsoleRequest, { about, running }: ConsoleData): Viewer {

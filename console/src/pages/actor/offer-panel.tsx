@@ -1,24 +1,30 @@
 // Owns: one offer: why it is on or off, a call of it through a form, its definition. Does not own: what a call resulted in
 // (call-result.tsx).
+import { lazy, Suspense } from "preact/compat";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import type { CallInput, CallOutcome, OfferShape } from "../../../../src/bridges/console/shapes.ts";
+import type { CallInput, CallOutcome, OfferShape, ViewerShape } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
-import { actorPath, type ApiError, asApiError, post } from "../../api.ts";
+import { type ApiError, asApiError } from "../../api.ts";
+import { appUriOf } from "../../app-page.ts";
 import { isList, isObject } from "../../json-paths.ts";
-import { useParameter } from "../../page-state.ts";
+import type { AppCall } from "../../mcp/app-host.ts";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { check, firstValue, NO_MISTAKES, SchemaForm } from "../../ui/schema-form.tsx";
 import { Snippets } from "../../ui/snippets.tsx";
-import { ErrorNote } from "../../ui/states.tsx";
-import { type ViewerState, viewerShape } from "../../viewer.ts";
+import { ErrorNote, Loading } from "../../ui/states.tsx";
+import type { ViewerState } from "../../viewer.ts";
 import { QuestionDialog } from "../playground/question-dialog.tsx";
-import { askUser, dropQuestions } from "../playground/questions.ts";
+import { dropQuestions } from "../playground/questions.ts";
+import { callWithAnswers } from "./call.ts";
+import { CallerSelect, useCaller, viewerName } from "./caller.tsx";
 import { CallResult } from "./call-result.tsx";
 import type { Offering } from "./offers.tsx";
 import { definitionIn } from "./definition.ts";
 import { describeOff } from "./why-off.ts";
+
+const ActorApp = lazy(async () => (await import("./actor-app.tsx")).ActorApp);
 
 export function OfferPanel({
   actor,
@@ -37,6 +43,8 @@ export function OfferPanel({
   const mistakes = useSignal(NO_MISTAKES);
   const running = useSignal(false);
   const outcome = useSignal<{ readonly result?: CallOutcome; readonly error?: ApiError } | undefined>(undefined);
+  /** What the app of the tool shows. Each call has a frame of its own. */
+  const called = useSignal<{ readonly n: number; readonly as: ViewerShape | undefined; readonly call: AppCall } | undefined>(undefined);
   const result = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   // Enter alone is a new line in a text area.
@@ -49,27 +57,34 @@ export function OfferPanel({
     return () => element?.removeEventListener("keydown", press);
   }, []);
   useEffect(() => dropQuestions, []);
-  const [caller, setCaller] = useParameter("by");
-  const asViewer = can("act-as") && caller !== "operator";
-  const who = viewer.principal === "" ? "somebody who is not signed in" : viewer.principal;
+  const as = useCaller(viewer);
+  const who = viewerName(viewer);
   const input: CallInput = {
     offer: offer.ref,
     arguments: args.value,
-    ...(asViewer ? { as: viewerShape(viewer) } : {}),
+    ...(as === undefined ? {} : { as }),
     ...(actor.seq === 0 ? { begin: true } : {}),
   };
+  const app = appUriOf(definition);
 
   const change = (next: JsonObject): void => {
     args.value = next;
     // What was wrong is checked again at once; what is not filled in yet is not called wrong before it is sent.
     if (mistakes.value.size > 0) mistakes.value = check(schema, next);
   };
-  const call = async (): Promise<void> => {
+  const send = async (): Promise<void> => {
     mistakes.value = check(schema, args.value);
     if (mistakes.value.size > 0 || running.value) return;
     running.value = true;
     try {
-      outcome.value = { result: await callWithAnswers(actor.id, input) };
+      const answer = await callWithAnswers(actor.id, app === undefined ? input : { ...input, withResult: true });
+      outcome.value = { result: answer };
+      const call = {
+        tool: { name, ...definition },
+        arguments: args.value,
+        ...(answer.result === undefined ? {} : { result: answer.result }),
+      };
+      called.value = { n: (called.value?.n ?? 0) + 1, as, call };
       reload();
     } catch (error) {
       outcome.value = { error: asApiError(error) };
@@ -116,7 +131,7 @@ export function OfferPanel({
         aria-label={`Call ${name}`}
         onSubmit={(event) => {
           event.preventDefault();
-          void call();
+          void send();
         }}
         ref={form}
       >
@@ -131,16 +146,7 @@ export function OfferPanel({
           <button type="submit" class="primary" disabled={running.value}>
             {on ? "Call" : "Call anyway"}
           </button>
-          <label class="row">
-            <span class="dim">as</span>
-            <select
-              value={asViewer ? "viewer" : "operator"}
-              onChange={({ currentTarget }) => setCaller(currentTarget.value === "operator" ? "operator" : "")}
-            >
-              {can("act-as") ? <option value="viewer">{who}</option> : null}
-              <option value="operator">operator</option>
-            </select>
-          </label>
+          <CallerSelect viewer={viewer} />
           <span class="dim">{can("act-as") ? "Ctrl+Enter" : whyNot("act-as")}</span>
         </div>
       </form>
@@ -149,6 +155,20 @@ export function OfferPanel({
         {outcome.value?.error === undefined ? null : <ErrorNote error={outcome.value.error} />}
         {outcome.value?.result === undefined ? null : <CallResult outcome={outcome.value.result} />}
       </div>
+      {app === undefined || called.value === undefined ? null : (
+        <Suspense fallback={<Loading what="the app" />}>
+          <ActorApp
+            key={called.value.n}
+            actor={actor}
+            name={name}
+            uri={app}
+            as={called.value.as}
+            viewer={viewer}
+            call={called.value.call}
+            reload={reload}
+          />
+        </Suspense>
+      )}
       <details>
         <summary>The same call with curl, TypeScript or the command line</summary>
         {about.value === undefined ? null : <Snippets call={{ actor: actor.id, offer, input }} about={about.value} />}
@@ -162,25 +182,6 @@ export function OfferPanel({
 }
 
 /** A tool may ask several times. */
-const MOST_ROUNDS = 10;
-
-/** Calls, and calls again with what the user answers, as long as the reply is questions. */
-async function callWithAnswers(id: string, input: CallInput): Promise<CallOutcome> {
-  let answers: JsonObject = {};
-  for (let round = 1; ; round += 1) {
-    const result = await post<CallOutcome>(`${actorPath(id)}/call`, { ...input, can: ["elicitation"], answers } satisfies CallInput);
-    const needs = isObject(result.reply) ? result.reply["needs"] : undefined;
-    if (!isObject(needs) || round > MOST_ROUNDS) return result;
-    const given = await Promise.all(
-      Object.entries(needs).map(async ([key, request]): Promise<readonly [string, JsonObject]> => {
-        const { method, params } = objectOf(request);
-        return [key, await askUser(textOf(method), objectOf(params))];
-      }),
-    );
-    answers = { ...answers, ...Object.fromEntries(given) };
-  }
-}
-
 const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 /** What a call takes, as a JSON Schema. Of a prompt texts, of a resource the places of its template. */

@@ -9,7 +9,7 @@ import { useResource } from "../../resource.ts";
 import { Empty, ErrorNote, Loading, Unavailable } from "../../ui/states.tsx";
 import { TypedInput } from "../../ui/typed.tsx";
 import { ViewerPicker } from "../../ui/viewer-picker.tsx";
-import { listModeOf, remember, useViewer, viewerShape } from "../../viewer.ts";
+import { remember, surfaceQuery, useViewer } from "../../viewer.ts";
 import { OfferPanel } from "./offer-panel.tsx";
 import { describeOff } from "./why-off.ts";
 import type { ActorTabProps } from "./tabs.ts";
@@ -45,13 +45,7 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
   const [show, setShow] = useParameter("only");
   const [chosen, setChosen] = useParameter("offer");
   const { principal, scopes, claims } = viewer;
-  const lists = listModeOf(viewer);
-  const query = {
-    principal,
-    scopes: viewerShape(viewer).scopes.join(","),
-    claims: viewerShape(viewer).claims === undefined ? "" : claims,
-    lists,
-  };
+  const query = surfaceQuery(viewer);
   const surface = useResource<SurfaceShape>(`${JSON.stringify(query)} ${seq}`, (signal) => get(`${actorPath(id)}/surface`, query, signal));
   const principals = usePrincipals(id, owner);
   useEffect(() => {

@@ -89,7 +89,7 @@ export function cancel(n: number): void {
 }
 
 /** A result as it is; of a task, what it ends with. */
-async function throughTask(
+export async function throughTask(
   from: McpClient,
   first: JsonObject,
   onTask: (task: JsonObject) => void,

@@ -6,7 +6,7 @@ import type { ViewerToken } from "../../../../src/bridges/console/shapes.ts";
 import { about, can } from "../../about.ts";
 import { ApiError, post } from "../../api.ts";
 import { McpClient, McpError, type WireEntry } from "../../mcp/client.ts";
-import { listIn, objectIn, REVISIONS, TASKS, textIn } from "../../mcp/wire.ts";
+import { APP_TYPE, APPS, listIn, objectIn, REVISIONS, TASKS, textIn } from "../../mcp/wire.ts";
 import { token as consoleToken } from "../../session.ts";
 import { type Caller, callerInAddress, callerParameters, viewerShape } from "../../viewer.ts";
 import { askUser, dropQuestions } from "./questions.ts";
@@ -100,7 +100,10 @@ export async function connect(as: Identity = identity.peek()): Promise<void> {
       revision: revision.value,
       ...(token === undefined ? {} : { token }),
       info: { name: "troupe-playground", title: "Troupe playground", version: about.value?.version ?? "0" },
-      capabilities: { elicitation: { form: {}, url: {} }, ...(revision.value >= "2026" ? { extensions: { [TASKS]: {} } } : {}) },
+      capabilities: {
+        elicitation: { form: {}, url: {} },
+        extensions: { [APPS]: { mimeTypes: [APP_TYPE] }, ...(revision.value >= "2026" ? { [TASKS]: {} } : {}) },
+      },
       hooks: {
         onWire: (entry) => (wire.value = [...wire.value.slice(1 - MAX_WIRE), { ...entry, n: next() }]),
         onNotification,

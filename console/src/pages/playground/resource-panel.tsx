@@ -1,13 +1,19 @@
 // Owns: reading a resource, or one of a template, and following its updates. Does not own: the calls (calls.ts), subscriptions (connection.ts).
+import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { isApp } from "../../app-page.ts";
 import { textIn } from "../../mcp/wire.ts";
+import { useParameter } from "../../page-state.ts";
+import { Loading } from "../../ui/states.tsx";
 import { call } from "./calls.ts";
 import { CompletedField } from "./completed-field.tsx";
 import { lists, reason, status, subscribe, subscriptions, unsubscribe } from "./connection.ts";
 import { toast } from "../../ui/toasts.tsx";
 import { Results } from "./results.tsx";
 import { SaveCall } from "./save-call.tsx";
+
+const PlaygroundApp = lazy(async () => (await import("./playground-app.tsx")).PlaygroundApp);
 
 export function ResourcePanel({ uri }: { readonly uri: string }) {
   const template = lists.value.templates?.find((one) => one["uriTemplate"] === uri);
@@ -24,6 +30,7 @@ export function ResourcePanel({ uri }: { readonly uri: string }) {
   const toggle = (): void =>
     void (updates === undefined ? subscribe(full) : unsubscribe(full)).catch((error: unknown) => toast(reason(error), "failed"));
   const ready = status.value === "open" && complete;
+  const [asApp, setAsApp] = useParameter("app");
   return (
     <>
       <header>
@@ -58,6 +65,11 @@ export function ResourcePanel({ uri }: { readonly uri: string }) {
           <button type="button" aria-pressed={updates !== undefined} disabled={!ready} onClick={toggle}>
             {updates === undefined ? "Subscribe" : "Unsubscribe"}
           </button>
+          {isApp(offer) ? (
+            <button type="button" aria-pressed={asApp !== ""} disabled={!ready} onClick={() => setAsApp(asApp === "" ? "open" : "")}>
+              Open as an app
+            </button>
+          ) : null}
           {complete ? <SaveCall target={{ kind: "resource", name: full }} args={() => ({})} /> : null}
           {updates === undefined ? null : (
             <span key={updates} class="dim flash" role="status">
@@ -66,6 +78,11 @@ export function ResourcePanel({ uri }: { readonly uri: string }) {
           )}
         </div>
       </form>
+      {isApp(offer) && asApp !== "" && ready ? (
+        <Suspense fallback={<Loading what="the app" />}>
+          <PlaygroundApp key={full} name={textIn(offer, "name") ?? full} uri={full} />
+        </Suspense>
+      ) : null}
       <Results target={{ kind: "resource", name: full }} />
     </>
   );

@@ -1,12 +1,20 @@
 // Owns: what came of the calls of one target, newest first. Does not own: how content is drawn (content.tsx).
+import { lazy, Suspense } from "preact/compat";
+import type { JsonObject } from "../../../../src/core/contract/index.ts";
+import { appUriOf } from "../../app-page.ts";
+import type { AppCall } from "../../mcp/app-host.ts";
 import { objectIn, textIn } from "../../mcp/wire.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
+import { Loading } from "../../ui/states.tsx";
 import { duration, Time } from "../../ui/time.tsx";
 import { cancel, type CallRow, calls, type Target } from "./calls.ts";
+import { lists } from "./connection.ts";
 import { ResultContent } from "./content.tsx";
+
+const PlaygroundApp = lazy(async () => (await import("./playground-app.tsx")).PlaygroundApp);
 
 const SHOWN = 10;
 
@@ -16,7 +24,7 @@ export function Results({ target }: { readonly target: Target }) {
   if (latest === undefined) return null;
   return (
     <section aria-label="Results" class="results">
-      <Result key={latest.n} row={latest} />
+      <Result key={latest.n} row={latest} isLatest />
       {earlier.map((row) => (
         <details key={row.n}>
           <summary>
@@ -29,8 +37,11 @@ export function Results({ target }: { readonly target: Target }) {
   );
 }
 
-function Result({ row }: { readonly row: CallRow }) {
+/** Of earlier calls no app is shown: each would run. */
+function Result({ row, isLatest = false }: { readonly row: CallRow; readonly isLatest?: boolean }) {
   const { n, status, ms, at, revision, result, error, progress, task } = row;
+  const tool = row.kind === "tool" ? lists.value.tools?.find(({ name }) => name === row.name) : undefined;
+  const app = isLatest ? appUriOf(tool) : undefined;
   const receipt = objectIn(objectIn(result, "_meta"), "troupe/receipt");
   const actor = textIn(receipt, "actor");
   return (
@@ -69,6 +80,11 @@ function Result({ row }: { readonly row: CallRow }) {
           {error.data === undefined ? null : <pre>{JSON.stringify(error.data, null, 2)}</pre>}
         </div>
       )}
+      {app === undefined ? null : (
+        <Suspense fallback={<Loading what="the app" />}>
+          <PlaygroundApp name={row.name} uri={app} call={appCallOf(row, tool)} />
+        </Suspense>
+      )}
       {result === undefined ? null : (
         <>
           <ResultContent result={result} />
@@ -80,6 +96,11 @@ function Result({ row }: { readonly row: CallRow }) {
       )}
     </article>
   );
+}
+
+function appCallOf({ arguments: args, result, error, status }: CallRow, tool: JsonObject = {}): AppCall {
+  const cancelled = error?.message ?? (status === "cancelled" ? "The user cancelled it." : undefined);
+  return { tool, arguments: args, ...(result === undefined ? {} : { result }), ...(cancelled === undefined ? {} : { cancelled }) };
 }
 
 function Progress({ progress }: { readonly progress: NonNullable<CallRow["progress"]> }) {

@@ -31,6 +31,7 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
     const { sqliteSql } = await import("../bridges/sql/index.ts");
     const source = sqliteSql({ directory, kinds: () => kinds });
     if (options.views === true) return await showViews(source, options);
+    if (given === undefined && process.stdin.isTTY) throw usage('Give a query, as in troupe sql "SELECT * FROM actors", or --views.');
     const query = given === undefined || given === STANDARD ? await textOf(process.stdin) : given;
     show(await source.query({ sql: query, ...omitUndefined({ limit: options.limit }) }), options);
   };

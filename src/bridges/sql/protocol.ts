@@ -2,6 +2,9 @@
 
 import type { SqlResult, SqlView } from "../../core/contract/index.ts";
 
+/** The first message of a process: from then on a query's time counts. */
+export const READY = "ready";
+
 export interface SqlRequest {
   readonly directory: string;
   readonly sessions?: string;

@@ -2,11 +2,15 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { type CancelSignal, SqlError, StoreError } from "../../core/contract/index.ts";
-import type { SqlAnswer, SqlRequest } from "./protocol.ts";
+import { READY, type SqlAnswer, type SqlRequest } from "./protocol.ts";
 
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./sql-child.ts" : "./sql-child.js", import.meta.url);
 /** Of V8's heap, in megabytes: states are computed there. */
 const HEAP_MB = 256;
+/** How long it may take to start, on a machine that is busy. */
+const START_MS = 30_000;
+/** Windows cannot start a process without it. */
+const { SystemRoot } = process.env;
 
 export interface AskOptions {
   readonly timeoutMs: number;
@@ -16,6 +20,8 @@ export interface AskOptions {
 /** Runs one request at a time. It ends with a request that is not answered. */
 export class QueryProcess {
   readonly #child: ChildProcess;
+  #ready = false;
+  #onReady: (() => void) | undefined;
   #ended = false;
   #idle: NodeJS.Timeout | undefined;
   #settle: { readonly resolve: (answer: SqlAnswer) => void; readonly reject: (error: Error) => void } | undefined;
@@ -24,11 +30,14 @@ export class QueryProcess {
     this.#child = fork(ENTRY, [], {
       // What this process was started with may not fit, and its environment is none of a query's business.
       execArgv: [`--max-old-space-size=${HEAP_MB}`],
-      env: {},
+      env: SystemRoot === undefined ? {} : { SystemRoot },
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    this.#child.on("message", (answer) => {
-      if (isAnswer(answer)) this.#settle?.resolve(answer);
+    this.#child.on("message", (message) => {
+      if (message === READY) {
+        this.#ready = true;
+        this.#onReady?.();
+      } else if (isAnswer(message)) this.#settle?.resolve(message);
     });
     this.#child.once("error", (error) =>
       this.#fail(new StoreError("STORE_IO", `The query's process could not be started (${error.message}): try again.`)),
@@ -49,7 +58,10 @@ export class QueryProcess {
 
   /** Rejects with `SqlError`, `StoreError`; the process has ended then. */
   async ask(request: SqlRequest, { timeoutMs, signal }: AskOptions): Promise<SqlAnswer> {
-    if (signal?.aborted === true) throw cancelled();
+    if (signal?.aborted === true) {
+      this.end();
+      throw cancelled();
+    }
     clearTimeout(this.#idle);
     this.#child.ref();
     this.#child.channel?.ref();
@@ -58,7 +70,13 @@ export class QueryProcess {
     const onAbort = (): void => this.#fail(cancelled());
     const seconds = timeoutMs / 1_000;
     const late = new SqlError("SQL_TIMEOUT", `The query ran for ${seconds} seconds: let it read fewer rows, or count instead of listing.`);
-    const timer = setTimeout(() => this.#fail(late), timeoutMs);
+    let timer = setTimeout(() => this.#fail(new SqlError("SQL_TIMEOUT", "The machine is too busy to start a query: try again.")), START_MS);
+    const begin = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#fail(late), timeoutMs);
+    };
+    if (this.#ready) begin();
+    else this.#onReady = begin;
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#child.send(request, (error) => {
       if (error !== null) this.#fail(new StoreError("STORE_IO", `The query's process has ended (${error.message}): try again.`));
@@ -69,6 +87,7 @@ export class QueryProcess {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
       this.#settle = undefined;
+      this.#onReady = undefined;
     }
   }
 

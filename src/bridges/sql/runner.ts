@@ -19,7 +19,7 @@ import { QueryProcess } from "./query-process.ts";
 
 const SECOND = 1_000;
 const MEGABYTE = 1_048_576;
-/** How much longer a process may work than its query. */
+/** How much longer a process may work on a query than its caller waits. */
 const GRACE_MS = 5_000;
 /** How long it waits for the next query: starting one takes longer than most queries. */
 const IDLE_MS = 30_000;
@@ -47,13 +47,16 @@ class ProcessSql implements Sql {
   /** Settles when the query that runs has ended. */
   #running: Promise<void> | undefined;
   #resting: QueryProcess | undefined;
+  #views: Promise<SqlAnswer> | undefined;
 
   constructor(options: SqliteSqlOptions) {
     this.#options = options;
   }
 
+  /** Those who request them at once share one answer, and one process. */
   async views(): Promise<readonly SqlView[]> {
-    const answer = await this.#ask({});
+    this.#views ??= this.#ask({}).finally(() => (this.#views = undefined));
+    const answer = await this.#views;
     return "views" in answer ? answer.views : [];
   }
 

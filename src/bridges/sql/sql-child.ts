@@ -8,7 +8,7 @@ import { stateFrom } from "../../core/chain/index.ts";
 import { SqlError, type SqlResult, type SqlView, systemClock, TroupeError } from "../../core/contract/index.ts";
 import { openSqlDatabase } from "../../core/store/sql/index.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
-import type { SqlAnswer, SqlRequest } from "./protocol.ts";
+import { READY, type SqlAnswer, type SqlRequest } from "./protocol.ts";
 
 const WATCHER = new URL(import.meta.url.endsWith(".ts") ? "./sql-watcher.ts" : "./sql-watcher.js", import.meta.url);
 
@@ -45,6 +45,7 @@ watcher.once("online", () => {
     watcher.postMessage(undefined, []);
     process.send?.(answer);
   });
+  process.send?.(READY);
 });
 
 // Its parent has ended.

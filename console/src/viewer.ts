@@ -18,7 +18,7 @@ export const REVISIONS = [
 const NEWEST_SESSIONS = "2025-11-25";
 
 export interface ChosenViewer {
-  /** Empty: somebody who is not signed in. */
+  /** Empty: an anonymous user. */
   readonly principal: string;
   /** Separated by spaces. */
   readonly scopes: string;
@@ -45,8 +45,8 @@ export function callerInAddress(): Caller {
 }
 
 /** As parameters of an address. */
-export const callerParameters = ({ principal, scopes, claims }: Caller): readonly (readonly [string, string])[] =>
-  [["as", principal] as const, ["scopes", scopes] as const, ["claims", claims] as const].filter(([, value]) => value !== "");
+export const callerParameters = ({ principal, scopes, claims }: Caller): [name: string, value: string][] =>
+  Object.entries({ as: principal, scopes, claims }).filter(([, value]) => value !== "");
 
 export function useViewer(): ViewerState {
   const [principal, setPrincipal] = useParameter("as");

@@ -134,7 +134,7 @@ test("the palette finds pages, actors, tools and actions by keyboard", async () 
   await field.fill("workshop/ma");
   await page.getByRole("option").filter({ hasText: "workshop/main" }).first().click();
   await page.waitForURL(/actors\/workshop\/main/);
-  // Letters open pages, but not while somebody types.
+  // Letters open pages, but not while someone types.
   await page.locator("main h1").first().waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("o");

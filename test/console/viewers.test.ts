@@ -42,7 +42,7 @@ test("in an empty server actors are opened, called and begun", async () => {
   assert.equal((await fetch(`${server.origin}/console/api/actors/notebook/ann`, { headers: auth(server) })).status, 404);
 
   await page.goto(`${server.origin}/console/actors/nothing/main`);
-  await page.getByText("There is no kind nothing here").waitFor();
+  await page.getByText("No module that is served defines the kind nothing.").waitFor();
   await opened.check("actor-no-kind");
 });
 
@@ -99,6 +99,12 @@ test("the playground is any user in both eras, with scopes and claims, and a lin
   assert.equal(await page.getByLabel("As principal").inputValue(), "ann");
   await page.getByRole("link", { name: /^write/ }).click();
   await write(opened, "Line 1 of ann.");
+
+  // From what an actor offers to someone to being that user.
+  await page.goto(`${server.origin}/console/actors/notebook/cy?as=cy&scopes=admin`);
+  await page.getByRole("link", { name: "Playground as this user" }).click();
+  await page.waitForURL(/by=viewer&as=cy&scopes=admin/);
+  await connected(opened, "as cy");
 
   await using other = await server.open("/playground?by=viewer&as=bo&tool=write", { theme: "dark", width: 360 });
   await connected(other, "as bo");

@@ -4,6 +4,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
 import { actorPath, get } from "../api.ts";
 import { useActorId, useParameter } from "../page-state.ts";
 import { useThrottledReload } from "../throttled-reload.ts";
@@ -43,9 +44,9 @@ function One({ id }: { readonly id: string }) {
   const detail = actor.data.value;
   const error = actor.error.value;
   const missing = detail === undefined && error?.status === 404;
-  if (missing && !beginning.peek()) beginning.value = true;
+  if (missing && can("run") && !beginning.peek()) beginning.value = true;
   // It stays when the actor begins: the result of the call that began it is there.
-  if (beginning.value) return <NotBegun id={id} begun={detail} reload={actor.reload} open={() => (beginning.value = false)} />;
+  if (missing || beginning.value) return <NotBegun id={id} begun={detail} reload={actor.reload} open={() => (beginning.value = false)} />;
   if (detail === undefined) {
     if (error === undefined) return <Loading what={readable(id)} />;
     return (

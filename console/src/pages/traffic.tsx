@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
+import { can, whyNot } from "../about.ts";
 import { get } from "../api.ts";
 import { liveRows } from "../live-rows.ts";
 import { useParameter } from "../page-state.ts";
@@ -12,7 +12,7 @@ import { LiveList } from "../ui/live-list.tsx";
 import { LiveState } from "../ui/live-state.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SavedViews } from "../ui/saved-views.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { LiveDetail } from "./traffic/detail.tsx";
 import { matches } from "./traffic/filter.ts";
 import { TrafficFilters, useTrafficFilter } from "./traffic/filters.tsx";
@@ -33,7 +33,10 @@ export function Traffic() {
       <PageHead title="Traffic">
         <OpenRecording />
       </PageHead>
-      <Unavailable ability="traffic" />
+      <Empty title="Not available here">
+        <span>{whyNot("traffic")}</span>
+        <span>A file that the page Traffic of another console has saved can be opened here.</span>
+      </Empty>
     </>
   );
 }

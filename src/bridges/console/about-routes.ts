@@ -60,11 +60,11 @@ async function about(data: ConsoleData): Promise<About> {
       ? "There are no WebAssembly guests in this history."
       : "No WebAssembly guests run here: start the server with --theater, or with troupe theater.",
   );
-  say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
+  say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as another user.');
   say(
     "connect-as",
     data.viewerToken !== undefined && own.development,
-    'Only "troupe dev" on this machine connects clients as somebody else.',
+    'Only "troupe dev" on this machine connects clients as another user.',
   );
   return {
     ...own,

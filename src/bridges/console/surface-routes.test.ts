@@ -189,7 +189,7 @@ describe("a call", () => {
     assert.deepEqual(await as("resources/all", { scopes: [] }), { ok: { open: true } });
   });
 
-  test("as somebody else is refused outside development, and wrong bodies always", async () => {
+  test("as another user is refused outside development, and wrong bodies always", async () => {
     await using at = await servedConsole({
       kinds: [desk, lamp],
       store: memoryStore(),

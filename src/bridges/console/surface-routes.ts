@@ -294,7 +294,7 @@ function callerIn({ body, caller }: ConsoleRequest, { about, running }: ConsoleD
   const { as } = body;
   if (as === undefined)
     return { principal: caller.principal ?? "operator", scopes: caller.scopes, ...omitUndefined({ claims: caller.claims }) };
-  if (running === undefined || !about.development) throw notAvailable('Only "troupe dev" calls as somebody else: leave "as" away.');
+  if (running === undefined || !about.development) throw notAvailable('Only "troupe dev" calls as another user: leave "as" away.');
   return viewerOf(isJsonObject(as) ? as : {});
 }
 
@@ -308,7 +308,7 @@ const MAX_TOKEN_BYTES = 6_000;
 
 async function viewerToken({ body }: ConsoleRequest, { about, viewerToken: issue }: ConsoleData): Promise<ViewerToken> {
   if (issue === undefined || !about.development)
-    throw notAvailable('Only "troupe dev" on this machine connects clients as somebody else: use a key or token of theirs.');
+    throw notAvailable('Only "troupe dev" on this machine connects clients as another user: use a key or token of theirs.');
   const issued = issue(viewerOf(body));
   // A header that is longer might be refused on its way.
   if (issued.token.length > MAX_TOKEN_BYTES) throw badRequest("These scopes and claims are too long for a token: give fewer.");

@@ -21,7 +21,8 @@ export function NotBegun({
   readonly open: () => void;
 }) {
   const [name = "", key = ""] = id.split("/");
-  const kind = about.value?.kinds.find((one) => one.kind === name);
+  const isServed = about.value?.kinds.some(({ kind, served }) => served && kind === name) ?? false;
+  const mayBegin = isServed && can("run");
   return (
     <>
       <header class="actor-header">
@@ -32,7 +33,7 @@ export function NotBegun({
         </nav>
         <div class="row">
           <h1 class="id">{readable(key)}</h1>
-          <Badge word={begun?.status ?? "not begun"} />
+          {mayBegin ? <Badge word={begun?.status ?? "not begun"} /> : null}
           <span class="grow" />
           {begun === undefined ? null : (
             <button type="button" class="primary" onClick={open}>
@@ -40,22 +41,21 @@ export function NotBegun({
             </button>
           )}
         </div>
-        {begun === undefined ? (
-          <p class="dim">There is no such actor yet. This is what it would offer; calling a tool that changes something begins it.</p>
-        ) : (
+        {begun !== undefined ? (
           <p role="status">It has begun.</p>
-        )}
+        ) : mayBegin ? (
+          <p class="dim">There is no such actor yet. This is what it would offer; calling a tool that changes something begins it.</p>
+        ) : null}
       </header>
-      {kind?.served !== true ? (
-        <Empty title={`There is no kind ${readable(name)} here`}>
-          <span>
-            Actors of another kind may be what you look for. <Link href="/actors">See all actors</Link>.
-          </span>
-        </Empty>
-      ) : can("run") ? (
+      {mayBegin ? (
         <Offers actor={begun ?? { id, seq: 0 }} reload={reload} />
       ) : (
-        <Empty title="It cannot begin here">{whyNot("run")}</Empty>
+        <Empty title="There is no such actor">
+          <span>
+            {can("run") ? `No module that is served defines the kind ${readable(name)}.` : whyNot("run")}{" "}
+            <Link href="/actors">See all actors</Link>.
+          </span>
+        </Empty>
       )}
     </>
   );

@@ -1,15 +1,16 @@
 // Owns: the tab with an actor's tools, resources and prompts as a viewer sees them, and why some are off. Does not own: calls
 // (offer-panel.tsx).
 import { useEffect } from "preact/hooks";
+import { Link } from "wouter-preact";
 import type { ActorDetail, EventRow, OfferShape, PageOf, SurfaceShape } from "../../../../src/bridges/console/shapes.ts";
-import { can } from "../../about.ts";
+import { about, can } from "../../about.ts";
 import { actorPath, get } from "../../api.ts";
 import { useParameter } from "../../page-state.ts";
 import { useResource } from "../../resource.ts";
 import { Empty, ErrorNote, Loading, Unavailable } from "../../ui/states.tsx";
 import { TypedInput } from "../../ui/typed.tsx";
 import { ViewerPicker } from "../../ui/viewer-picker.tsx";
-import { remember, surfaceQuery, useViewer } from "../../viewer.ts";
+import { callerParameters, remember, surfaceQuery, useViewer } from "../../viewer.ts";
 import { OfferPanel } from "./offer-panel.tsx";
 import { describeOff } from "./why-off.ts";
 import type { ActorTabProps } from "./tabs.ts";
@@ -80,6 +81,14 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
             </button>
           ))}
         </div>
+        {can("connect-as") && about.value?.mcp !== undefined ? (
+          <>
+            <span class="grow" />
+            <Link class="button small" href={`/playground?${new URLSearchParams([["by", "viewer"], ...callerParameters(viewer)])}`}>
+              Playground as this user
+            </Link>
+          </>
+        ) : null}
       </div>
       <div class="surface">
         <div class="surface-list">

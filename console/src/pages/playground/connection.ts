@@ -65,7 +65,7 @@ let count = 0;
 const next = (): number => (count += 1);
 
 /** In the address, so that a link leads to the same. */
-export function identityParameters(): readonly (readonly [string, string])[] {
+export function identityParameters(): [name: string, value: string][] {
   const as = identity.value;
   if (as.by === "console") return [];
   return [["by", as.by], ...(as.by === "viewer" ? callerParameters(as.viewer) : [])];

@@ -34,7 +34,7 @@ export function Messages() {
   );
 }
 
-/** Scrolls with new rows only while its end is visible: nothing moves under somebody who reads. */
+/** Scrolls with new rows only while its end is visible: nothing moves under someone who reads. */
 function Following({ count, label, children }: { readonly count: number; readonly label: string; readonly children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);

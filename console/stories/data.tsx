@@ -1,11 +1,15 @@
 // Owns: stories of parts that show data: tables, trees, charts, pages.
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { Json } from "../../src/core/contract/index.ts";
+import { liveRows } from "../src/live-rows.ts";
+import { CapabilityPanel } from "../src/pages/packets/capability.tsx";
 import { Result } from "../src/pages/query/result.tsx";
 import { Badge } from "../src/ui/badge.tsx";
 import { Chart } from "../src/ui/chart.tsx";
 import { Fact, Facts } from "../src/ui/facts.tsx";
 import { JsonTree } from "../src/ui/json-tree.tsx";
+import { LiveList } from "../src/ui/live-list.tsx";
 import { Pager } from "../src/ui/pager.tsx";
 import { useSelection } from "../src/ui/selection.ts";
 import { Sparkline } from "../src/ui/sparkline.tsx";
@@ -74,6 +78,46 @@ export const dataStories: Stories = {
     />
   ),
   "Table without rows": () => <Table caption="No calls" columns={columns} rows={[]} keyOf={({ name }) => name} />,
+  "Live list": function Live() {
+    const stopped = useSignal(false);
+    const live = useMemo(() => {
+      const rows = liveRows<Row & { readonly n: number }>(2_000);
+      rows.add(ROWS.map((row, n) => ({ ...row, n })));
+      return rows;
+    }, []);
+    return (
+      <LiveList
+        live={live}
+        found={live.rows.value}
+        stopped={stopped}
+        open={false}
+        note="3 of the newest 2,000"
+        empty="None"
+        older={() => undefined}
+      >
+        {(rows) => <Table caption="Live calls" columns={columns} rows={rows} keyOf={({ n }) => String(n)} />}
+      </LiveList>
+    );
+  },
+  Capability: () => (
+    <CapabilityPanel
+      capability={{
+        id: "reading_list",
+        intent: "Keep a list of <b>books</b> to read",
+        requires: ["text"],
+        provides: [],
+        runs: "actor",
+        effects: ["counter lists"],
+        kind: "reading-list",
+        shared: false,
+        persistence: "disk",
+        actors: 12,
+        searchable: ["payload:add"],
+        parameters: { type: "object" },
+      }}
+      onClose={() => undefined}
+    />
+  ),
   Pager: () => (
     <>
       <Pager

@@ -16,6 +16,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { serverLog } from "./log.ts";
+import { guestsData } from "./guest-data.ts";
 import { notesLoss } from "./noted-loss.ts";
 import { paintError, print } from "./output.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -70,10 +71,12 @@ const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDispo
   if (!directory.holdsActors()) throw directory.noActors();
   const store = open.use(sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss }));
   const kinds = await unservedKinds(store, new Set());
+  const guests = guestsData();
   return {
     about: { ...common, name: basename(path), engine: "sqlite", place: path },
     reader: storeReader(store),
     unserved: () => kinds,
+    ...(kinds.some(({ kind }) => kind === guests.kind) && { guests }),
     failures: { earlier: readFailures(directory.readFailures()) },
     disk: diskOf(directory),
     sql: sqliteSql({ directory: directory.path }),

@@ -1,8 +1,18 @@
-// Owns: the list of actors, and one actor in detail. Does not own: its chain (chain-routes.ts), what it offers (surface-routes.ts).
+// Owns: the list of actors, one actor in detail, and its mailbox. Does not own: its chain (chain-routes.ts), what it offers (surface-routes.ts).
 
-import { type ActorId, type Change, isJsonObject, type JsonObject, type Row, type Status, type Viewer } from "../../core/contract/index.ts";
+import {
+  type ActorId,
+  type Change,
+  isJsonObject,
+  type JsonObject,
+  type Message,
+  type Row,
+  type Status,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { encodedKeyOf, isActorId, keyIn, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorState } from "../operate/index.ts";
+import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
 import {
   actorOf,
@@ -10,10 +20,12 @@ import {
   behaviourOf,
   choiceIn,
   MAX_BYTES,
+  notAvailable,
   notFound,
   numberIn,
   objectIn,
   pageLimit,
+  redactedArgs,
   serverOf,
   stateOf,
   textIn,
@@ -21,7 +33,7 @@ import {
 } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
-import type { ActorDetail, ActorPage, ActorRow, AppResource, TimerRow } from "./shapes.ts";
+import type { ActorDetail, ActorPage, ActorRow, AppResource, MailboxRow, MailboxShape, TimerRow } from "./shapes.ts";
 
 const STATUSES = ["live", "failed", "stopped"] as const;
 const ORDERS = ["asc", "desc"] as const;
@@ -56,6 +68,13 @@ export const actorRoutes: readonly ConsoleRoute[] = [
     summary: "One actor: its state, timers, children, and what is known of it.",
     answers: "ActorDetail",
     handle: async (request, data) => await detail(actorOf(request), data),
+  },
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/mailbox",
+    summary: "What an actor is doing now, and the first 100 messages that wait for it.",
+    answers: "MailboxShape",
+    handle: async (request, data) => mailbox(actorOf(request), data),
   },
 ];
 
@@ -242,4 +261,28 @@ function appsOf(id: ActorId, data: ConsoleData): readonly AppResource[] {
       ? [{ name, uri, ...(typeof title === "string" && { title }) }]
       : [],
   );
+}
+
+// ── its mailbox ─────────────────────────────────────────────────────────────
+
+const MAX_WAITING = 100;
+/** In characters, about. Of longer arguments it is only said that there are some. */
+const MAX_ARGS = 16_384;
+
+function mailbox(id: ActorId, data: ConsoleData): MailboxShape {
+  const { engine } = serverOf(data);
+  if (engine.mailbox === undefined) throw notAvailable("The mailboxes of this engine are not in this process.");
+  const { phase, queued, waiting, working } = engine.mailbox(id, MAX_WAITING);
+  return {
+    phase,
+    queued,
+    waiting: waiting.map((message) => mailboxRow(message, data)),
+    ...(working !== undefined && { working: mailboxRow(working, data) }),
+  };
+}
+
+function mailboxRow(message: Message, data: ConsoleData): MailboxRow {
+  const { id, action, at, from, cause, viewer } = message;
+  const args = redactedArgs(data, message);
+  return { id, action, args: isLarger(args, MAX_ARGS) ? null : args, at, ...omitUndefined({ from, cause, principal: viewer?.principal }) };
 }

@@ -245,6 +245,32 @@ export interface AppDocument {
   readonly ignored: readonly string[];
 }
 
+/** `GET /actors/:kind/:key/mailbox` */
+export interface MailboxShape {
+  /** Why the first message waits. `ready`: it does not, or a turn runs now. `awaiting-commits`: turns before it are not on disk yet. */
+  readonly phase: "ready" | "loading" | "working" | "awaiting-commits" | "starting" | "stopping-children";
+  /** How many wait. */
+  readonly queued: number;
+  /** The first 100 of them. */
+  readonly waiting: readonly MailboxRow[];
+  /** The message whose work runs. */
+  readonly working?: MailboxRow;
+}
+
+/** A message that waits, or is worked on. */
+export interface MailboxRow {
+  readonly id: string;
+  readonly action: string;
+  /** Without what is secret. */
+  readonly args: Json;
+  /** When it was accepted. */
+  readonly at: number;
+  readonly from?: ActorId;
+  readonly principal?: string;
+  /** The event that sent it. */
+  readonly cause?: string;
+}
+
 /** `GET /actors/:kind/:key/surface?principal=&scopes=a,b&claims={…}&lists=dynamic|static` */
 export interface SurfaceShape {
   readonly viewer: ViewerShape;

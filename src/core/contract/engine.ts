@@ -66,6 +66,18 @@ export interface ListQuery {
  */
 export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actors" | "call-order";
 
+/** An actor's messages in this process. */
+export interface ActorMailbox {
+  /** Why the first message waits. `ready`: it does not, or a turn runs now. `awaiting-commits`: turns before it are not on disk yet. */
+  readonly phase: "ready" | "loading" | "working" | "awaiting-commits" | "starting" | "stopping-children";
+  /** How many wait. */
+  readonly queued: number;
+  /** The first of them. */
+  readonly waiting: readonly Message[];
+  /** The message whose work runs. */
+  readonly working?: Message;
+}
+
 /** Runs actors; the only way to reach them. */
 export interface Engine extends AsyncDisposable {
   /** What it guarantees beyond the rest; the suite tests each of them. */
@@ -87,6 +99,8 @@ export interface Engine extends AsyncDisposable {
   readNow?(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined>;
   /** How many messages wait in the actor's mailbox. Absent: an engine whose mailboxes are not in this process. */
   queued?(id: ActorId): number;
+  /** What an actor is doing, and the first `most` messages that wait. Absent: as of `queued`. */
+  mailbox?(id: ActorId, most: number): ActorMailbox;
   list(query: ListQuery): Promise<readonly Change[]>;
   /** Never scans states. */
   count(query: Omit<ListQuery, "after" | "limit">): Promise<number>;

@@ -42,7 +42,20 @@ export type {
   SocketMount,
   TaskReport,
 } from "./channel.ts";
-export type { Change, Engine, DeadLetter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";
+export type {
+  ActorMailbox,
+  Change,
+  Engine,
+  DeadLetter,
+  ListQuery,
+  Member,
+  Members,
+  PeerListener,
+  Peers,
+  Snapshot,
+  Status,
+  Trait,
+} from "./engine.ts";
 export {
   type ListenCode,
   type EngineCode,

@@ -4,6 +4,7 @@
 import { type Base, faults, messagesOf, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import {
   type ActorId,
+  type ActorMailbox,
   EngineError,
   type Entry,
   type Json,
@@ -126,6 +127,17 @@ export class Cell {
 
   get waiting(): number {
     return this.#mailbox?.length ?? 0;
+  }
+
+  /** What the engine itself does with the actor, such as a stop, is among the `queued`, but no message. */
+  mailbox(most: number): ActorMailbox {
+    const phase = this.#phase;
+    return {
+      phase: phase.is,
+      queued: this.waiting,
+      waiting: this.#mailbox?.first(most).flatMap((task) => (task instanceof Job ? [task.message] : [])) ?? [],
+      ...(phase.is === "working" ? { working: phase.run.job.message } : undefined),
+    };
   }
 
   /** Nothing runs, waits or is uncommitted. */

@@ -6,6 +6,7 @@ import {
   systemClock,
   systemEntropy,
   type ActorId,
+  type ActorMailbox,
   type Asks,
   type Behaviour,
   type CallOptions,
@@ -315,6 +316,10 @@ export class LocalEngine implements Engine {
 
   queued(id: ActorId): number {
     return this.#registry.get(id)?.waiting ?? 0;
+  }
+
+  mailbox(id: ActorId, most: number): ActorMailbox {
+    return this.#registry.get(id)?.mailbox(most) ?? { phase: "ready", queued: 0, waiting: [] };
   }
 
   list(query: ListQuery): Promise<readonly Change[]> {

@@ -34,6 +34,11 @@ export class Mailbox<T> {
     return this.#items[this.#first];
   }
 
+  /** The first `most` items. */
+  first(most: number): readonly T[] {
+    return this.#items.slice(this.#first, this.#first + most).filter((item) => item !== undefined);
+  }
+
   last(): T | undefined {
     return this.length === 0 ? undefined : this.#items.at(-1);
   }

@@ -6,15 +6,16 @@ import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { duration, Time } from "../../ui/time.tsx";
 import { useSignal } from "@preact/signals";
+import { Links } from "./links.tsx";
+import { Mailbox } from "./mailbox.tsx";
 import type { ActorTabProps } from "./tabs.ts";
 
 const MOST_CHILDREN = 100;
 
 export function RelationsTab({ actor }: ActorTabProps) {
-  const { kind, parent, children, links, timers, queued, pending, owner, uid, head, createdAt, lastMessageAt, messageCount } = actor;
+  const { kind, parent, children, timers, queued, pending, owner, uid, head, createdAt, lastMessageAt, messageCount } = actor;
   const all = useSignal(false);
   const listed = all.value ? children : children.slice(0, MOST_CHILDREN);
-  const linked = Object.entries(links);
   return (
     <div class="relations">
       <section>
@@ -43,7 +44,7 @@ export function RelationsTab({ actor }: ActorTabProps) {
         <h2>Mailbox</h2>
         <Facts>
           <Fact name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Fact>
-          <Fact name="Replies it owes">{pending.toLocaleString()}</Fact>
+          <Fact name="Replies to send">{pending.toLocaleString()}</Fact>
           <Fact name="Handled">{count(messageCount, "message")}</Fact>
           <Fact name="Last message">
             <Time at={lastMessageAt} />
@@ -53,22 +54,8 @@ export function RelationsTab({ actor }: ActorTabProps) {
           </Fact>
         </Facts>
       </section>
-      <section class="whole">
-        <h2>Links</h2>
-        {linked.length === 0 ? (
-          <Empty title="No links">Its kind links to no other actor now. The tab Offers has those of a chosen viewer.</Empty>
-        ) : (
-          <Table
-            caption="Links"
-            rows={linked}
-            keyOf={([prefix]) => prefix}
-            columns={[
-              { head: "Prefix", cell: ([prefix]) => <code>{prefix === "" ? "(none)" : prefix}</code> },
-              { head: "Actor", cell: ([, to]) => <ActorLink id={to} /> },
-            ]}
-          />
-        )}
-      </section>
+      {queued === undefined ? null : <Mailbox id={actor.id} />}
+      <Links actor={actor} />
       <section class="whole">
         <h2>Timers</h2>
         {timers.length === 0 ? (

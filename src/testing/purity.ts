@@ -38,6 +38,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const surface = behaviour.surface?.bind(behaviour);
   const roles = behaviour.roles?.bind(behaviour);
   const offBy = behaviour.offBy?.bind(behaviour);
+  const rolesFor = behaviour.rolesFor?.bind(behaviour);
   const misfits = behaviour.misfits?.bind(behaviour);
   const redact = behaviour.redact?.bind(behaviour);
   // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
@@ -62,6 +63,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
       surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
     }),
     ...(offBy !== undefined && { offBy }),
+    ...(rolesFor !== undefined && { rolesFor }),
     ...(misfits !== undefined && { misfits }),
     ...(roles !== undefined && { roles }),
     ...(redact !== undefined && { redact }),

@@ -7,7 +7,7 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import { eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
-import { eventRow, pathsIn } from "./event-rows.ts";
+import { eventRow, pathsIn, withRequest } from "./event-rows.ts";
 import { redactedArgs, turn } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
@@ -63,7 +63,7 @@ async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
     looks += 1;
     if (looks % LOOKS_AT_ONCE === 0) await turn();
   }
-  const nodes = [...found.values()].map((one) => nodeOf(one, found, edges));
+  const nodes = [...found.values()].map((one) => withRequest(nodeOf(one, found, edges), data));
   for (const letter of letters) {
     const from = found.get(letter.message.cause ?? "");
     if (from === undefined) continue;

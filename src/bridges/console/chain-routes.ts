@@ -5,7 +5,8 @@ import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
-import { changedBy, eventRow, eventRows } from "./event-rows.ts";
+import type { ConsoleData } from "./data.ts";
+import { changedBy, eventRow, eventRows, withRequest } from "./event-rows.ts";
 import {
   actorOf,
   badRequest,
@@ -45,14 +46,14 @@ export const chainRoutes: readonly ConsoleRoute[] = [
       order: { description: "Newest first, or oldest first (default).", schema: { type: "string", enum: ["asc", "desc"] } },
     },
     answers: "PageOf<EventRow>",
-    handle: async (request, data) => await events(request, data.reader),
+    handle: async (request, data) => await events(request, data),
   },
   {
     verb: "GET",
     path: "/events/:id",
     summary: "One event, with the texts that were hashed.",
     answers: "EventDetail",
-    handle: async ({ params }, data) => await eventDetail(params["id"] ?? "", data.reader),
+    handle: async ({ params }, data) => withRequest(await eventDetail(params["id"] ?? "", data.reader), data),
   },
   {
     verb: "GET",
@@ -85,7 +86,8 @@ const MAX_EXAMINED = 5_000;
 
 type Filter = (event: ChainEvent) => boolean;
 
-async function events(request: ConsoleRequest, reader: ActorReader): Promise<PageOf<EventRow>> {
+async function events(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<EventRow>> {
+  const { reader } = data;
   const id = actorOf(request);
   const { seq } = await stateOf(reader, id);
   const limit = numberIn(request, "limit") ?? DEFAULT_LIMIT;
@@ -118,7 +120,7 @@ async function events(request: ConsoleRequest, reader: ActorReader): Promise<Pag
     await turn();
   }
   const ordered = descending ? found.toReversed() : found;
-  const rows = await eventRows(reader, ordered);
+  const rows = (await eventRows(reader, ordered)).map((row) => withRequest(row, data));
   const isMore = high - low > 1;
   return { items: descending ? rows.toReversed() : rows, ...(isMore && { next: String(descending ? high : low) }) };
 }

@@ -1,15 +1,17 @@
 // Owns: which clients were seen, and the figures of each. Does not own: their messages (traffic.ts).
 
-import type { Caller, SessionReport } from "../../core/contract/index.ts";
+import type { ActorId, Caller, SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
+import { Bounded } from "./bounded.ts";
 import { clientLabel } from "./json-rpc-text.ts";
 import { LastMinute } from "./last-minute.ts";
-import type { SessionRow, TrafficRow } from "./shapes.ts";
+import type { SeenCaller, SessionRow, TrafficRow } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";
 
 /** More are forgotten, the one that was silent for longest first. */
 const MOST_CLIENTS = 1_000;
+const MOST_CALLERS = 200;
 
 export type Transport = TrafficRow["transport"];
 export type PacketTransport = Extract<Transport, `packets-${string}`>;
@@ -24,6 +26,8 @@ export class SeenClient {
   revision: string | undefined;
   principal: string | undefined;
   readonly peer: string | undefined;
+  /** That it changed last. */
+  actor: ActorId | undefined;
   readonly startedAt: number;
   lastAt: number;
   streams = 0;
@@ -63,10 +67,10 @@ export class SeenClient {
 
   row(now: number, report: SessionReport | undefined): SessionRow {
     const { latencyMs } = this.minute.figures(now);
-    const { client = clientLabel(report?.client), principal = report?.principal, peer } = this;
+    const { client = clientLabel(report?.client), principal = report?.principal, peer, actor } = this;
     return {
       name: this.name,
-      ...omitUndefined({ client, principal, peer }),
+      ...omitUndefined({ client, principal, peer, actor }),
       revision: this.revision ?? report?.revision ?? "",
       startedAt: report?.startedAt ?? this.startedAt,
       lastAt: Math.max(this.lastAt, report?.seenAt ?? 0),
@@ -83,7 +87,19 @@ export class SeenClient {
 /** All that were seen, by what identifies them: a session's id, a connection's name, or client and principal. Least recently seen first. */
 export class SeenClients {
   readonly #all = new Map<string, SeenClient>();
+  readonly #callers = new Bounded<string, SeenCaller>(MOST_CALLERS);
   #connections = 0;
+
+  /** A request of a caller has come: its scopes and claims are remembered as they are now, until the process ends. */
+  called({ principal, scopes, claims }: Caller, at: number): void {
+    if (principal === undefined) return;
+    this.#callers.set(principal, { principal, scopes, ...omitUndefined({ claims }), lastAt: at });
+  }
+
+  /** Those with a principal, the last one first. */
+  callers(): readonly SeenCaller[] {
+    return Array.from(this.#callers.entries.values()).toSorted((one, other) => other.lastAt - one.lastAt);
+  }
 
   /** A session over HTTP, by its id, that is known already. */
   known(id: string): SeenClient | undefined {

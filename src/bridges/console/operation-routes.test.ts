@@ -82,6 +82,22 @@ describe("what operators do", () => {
     assert.deepEqual(codeOf(await at.client.post("/actors/counter/none/stop")), [404, "NO_ACTOR"]);
   });
 
+  test("events of an operator say who it was", async () => {
+    await using at = await served("add", "add");
+    await at.client.post(`${PATH}/checkpoint`);
+    await at.client.post(`${PATH}/revert`, { to: 1, reason: "Wrong." });
+    await at.client.post(`${PATH}/fork`, { to: "counter/copy" });
+    await at.client.post(`${PATH}/stop`, { reason: "over" });
+    const who = async (path: string) => itemsIn(await at.client.read(`${path}/events`)).map(({ type, principal }) => [type, principal]);
+    assert.deepEqual((await who(PATH)).slice(2), [
+      ["checkpoint", "operator"],
+      ["revert", "operator"],
+      ["stop", "operator"],
+    ]);
+    assert.deepEqual((await who("/actors/counter/copy")).at(-1), ["fork", "operator"]);
+    assert.equal((await at.client.stream(`${PATH}/verify`)).at(-1)?.data["ok"], true);
+  });
+
   test("a batch reports progress, and the ids that failed", async () => {
     await using at = await served("add");
     for (let n = 0; n < 50; n += 1) await at.engine.call({ to: counter.id(`c${n}`), action: "tools/add", args: {}, start: null });

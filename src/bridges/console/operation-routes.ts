@@ -39,7 +39,7 @@ function operation(name: string, summary: string, schema: JsonObject, answers: "
 
 export const operationRoutes: readonly ConsoleRoute[] = [
   operation("stop", "Ends an actor, and its children with it.", body({ reason: REASON }), "Done", (request, operate) =>
-    operate("stop", { actor: actorOf(request), reason: textOr(request.body["reason"], "stopped in the console") }),
+    operate("stop", { actor: actorOf(request), reason: textOr(request.body["reason"], "stopped in the console"), as: operatorOf(request) }),
   ),
   operation("restart", "Drops an actor from memory and clears its failure; its state stays.", body({}), "Done", (request, operate) =>
     operate("restart", { actor: actorOf(request) }),
@@ -49,21 +49,22 @@ export const operationRoutes: readonly ConsoleRoute[] = [
     "Copies an actor as it was after an event, muted, under another key.",
     body({ to: { type: "string", description: "The id of the copy." }, at: SEQ }, "to"),
     "Written",
-    (request, operate) => operate("fork", { ...request.body, actor: actorOf(request) }),
+    (request, operate) => operate("fork", { ...request.body, actor: actorOf(request), as: operatorOf(request) }),
   ),
   operation(
     "revert",
     "Restores the state after an event, as a new event.",
     body({ to: SEQ, reason: REASON, force: { type: "boolean", description: "Also if later events sent messages." } }, "to", "reason"),
     "Written",
-    (request, operate) => operate("revert", { ...request.body, actor: actorOf(request) }),
+    (request, operate) => operate("revert", { ...request.body, actor: actorOf(request), as: operatorOf(request) }),
   ),
   operation(
     "checkpoint",
     "Writes the whole state as an event.",
     body({ erase: { type: "boolean", description: "Erase the bodies before it." } }),
     "Written",
-    (request, operate) => operate("checkpoint", { actor: actorOf(request), erase: request.body["erase"] === true }),
+    (request, operate) =>
+      operate("checkpoint", { actor: actorOf(request), erase: request.body["erase"] === true, as: operatorOf(request) }),
   ),
   operation(
     "edit",
@@ -81,7 +82,7 @@ export const operationRoutes: readonly ConsoleRoute[] = [
     "Written",
     async (request, operate, data) => {
       if (!data.about.development && data.edit !== true) throw editsOff();
-      return await operate("edit", { ...request.body, actor: actorOf(request), as: request.caller.principal ?? "operator" });
+      return await operate("edit", { ...request.body, actor: actorOf(request), as: operatorOf(request) });
     },
   ),
   {
@@ -102,6 +103,9 @@ export const operationRoutes: readonly ConsoleRoute[] = [
     handle: async (request, data) => await batch(request, operateOf(data)),
   },
 ];
+
+/** Who operates, as events say. The holder of a token has no name. */
+const operatorOf = ({ caller }: ConsoleRequest): string => caller.principal ?? "operator";
 
 const textOr = (value: Json | undefined, otherwise: string): string => (typeof value === "string" && value !== "" ? value : otherwise);
 
@@ -134,7 +138,7 @@ const AT_ONCE = 20;
 async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOutcome> {
   const { operation: name, ids, reason } = request.body;
   if (!isTexts(ids)) throw badRequest("ids must be a list of ids.");
-  const one = operationOf(name, textOr(reason, "stopped in the console"), operate);
+  const one = operationOf(name, textOr(reason, "stopped in the console"), operatorOf(request), operate);
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
   let done = 0;
   for (const [n, id] of ids.entries()) {
@@ -152,10 +156,10 @@ async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOu
   return { done, failed };
 }
 
-function operationOf(name: Json | undefined, reason: string, operate: Operate): (id: string) => Promise<Json> {
+function operationOf(name: Json | undefined, reason: string, as: string, operate: Operate): (id: string) => Promise<Json> {
   switch (name) {
     case "stop":
-      return (actor) => operate("stop", { actor, reason });
+      return (actor) => operate("stop", { actor, reason, as });
     case "restart":
       return (actor) => operate("restart", { actor });
     case "replay-letter":

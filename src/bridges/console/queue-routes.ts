@@ -2,9 +2,8 @@
 
 import type { ActorId, DeadLetter } from "../../core/contract/index.ts";
 import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorReader } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { eventRow } from "./event-rows.ts";
+import { eventRow, withRequest } from "./event-rows.ts";
 import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
@@ -75,7 +74,7 @@ async function letters(request: ConsoleRequest, data: ConsoleData): Promise<Page
   const after = numberIn(request, "after") ?? 0;
   const limit = numberIn(request, "limit") ?? PAGE;
   const found = (await reader.letters(after + limit + 1)).slice(after);
-  const roots = new Roots(reader);
+  const roots = new Roots(data);
   const items: LetterRow[] = [];
   for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, roots, data));
   return { items, ...(found.length > limit && { next: String(after + limit) }) };
@@ -98,12 +97,12 @@ async function letterRow({ message, why, at }: DeadLetter, roots: Roots, data: C
 
 /** From an event back to the one that a request caused. Letters of one page often share theirs. */
 class Roots {
-  readonly #reader: Pick<ActorReader, "event">;
+  readonly #data: ConsoleData;
   readonly #rows = new Map<string, EventRow | undefined>();
   #left = MOST_READ;
 
-  constructor(reader: Pick<ActorReader, "event">) {
-    this.#reader = reader;
+  constructor(data: ConsoleData) {
+    this.#data = data;
   }
 
   /** Undefined: it is too far back, or is not stored any more. */
@@ -120,8 +119,8 @@ class Roots {
     if (this.#left <= 0) return undefined;
     this.#left -= 1;
     await turn();
-    const event = await this.#reader.event(id);
-    const row = event === undefined ? undefined : eventRow(event, []);
+    const event = await this.#data.reader.event(id);
+    const row = event === undefined ? undefined : withRequest(eventRow(event, []), this.#data);
     this.#rows.set(id, row);
     return row;
   }

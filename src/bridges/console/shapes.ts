@@ -274,6 +274,8 @@ export interface MailboxRow {
 /** `GET /actors/:kind/:key/surface?principal=&scopes=a,b&claims={…}&lists=dynamic|static` */
 export interface SurfaceShape {
   readonly viewer: ViewerShape;
+  /** Those that the viewer has. Absent: the kind defines none. */
+  readonly roles?: readonly string[];
   readonly lists: "dynamic" | "static";
   readonly seq: number;
   readonly offers: readonly OfferShape[];
@@ -311,6 +313,8 @@ export interface OfferShape {
   readonly by?: "enabled" | "allow" | "scope" | "failed" | "link" | "stopped" | "owner";
   /** The scopes that it needs. */
   readonly scopes?: readonly string[];
+  /** The roles that it is for (`allow`), one of which is enough. */
+  readonly roles?: readonly string[];
   /** Whether this viewer's list shows it, in that list mode. */
   readonly listed: boolean;
   /** Argument → values allowed now. */
@@ -381,6 +385,25 @@ export interface EventRow {
   readonly erased?: true;
   /** Arguments or reply are too long for a list, and left out: `GET /events/:id` has them, up to 4 MiB. */
   readonly cut?: true;
+  /** The request of a client that caused it. Absent: another actor, a timer or an operator did, or it is not recorded any more. */
+  readonly request?: CausingRequest;
+}
+
+/** A request that is recorded, in short: `GET /traffic/:n` has all of it. */
+export interface CausingRequest {
+  readonly n: number;
+  readonly at: number;
+  readonly method: string;
+  readonly name?: string;
+  readonly client?: string;
+  readonly session?: string;
+  readonly principal?: string;
+}
+
+/** An event that a request caused. */
+export interface CausedEvent {
+  readonly actor: ActorId;
+  readonly seq: number;
 }
 
 /** `GET /events/:id` */
@@ -517,6 +540,8 @@ export interface SessionRow {
   readonly revision: string;
   readonly principal?: string;
   readonly peer?: string;
+  /** The actor that it changed last. */
+  readonly actor?: ActorId;
   readonly startedAt: number;
   readonly lastAt: number;
   readonly streams: number;
@@ -567,12 +592,17 @@ export interface TrafficRow {
   readonly error?: { readonly code?: number; readonly message: string };
   /** The stable code of a refusal or fault, such as `NOT_NOW`. */
   readonly code?: string;
+  /** The events that it caused, at most 20. Those that followed from them are in their causes. */
+  readonly events?: readonly CausedEvent[];
 }
 
 /** `GET /traffic`: newest first. */
 export interface TrafficPage extends PageOf<TrafficRow> {
   /** Messages since the start that were not recorded: more than 1,000 a second came. */
   readonly skipped: number;
+  /** The sessions and clients, and the principals, of all messages that are recorded. */
+  readonly sessions: readonly string[];
+  readonly principals: readonly string[];
 }
 
 /** The event `traffic` of the stream: rows that are new or have changed. A row that ends comes again, with the same `n`. */
@@ -592,6 +622,12 @@ export interface TrafficDetail extends TrafficRow {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Messages in the order in which they were sent; a long one is cut. */
   readonly responses: readonly { readonly at: number; readonly text: string; readonly cut?: true }[];
+}
+
+/** `GET /callers`: a principal that has called, with its scopes and claims as they were then. */
+export interface SeenCaller extends ViewerShape {
+  readonly principal: string;
+  readonly lastAt: number;
 }
 
 /** One row of `GET /log`, newest first. */

@@ -70,6 +70,8 @@ describe("the surface of an actor", () => {
     assert.deepEqual(of("tools/close"), [false, "It is closed already.", "enabled", false]);
     assert.deepEqual(of("tools/secretly"), [false, undefined, "enabled", false]);
     assert.deepEqual(of("tools/approve"), [false, "Only managers may.", "allow", false]);
+    assert.deepEqual([offers.get("tools/approve")?.["roles"], offers.get("tools/close")?.["roles"]], [["manager"], undefined]);
+    assert.deepEqual(body["roles"], []);
     assert.deepEqual(of("tools/erase").slice(0, 1), [false]);
     assert.deepEqual([of("tools/erase")[2], of("tools/erase")[3]], ["scope", true]);
     assert.deepEqual(of("tools/assign"), [true, undefined, undefined, true]);

@@ -139,7 +139,8 @@ async function surface(request: ConsoleRequest, data: ConsoleData): Promise<Surf
   const own = ownSurface(behaviour, found, viewer);
   const view: ViewOf = { behaviour, found, viewer, lists, joined, own };
   const offers = LISTS.flatMap((list) => joined.catalogue[list].map((offer) => offerShape(list, offer, view)));
-  return { viewer: given, lists, seq: found.seq, offers, links: own === undefined ? [] : linkShapes(own) };
+  const roles = behaviour.roles?.(viewer);
+  return { viewer: given, ...omitUndefined({ roles }), lists, seq: found.seq, offers, links: own === undefined ? [] : linkShapes(own) };
 }
 
 interface ViewOf {
@@ -163,7 +164,7 @@ function ownSurface(behaviour: Behaviour, { state, status, version }: ActorState
 }
 
 function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
-  const { lists, joined, viewer } = view;
+  const { behaviour, lists, joined, viewer } = view;
   const ref: OfferRef = `${list}/${offer.name}`;
   const off = getOwn(joined.off, ref);
   const scopes = scopesOf(offer.definition);
@@ -172,6 +173,7 @@ function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
   const reason = typeof off === "string" ? off : off === undefined && missing.length > 0 ? missingScopesMessage(missing) : undefined;
   const link = linkOf(list, offer, view);
   const by = on ? undefined : off === undefined ? "scope" : ruleOf(ref, link, view);
+  const roles = link === undefined ? (behaviour.rolesFor?.(ref) ?? []) : [];
   return {
     ref,
     list,
@@ -181,6 +183,7 @@ function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
     on,
     ...omitUndefined({ reason, by, link, choices: getOwn(joined.choices, ref) }),
     ...(scopes.length > 0 && { scopes }),
+    ...(roles.length > 0 && { roles }),
     // Offers whose scopes are missing are listed: a client learns from the refusal what to ask for.
     listed: lists === "dynamic" ? off === undefined : off !== true,
   };

@@ -77,13 +77,14 @@ class RecordedConnection implements Connection {
   }
 
   receive(frame: Uint8Array | string, caller?: Caller): void {
-    // No closure: frames come by the hundred thousand.
+    // No closure for what is not recorded: frames come by the hundred thousand.
+    let row: RecordedRow | undefined;
     try {
-      this.#traffic.frame(this.#client, frame, caller ?? this.#caller);
+      row = this.#traffic.frame(this.#client, frame, caller ?? this.#caller);
     } catch {
       this.#traffic.skipped += 1;
     }
-    this.#inner.receive(frame, caller);
+    this.#inner.receive(frame, row === undefined ? caller : recordedCaller(caller ?? this.#caller, row, this.#traffic));
   }
 
   async close(graceMs?: number): Promise<void> {
@@ -91,6 +92,15 @@ class RecordedConnection implements Connection {
     safely(() => this.#traffic.connectionEnded(this.#client));
   }
 }
+
+/** The same caller; what the request commits is recorded. */
+const recordedCaller = (caller: Caller, row: RecordedRow, traffic: Traffic): Caller => ({
+  ...caller,
+  onReceipt(receipt) {
+    safely(() => traffic.committed(row, receipt));
+    caller.onReceipt?.(receipt);
+  },
+});
 
 class RecordedExchange implements Exchange {
   readonly inner: Exchange;
@@ -107,7 +117,7 @@ class RecordedExchange implements Exchange {
     this.inner = inner;
     this.row = row;
     this.verb = verb;
-    this.caller = caller;
+    this.caller = recordedCaller(caller, row, traffic);
     if (body !== undefined) this.body = body;
     if (posture !== undefined) this.posture = posture;
     this.#traffic = traffic;

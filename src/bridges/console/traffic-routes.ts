@@ -5,9 +5,9 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
 import { clientLabel } from "./json-rpc-text.ts";
 import type { LiveRecorder } from "./live.ts";
-import { notAvailable, notFound, numberIn, pageLimit, SEQ, textIn, turn } from "./requests.ts";
+import { choiceIn, notAvailable, notFound, numberIn, pageLimit, SEQ, textIn, turn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
-import type { PageOf, SessionRow, TaskRow, TrafficDetail, TrafficPage } from "./shapes.ts";
+import type { PageOf, SeenCaller, SessionRow, TaskRow, TrafficDetail, TrafficPage, TrafficRow } from "./shapes.ts";
 
 const MOST = 500;
 /** Characters searched in one round of the event loop: about two milliseconds. */
@@ -16,6 +16,7 @@ const SEARCHED_AT_ONCE = 1_048_576;
 const MOST_LISTED = 1_000;
 
 const PAGE = 100;
+const WHERE = ["requests", "all"] as const;
 const LIMIT = pageLimit(MOST, PAGE);
 
 export const trafficRoutes: readonly ConsoleRoute[] = [
@@ -39,7 +40,13 @@ export const trafficRoutes: readonly ConsoleRoute[] = [
         description: "Only with this status.",
         schema: { type: "string", enum: ["running", "ok", "error", "tool-error", "cancelled", "notification"] },
       },
+      principal: { description: "Only of this principal." },
+      slow: { description: "Only those that took so many milliseconds or longer.", schema: { type: "integer", minimum: 1 } },
       search: { description: "Only with this text, in any letter case." },
+      in: {
+        description: "Where the text is searched: also in what was answered (default), or in requests only.",
+        schema: { type: "string", enum: WHERE },
+      },
     },
     answers: "TrafficPage",
     handle: async (request, data) => await trafficPage(request, recorder(data)),
@@ -72,6 +79,13 @@ export const trafficRoutes: readonly ConsoleRoute[] = [
   },
   {
     verb: "GET",
+    path: "/callers",
+    summary: "The principals that have called since the server started, with their scopes and claims as they were then. At most 200.",
+    answers: "PageOf<SeenCaller>",
+    handle: async (_, data) => ({ items: recorder(data).traffic.clients.callers() }) satisfies PageOf<SeenCaller>,
+  },
+  {
+    verb: "GET",
     path: "/tasks",
     summary:
       "Calls that go on as tasks, and those that ended within the last hour, of earlier processes too. The newest come first. `lost`: it ran when its process ended.",
@@ -100,8 +114,12 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
   const transport = textIn(request, "transport");
   const session = textIn(request, "session");
   const status = textIn(request, "status");
+  const principal = textIn(request, "principal");
+  const slow = numberIn(request, "slow");
   const search = textIn(request, "search")?.toLowerCase();
-  const items = [];
+  const inResponses = choiceIn(request, "in", WHERE) !== "requests";
+  const items: TrafficRow[] = [];
+  let next: string | undefined;
   let searched = 0;
   for (const row of traffic.newest()) {
     if (searched > SEARCHED_AT_ONCE) {
@@ -109,6 +127,8 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
       await turn();
     }
     if (row.n >= before) continue;
+    if (principal !== undefined && row.principal !== principal) continue;
+    if (slow !== undefined && (row.isLasting || row.ms === undefined || row.ms < slow)) continue;
     if (method !== undefined && row.method !== method) continue;
     if (transport !== undefined && row.transport !== transport && !(transport === "packets" && row.transport.startsWith("packets-")))
       continue;
@@ -116,13 +136,26 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
     if (status !== undefined && row.status !== status) continue;
     if (search !== undefined) {
       searched += row.size;
-      if (!row.matches(search)) continue;
+      if (!row.matches(search, inResponses)) continue;
     }
-    const last = items.at(-1);
-    if (items.length === limit && last !== undefined) return { items, next: String(last.n), skipped: traffic.skipped };
+    if (items.length === limit) {
+      next = items.at(-1)?.n.toString();
+      break;
+    }
     items.push(row.row());
   }
-  return { items, skipped: traffic.skipped };
+  return { items, ...omitUndefined({ next }), skipped: traffic.skipped, ...partiesOf(traffic) };
+}
+
+/** Of all messages, so that a page can offer them as filters whatever it has loaded. */
+function partiesOf(traffic: LiveRecorder["traffic"]): Pick<TrafficPage, "sessions" | "principals"> {
+  const sessions = new Set<string>();
+  const principals = new Set<string>();
+  for (const { client, principal } of traffic.newest()) {
+    if (client.name !== "") sessions.add(client.name);
+    if (principal !== undefined) principals.add(principal);
+  }
+  return { sessions: [...sessions].toSorted(), principals: [...principals].toSorted() };
 }
 
 function trafficDetail(n: string, { traffic }: LiveRecorder): TrafficDetail {

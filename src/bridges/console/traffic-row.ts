@@ -3,7 +3,7 @@
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
 import type { MessageText } from "./json-rpc-text.ts";
-import type { TrafficDetail, TrafficRow } from "./shapes.ts";
+import type { CausedEvent, CausingRequest, TrafficDetail, TrafficRow } from "./shapes.ts";
 import type { StoredText } from "./traffic-text.ts";
 
 /** Responses of one request that are stored: the first and the last ones matter most. */
@@ -25,6 +25,9 @@ export interface RowParts {
   readonly request: StoredText;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Events of one request that are recorded. */
+const MOST_EVENTS = 20;
 
 /** How a message ended. */
 export type Ending = Pick<TrafficRow, "status" | "error" | "code">;
@@ -51,6 +54,8 @@ export class RecordedRow {
   readonly #responses: Response[] = [];
   /** Characters that it holds. */
   size: number;
+  /** What it committed. */
+  readonly events: CausedEvent[] = [];
   /** It counts as an open stream of its client. */
   isStream = false;
   /** Of its size, how much is counted. */
@@ -64,6 +69,11 @@ export class RecordedRow {
     this.method = message.method ?? verb ?? message.kind;
     this.status = message.kind === "request" || message.kind === "batch" || verb !== undefined ? "running" : "notification";
     this.size = request.text.length + JSON.stringify(headers).length;
+  }
+
+  /** Its answer is a stream that stays open: what it carries are messages of their own. */
+  get isLasting(): boolean {
+    return this.method === "GET" || this.method === "subscriptions/listen";
   }
 
   get isRunning(): boolean {
@@ -80,6 +90,10 @@ export class RecordedRow {
 
   get transport(): Transport {
     return this.#parts.transport;
+  }
+
+  get principal(): string | undefined {
+    return this.#parts.principal;
   }
 
   get message(): MessageText {
@@ -103,6 +117,14 @@ export class RecordedRow {
     const before = this.#responses[MOST_RESPONSES - 1];
     this.size += text.length - (before?.text.length ?? 0);
     this.#responses[MOST_RESPONSES - 1] = response;
+  }
+
+  /** False: it has as many events as are recorded. */
+  committed(event: CausedEvent): boolean {
+    if (this.events.length >= MOST_EVENTS) return false;
+    this.events.push(event);
+    this.size += event.actor.length;
+    return true;
   }
 
   answered(status: number, headers: Readonly<Record<string, string>>): void {
@@ -133,6 +155,19 @@ export class RecordedRow {
       ...omitUndefined({ responseBytes: this.#responseBytes }),
       status: this.status,
       ...omitUndefined({ error: this.#error, code: this.#code }),
+      ...(this.events.length > 0 && { events: this.events }),
+    };
+  }
+
+  /** In short, for what it caused. */
+  get reference(): CausingRequest {
+    const { n, at, principal, message } = this.#parts;
+    const { client, method } = this;
+    return {
+      n,
+      at,
+      method,
+      ...omitUndefined({ name: message.name, client: client.client, session: client.name === "" ? undefined : client.name, principal }),
     };
   }
 
@@ -149,12 +184,12 @@ export class RecordedRow {
     };
   }
 
-  matches(search: string): boolean {
+  /** `inResponses`: also if only what it was answered has the text. */
+  matches(search: string, inResponses: boolean): boolean {
     const { message, request, principal } = this.#parts;
     const { client } = this;
     const texts = [this.method, message.name, client.client, client.name, principal, this.#error?.message, this.#code, request.text];
-    return (
-      texts.some((text) => text?.toLowerCase().includes(search)) || this.#responses.some(({ text }) => text.toLowerCase().includes(search))
-    );
+    const answers = inResponses ? this.#responses : [];
+    return texts.some((text) => text?.toLowerCase().includes(search)) || answers.some(({ text }) => text.toLowerCase().includes(search));
   }
 }

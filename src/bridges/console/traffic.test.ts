@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
+import { isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
 import { connectInMemory } from "../../mcp/transport/index.ts";
 import { RecordedServer, textOf } from "./recorded.fixture.ts";
+import { SecretArguments } from "./secret-arguments.ts";
+import { Traffic } from "./traffic.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
 
@@ -156,6 +158,73 @@ test("pages, filters and bad parameters", async () => {
   for (const path of ["/traffic?limit=0", "/traffic?limit=x", "/traffic?after=-1", `/traffic?search=${"x".repeat(513)}`])
     assert.equal((await server.api(path)).status, 400, path);
   for (const path of ["/traffic/99", "/traffic/x", "/traffic/1e3"]) assert.equal((await server.api(path)).status, 404, path);
+});
+
+test("requests lead to the events that they caused, and events to their request", async () => {
+  await using server = await RecordedServer.start();
+  const session = await server.begin();
+  await server.callIn(session, "look");
+  await server.callIn(session, "open", { code: "1" });
+  await server.call("open", { code: "2" });
+  await using client = connectInMemory(server.live.gateway(server.gateway, "memory"));
+  const meta = "io.modelcontextprotocol/";
+  const _meta = { [`${meta}protocolVersion`]: "2026-07-28", [`${meta}clientInfo`]: { name: "c" }, [`${meta}clientCapabilities`]: {} };
+  const params = { name: "open", arguments: { code: "3" }, _meta };
+  const answered = new Promise<void>((resolve) => client.onMessage(() => resolve()));
+  client.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  await answered;
+  const rows = await server.items("/traffic?method=tools/call");
+  const event = (seq: number) => [{ actor: "safe/main", seq }];
+  assert.deepEqual(
+    rows.map(({ name, events }) => [name, events]),
+    [
+      ["open", event(3)],
+      ["open", event(2)],
+      ["open", event(1)],
+      ["look", undefined],
+    ],
+  );
+  const { traffic } = server.live;
+  assert.equal(traffic.requestOf("safe/main", 2)?.reference.client, "new-client 3");
+  assert.equal(traffic.requestOf("safe/main", 9), undefined);
+  assert.ok((await server.items("/sessions")).every(({ actor }) => actor === "safe/main"));
+});
+
+test("the request of an event is forgotten together with its message", () => {
+  const traffic = new Traffic({ clock: systemClock, secrets: new SecretArguments(() => []), mostRows: 2 });
+  const client = traffic.clients.connection("memory", { scopes: [] }, 0);
+  const call = (id: number) => traffic.frame(client, JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" }), { scopes: [] });
+  const rows = [call(1), call(2), call(3)];
+  for (const [seq, row] of rows.entries()) if (row !== undefined) traffic.committed(row, { actor: "safe/main", seq });
+  assert.deepEqual(
+    [0, 1, 2].map((seq) => traffic.requestOf("safe/main", seq)?.n),
+    [undefined, 2, 3],
+  );
+  call(4);
+  assert.equal(traffic.requestOf("safe/main", 1), undefined);
+  traffic.close();
+});
+
+test("traffic is found by principal, by how long it took, and by what requests say or also what they were answered", async () => {
+  await using server = await RecordedServer.start();
+  const { traffic } = server.live;
+  const session = await server.begin();
+  await server.callIn(session, "look");
+  const page = (query: string) => server.items(`/traffic?${query}`);
+  assert.equal((await page("search=opened&in=requests")).length, 0);
+  assert.equal((await page("search=opened")).length, 1);
+  assert.equal((await page("principal=ann")).length, 0);
+  assert.equal((await page("slow=600000")).length, 0);
+  assert.equal((await server.api("/traffic?slow=0")).status, 400);
+  const { body } = await server.api("/traffic");
+  assert.deepEqual([Object(body["sessions"]).length, body["principals"]], [1, []]);
+  const ann = { principal: "ann", scopes: ["a"], claims: { roles: ["responder"] } };
+  const client = traffic.clients.connection("memory", ann, traffic.now());
+  traffic.frame(client, JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }), ann);
+  assert.equal((await page("principal=ann")).length, 1);
+  const [caller, ...others] = await server.items("/callers");
+  assert.deepEqual([caller?.["principal"], caller?.["scopes"], caller?.["claims"]], ["ann", ["a"], { roles: ["responder"] }]);
+  assert.equal(others.length, 0);
 });
 
 test("what comes too fast is counted, and neither memory nor time grows with it", async () => {

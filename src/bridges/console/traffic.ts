@@ -4,7 +4,8 @@
 // A pipelined call takes a few microseconds, and recording one about as long. So not more than a thousand messages a second are recorded;
 // others are counted.
 
-import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import type { ActorId, Answer, Caller, Clock, Exchange, GatewayReport, Receipt } from "../../core/contract/index.ts";
+import { isAddress } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
 import { LastMinute } from "./last-minute.ts";
@@ -51,6 +52,8 @@ export class Traffic {
   readonly #rows: (RecordedRow | undefined)[];
   readonly #mostSize: number;
   readonly #codes = new Map<string, SeenCode>();
+  /** By the events that they caused. */
+  readonly #byEvent = new Map<string, RecordedRow>();
   #next = 1;
   #oldest = 1;
   #size = 0;
@@ -142,7 +145,7 @@ export class Traffic {
     const body = answer.body === undefined ? undefined : storedBody(answer.body);
     if (body !== undefined) row.responded(this.now(), this.#cleaned(row, body));
     if (answer.open !== true) return this.#end(row, outcomeOf(answer.status, body));
-    if (isLasting(row)) this.#opened(row);
+    if (row.isLasting) this.#opened(row);
     this.#changed(row);
   }
 
@@ -166,7 +169,7 @@ export class Traffic {
   sentFor(row: RecordedRow, text: string): void {
     const isReply = row.id !== undefined && responseId(text) === row.id;
     const takes = this.#takes(text.length);
-    if (!isReply && isLasting(row)) return takes ? this.#sentAlone(row.client, "http", text) : this.#skip();
+    if (!isReply && row.isLasting) return takes ? this.#sentAlone(row.client, "http", text) : this.#skip();
     const stored = storedText(text);
     if (takes) row.responded(this.now(), this.#cleaned(row, stored));
     if (isReply) this.#end(row, readOutcome(stored.text, stored.isCut));
@@ -175,20 +178,23 @@ export class Traffic {
 
   /** An open stream was closed by the server. */
   streamClosed(row: RecordedRow): void {
-    if (row.isRunning && isLasting(row)) this.#end(row, { status: "ok" });
+    if (row.isRunning && row.isLasting) this.#end(row, { status: "ok" });
   }
 
   /** The client has left. */
   streamEnded(row: RecordedRow): void {
-    if (row.isRunning) this.#end(row, { status: isLasting(row) ? "ok" : "cancelled" });
+    if (row.isRunning) this.#end(row, { status: row.isLasting ? "ok" : "cancelled" });
   }
 
   // ── on connections ────────────────────────────────────────────────────────
 
-  /** A frame has come on a connection. */
-  frame(client: SeenClient, frame: Uint8Array | string, caller: Caller): void {
+  /** A frame has come on a connection. Undefined: it is no request, or is not recorded. */
+  frame(client: SeenClient, frame: Uint8Array | string, caller: Caller): RecordedRow | undefined {
     this.received += 1;
-    if (!this.#takes(frame.length)) return this.#skip();
+    if (!this.#takes(frame.length)) {
+      this.skipped += 1;
+      return undefined;
+    }
     const request = storedText(frame);
     const message = readMessage(request.text, request.isCut);
     if (message.client !== undefined) client.client = message.client;
@@ -200,7 +206,11 @@ export class Traffic {
     const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
     if (message.kind === "response") this.#settleQuestion(row);
     else if (message.method === "notifications/cancelled") this.#cancelled(client, message);
-    else if (row.isRunning) this.#await(client, row.id ?? BATCH, row);
+    else if (row.isRunning) {
+      this.#await(client, row.id ?? BATCH, row);
+      return row;
+    }
+    return undefined;
   }
 
   /** A message was sent on a connection. */
@@ -219,7 +229,7 @@ export class Traffic {
   }
 
   connectionEnded(client: SeenClient): void {
-    for (const row of client.pending.values()) this.#end(row, { status: isLasting(row) ? "ok" : "cancelled" });
+    for (const row of client.pending.values()) this.#end(row, { status: row.isLasting ? "ok" : "cancelled" });
     client.pending.clear();
     this.clients.ended(client);
   }
@@ -231,7 +241,7 @@ export class Traffic {
   }
 
   #await({ pending }: SeenClient, id: string, row: RecordedRow): void {
-    if (isLasting(row)) this.#opened(row);
+    if (row.isLasting) this.#opened(row);
     pending.set(id, row);
     if (pending.size > MOST_PENDING) for (const [first] of pending) return void pending.delete(first);
   }
@@ -295,6 +305,7 @@ export class Traffic {
 
   #parts(caller: Caller, message: MessageText, request: StoredText) {
     const { principal, peer } = caller;
+    this.clients.called(caller, this.now());
     return { n: this.#next, at: this.now(), begun: this.#elapsed(), principal, peer, message, request };
   }
 
@@ -341,6 +352,7 @@ export class Traffic {
   #forget(row: RecordedRow | undefined): void {
     if (row === undefined) return;
     this.#rows[row.n % this.#rows.length] = undefined;
+    for (const { actor, seq } of row.events) this.#byEvent.delete(eventKey(actor, seq));
     this.#size -= row.held;
     while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
   }
@@ -351,13 +363,26 @@ export class Traffic {
     const ms = this.#elapsed() - row.begun;
     row.ended(ms, outcome);
     if (row.isStream) row.client.streams -= 1;
-    if (row.message.kind === "request" && !isLasting(row) && row.direction === "in") {
+    if (row.message.kind === "request" && !row.isLasting && row.direction === "in") {
       const isError = outcome.status === "error" || outcome.status === "tool-error";
       row.client.answered(this.now(), ms, isError);
       this.minute.add(this.now(), ms, isError);
       if (isError) this.#count(outcome);
     }
     this.#changed(row);
+  }
+
+  /** It has caused an event. */
+  committed(row: RecordedRow, { actor, seq }: Pick<Receipt, "actor" | "seq">): void {
+    if (this.find(row.n) !== row || !isAddress(actor) || !row.committed({ actor, seq })) return;
+    row.client.actor = actor;
+    this.#byEvent.set(eventKey(actor, seq), row);
+    this.#changed(row);
+  }
+
+  /** The request that caused an event. Undefined: none did, or it is not recorded any more. */
+  requestOf(actor: ActorId, seq: number): RecordedRow | undefined {
+    return this.#byEvent.get(eventKey(actor, seq));
   }
 
   #count({ code, error }: Ending): void {
@@ -397,11 +422,10 @@ function withoutSecretsIn(ending: Ending, row: RecordedRow): Ending {
   return { ...ending, error: { ...error, message: withoutSecrets(error.message, row) } };
 }
 
+const eventKey = (actor: ActorId, seq: number): string => `${seq} ${actor}`;
+
 /** In place of an id: the responses of a batch are one. */
 const BATCH = "[]";
-
-/** Streams stay open: what they carry are messages of their own. */
-const isLasting = ({ method }: RecordedRow): boolean => method === "GET" || method === "subscriptions/listen";
 
 function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
   if (method === "initialize" || exchange.header("mcp-session-id") !== undefined) return "legacy";

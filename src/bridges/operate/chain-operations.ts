@@ -18,7 +18,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
 import { eventsOfState } from "./reading.ts";
@@ -29,14 +29,17 @@ export interface Appender {
 }
 
 interface Stamping {
+  /** Who operates. Absent: the event does not say. */
+  readonly principal?: string;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
 }
 
-const stamped = ({ clock = systemClock, entropy = systemEntropy }: Stamping): Stamped => ({
+const stamped = ({ clock = systemClock, entropy = systemEntropy, principal }: Stamping): Stamped => ({
   messageId: entropy.uuid(),
   at: clock.now(),
   seed: entropy.hex(16),
+  ...omitUndefined({ principal }),
 });
 
 /** A muted copy of `from` as it was at event `at` (default: its last), under another key. */

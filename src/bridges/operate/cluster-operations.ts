@@ -3,7 +3,7 @@
 import type { ActorId, Engine, Json, JsonObject, Outgoing, Reply, Snapshot, StoredIndex } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, notFound } from "./operation-error.ts";
-import { actorIn, type Operate, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
+import { actorIn, type Operate, operatorIn, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
 
 /** `RestateOperator` is one. */
 export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
@@ -61,7 +61,7 @@ async function onActor(cluster: OperableCluster, operation: string, args: JsonOb
       };
     }
     case "stop":
-      await cluster.stop(id, textIn(args, "reason"));
+      await cluster.stop(id, textIn(args, "reason"), operatorIn(args));
       return null;
     case "restart":
       await cluster.restart(id);

@@ -67,6 +67,9 @@ export function actorIn(args: JsonObject, name = "actor"): ActorId {
   throw badUsage(`An actor is named kind/key, such as counter/main, not "${id}".`);
 }
 
+/** Who operates, as the events say. Undefined: unknown. */
+export const operatorIn = ({ as }: JsonObject): string | undefined => (typeof as === "string" ? as : undefined);
+
 /** The scopes of a caller. */
 export const scopesIn = ({ scopes }: JsonObject): readonly string[] => (isTexts(scopes) ? scopes : []);
 
@@ -104,7 +107,7 @@ export const engineOperations =
         return { ...reply };
       }
       case "stop":
-        await engine.stop(actorIn(args), textIn(args, "reason"));
+        await engine.stop(actorIn(args), textIn(args, "reason"), operatorIn(args));
         return null;
       case "restart": {
         const id = actorIn(args);
@@ -145,16 +148,21 @@ export const storeOperations =
   (options: StoreOperatingOptions): Operate =>
   async (operation, args) => {
     const { engine, store, signingKey, erased, ...stamping } = options;
+    const operator = omitUndefined({ principal: operatorIn(args) });
     switch (operation) {
       case "letter":
         return await settleLetter(engine, args);
       case "fork":
-        return await fork(store, actorIn(args), actorIn(args, "to"), typeof args["at"] === "number" ? args["at"] : undefined, stamping);
+        return await fork(store, actorIn(args), actorIn(args, "to"), typeof args["at"] === "number" ? args["at"] : undefined, {
+          ...operator,
+          ...stamping,
+        });
       case "revert":
         return await revert(engine, store, actorIn(args), {
           to: typeof args["to"] === "number" ? args["to"] : 0,
           reason: textIn(args, "reason"),
           force: args["force"] === true,
+          ...operator,
           ...stamping,
         });
       case "checkpoint": {
@@ -163,7 +171,7 @@ export const storeOperations =
         const { keyFile } = args;
         if (typeof keyFile === "string" && signingKey === undefined) throw badUsage("No key can be read here: leave it away.");
         const key = typeof keyFile === "string" ? await signingKey?.(keyFile) : undefined;
-        const done = await checkpoint(engine, store, id, { erase, ...omitUndefined({ key }), ...stamping });
+        const done = await checkpoint(engine, store, id, { erase, ...omitUndefined({ key }), ...operator, ...stamping });
         if (erase) erased?.([id]);
         return done;
       }

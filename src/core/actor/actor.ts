@@ -143,6 +143,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
       const action = offered.find((one) => one.ref === ref);
       return action === undefined ? undefined : offBy(action, readOnly(frozen(state)), seen(viewer));
     },
+    ...(hasRoles && { rolesFor: (ref: OfferRef) => offered.find((one) => one.ref === ref)?.allow?.roles ?? [] }),
     ...(definition.state !== undefined && { misfits: stateMisfits(check) }),
     ...(hasRoles && { roles: (viewer: Viewer) => roles.of(viewer) }),
     // Only for kinds with secret arguments: messages of others need not be redacted or sealed.

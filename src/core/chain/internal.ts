@@ -6,7 +6,19 @@ export * as faults from "./faults.ts";
 export { atMostBytes, exactBytes, freezeNew } from "./json-check.ts";
 export { IndexChanges, indexShape } from "./index-changes.ts";
 export { extraOf, type Extra, type Kind, kindFrom, policyWith } from "./kind.ts";
-export { callHash, innerKey, keyOf, ownId, rolesByKind, scopedKey, stamp, stampFrom, storedViewer, wakeId } from "./messages.ts";
+export {
+  byOperator,
+  callHash,
+  innerKey,
+  keyOf,
+  ownId,
+  rolesByKind,
+  scopedKey,
+  stamp,
+  stampFrom,
+  storedViewer,
+  wakeId,
+} from "./messages.ts";
 export { pastOf } from "./past.ts";
 export {
   answerMessage,

@@ -135,3 +135,7 @@ export function innerKey(work: Message, outerKey: CallKey | undefined, n: number
   const outer = outerKey === undefined ? work.id : sha256(`${work.to}\n${outerKey.key}`).slice(0, 32);
   return `work ${outer}.${n} ${callHash(action, redactedArgs)}`;
 }
+
+/** The caller of a message that an operator causes. `undefined`: unknown. */
+export const byOperator = (principal: string | undefined): Pick<Message, "viewer"> =>
+  principal === undefined ? {} : { viewer: { principal, scopes: [] } };

@@ -18,6 +18,7 @@ import { readBody, readHeader, seal, sha256 } from "./event.ts";
 import { failed, stateNewer } from "./faults.ts";
 import { check, freezeNew } from "./json-check.ts";
 import type { Kind } from "./kind.ts";
+import { byOperator } from "./messages.ts";
 import { apply } from "./patch.ts";
 
 /** A state, and the version of the behaviour that wrote it. */
@@ -128,6 +129,8 @@ export interface Stamped {
   readonly messageId: string;
   readonly at: number;
   readonly seed: string;
+  /** Who operates. Absent: the event does not say. */
+  readonly principal?: string;
 }
 
 /** An Ed25519 private key, from PEM or a key object. Throws for another kind of key. */
@@ -152,7 +155,12 @@ const statement = (actor: ActorId, life: string, seq: number, parent: string | n
  * The entry of a checkpoint: the whole state and the head it follows, signed if there is a key. Bodies before it may be erased
  * (`Store.erase(id, entry.seq)`): the chain still verifies, and its state can still be replayed. It counts as no message and moves no time.
  */
-export function checkpointEntry(id: ActorId, { row, seq, head, tail }: Stored, { messageId, at, seed }: Stamped, key?: KeyObject): Entry {
+export function checkpointEntry(
+  id: ActorId,
+  { row, seq, head, tail }: Stored,
+  { messageId, at, seed, principal }: Stamped,
+  key?: KeyObject,
+): Entry {
   const { state, version } = stateFrom(tail);
   const signature = key && {
     key: keyId(key),
@@ -161,7 +169,7 @@ export function checkpointEntry(id: ActorId, { row, seq, head, tail }: Stored, {
   const event = seal(
     { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "checkpoint" },
     {
-      message: { id: messageId, to: id, action: "checkpoint", args: { head }, at, seed },
+      message: { id: messageId, to: id, action: "checkpoint", args: { head }, at, seed, ...byOperator(principal) },
       state,
       version,
       sent: [],
@@ -204,12 +212,12 @@ export function revertEntry(
   id: ActorId,
   { row, seq, head }: Stored,
   { state, version }: VersionedState,
-  { to, reason, messageId, at, seed }: RevertOptions,
+  { to, reason, messageId, at, seed, principal }: RevertOptions,
 ): Entry {
   const event = seal(
     { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "revert" },
     {
-      message: { id: messageId, to: id, action: "revert", args: { head, to, reason }, at, seed },
+      message: { id: messageId, to: id, action: "revert", args: { head, to, reason }, at, seed, ...byOperator(principal) },
       state,
       version,
       sent: [],
@@ -256,7 +264,7 @@ export function editEntry(
         args: { head, reason, ...(force && { force }) },
         at,
         seed,
-        viewer: { principal, scopes: [] },
+        ...byOperator(principal),
       },
       state,
       version,
@@ -282,7 +290,7 @@ export interface ForkOptions extends Stamped {
  * The first entry of a chain that begins with the state after the last of `events`, which must have a whole state. It names its origin in
  * its message and as its cause. Timers and pending replies stay with the origin.
  */
-export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed, muted = true }: ForkOptions): Entry {
+export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed, principal, muted = true }: ForkOptions): Entry {
   const last = events.at(-1);
   if (last === undefined) throw new StoreError("STORE_CORRUPT", "There is nothing to fork: the chain is empty.");
   const { state, version } = stateFrom(events);
@@ -297,6 +305,7 @@ export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, 
         args: { actor: origin.actor, life: origin.life, seq: origin.seq, head: last.id },
         at,
         seed,
+        ...byOperator(principal),
       },
       state,
       version,

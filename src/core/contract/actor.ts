@@ -236,6 +236,8 @@ export interface Behaviour<S = unknown> {
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
   /** Which rule of its author an offer of its own is off by, for people who ask why. Undefined: it is on. Throws what the rule throws. */
   offBy?(state: S, viewer: Viewer, ref: OfferRef): "enabled" | "allow" | undefined;
+  /** The roles that an offer of its own is for, one of which is enough. Empty: it is for every caller. */
+  rolesFor?(ref: OfferRef): readonly string[];
   /**
    * Where a state that no turn made does not fit the kind's schema; empty: it fits. Turns are not checked with it. Absent: the kind has no
    * schema.

@@ -1,6 +1,7 @@
 // Owns: the interfaces between transports and the gateway. Does not own: either side of them.
 
 import type { JsonObject } from "./json.ts";
+import type { Receipt } from "./source.ts";
 import type { CancelSignal } from "./time.ts";
 
 /** Who is calling, as the transport found out (token verified, peer known). */
@@ -11,6 +12,8 @@ export interface Caller {
   readonly claims?: JsonObject;
   /** Part of logs and rate limits, never of identity. */
   readonly peer?: string;
+  /** For one request: receives what its call commits, after the commit. */
+  readonly onReceipt?: (receipt: Receipt) => void;
 }
 
 /**

@@ -115,8 +115,8 @@ export interface Engine extends AsyncDisposable {
    * a link leads changes, and a retry must find the first call. Absent: an engine that cannot say.
    */
   keyed?(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined>;
-  /** Aborts running work, then commits. */
-  stop(id: ActorId, reason: string): Promise<void>;
+  /** Aborts running work, then commits. `principal`: who stops it, for its last event. */
+  stop(id: ActorId, reason: string, principal?: string): Promise<void>;
   /** Drops the cell or instance, clears "failed"; the state stays. */
   restart(id: ActorId): Promise<void>;
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void;

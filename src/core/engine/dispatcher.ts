@@ -1,7 +1,7 @@
 // Owns: the way of messages to the cells of their actors: after earlier sends of the same sender (C5), with the caller's cancellation;
 // and of the engine's own requests: stop, restart, expire.
 // Does not own: what a cell does with them (cell.ts, lifecycle.ts), keyed calls (idempotency.ts).
-import { faults, OK_NULL, ownId } from "../chain/internal.ts";
+import { byOperator, faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { Cancellation, type CancellationHost } from "./cancellation.ts";
@@ -87,12 +87,12 @@ export class Dispatcher {
 
   // ── requests of the engine ──────────────────────────────────────────────────
 
-  async stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void> {
+  async stop(id: ActorId, reason: string, ancestors: Ancestors, principal?: string): Promise<void> {
     const cell = this.#host.cells.existing(id);
     // Not `loaded()`, which takes longer: who stops an actor from a watcher stops it before the messages of that same commit arrive.
     await cell.loading;
     if (cell.lost) throw cell.lost;
-    const job = this.#own(id, "stop", { reason });
+    const job = this.#own(id, "stop", { reason }, principal);
     stop(cell, job, reason, ancestors);
     await job.promise();
   }
@@ -123,8 +123,8 @@ export class Dispatcher {
     restart(cell, job);
   }
 
-  #own(to: ActorId, action: string, args: Message["args"]): Job {
+  #own(to: ActorId, action: string, args: Message["args"], principal?: string): Job {
     const { clock, entropy } = this.#host;
-    return new Job({ id: ownId(entropy.hex(16)), to, action, args, at: clock.now(), seed: entropy.hex(16) });
+    return new Job({ id: ownId(entropy.hex(16)), to, action, args, at: clock.now(), seed: entropy.hex(16), ...byOperator(principal) });
   }
 }

@@ -389,8 +389,8 @@ export class LocalEngine implements Engine {
     return append(this.#cells.existing(id), make);
   }
 
-  async stop(id: ActorId, reason: string): Promise<void> {
-    await this.#dispatcher.stop(id, reason, NO_ACTORS);
+  async stop(id: ActorId, reason: string, principal?: string): Promise<void> {
+    await this.#dispatcher.stop(id, reason, NO_ACTORS, principal);
   }
 
   async restart(id: ActorId): Promise<void> {

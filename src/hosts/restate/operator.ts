@@ -1,5 +1,5 @@
 /** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
-import { ownId, stamp } from "../../core/chain/internal.ts";
+import { byOperator, ownId, stamp } from "../../core/chain/internal.ts";
 import {
   StoreError,
   systemEntropy,
@@ -162,9 +162,10 @@ export class RestateOperator {
   }
 
   /** Throws `EngineError`. */
-  stop(to: ActorId, reason: string): Promise<void> {
+  stop(to: ActorId, reason: string, principal?: string): Promise<void> {
     const [id, seed] = [ownId(this.#entropy.hex(16)), this.#entropy.hex(16)];
-    return this.#calls.end({ id, to, action: "stop", args: { reason }, at: this.#client.clock.now(), seed }, reason);
+    const message = { id, to, action: "stop", args: { reason }, at: this.#client.clock.now(), seed, ...byOperator(principal) };
+    return this.#calls.end(message, reason);
   }
 
   /** Clears its failure. Throws `EngineError`. */

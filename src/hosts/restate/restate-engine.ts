@@ -1,5 +1,5 @@
 /** Actors on a Restate server: this process runs turns for it, and calls actors through it, whichever node runs theirs. */
-import { faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
+import { byOperator, faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
 import type {
   ActorId,
   Asks,
@@ -164,12 +164,12 @@ export class RestateEngine implements Engine {
     return this.#node.queries.history(id, afterSeq);
   }
 
-  async stop(id: ActorId, reason: string): Promise<void> {
+  async stop(id: ActorId, reason: string, principal?: string): Promise<void> {
     this.#node.kinds.check(id);
     this.#node.health.check();
     const { calls, clock, entropy } = this.#node;
     const [messageId, seed] = [ownId(entropy.hex(16)), entropy.hex(16)];
-    await calls.end({ id: messageId, to: id, action: "stop", args: { reason }, at: clock.now(), seed }, reason);
+    await calls.end({ id: messageId, to: id, action: "stop", args: { reason }, at: clock.now(), seed, ...byOperator(principal) }, reason);
   }
 
   async restart(id: ActorId): Promise<void> {

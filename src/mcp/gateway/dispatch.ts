@@ -1,6 +1,6 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
 // resources and prompts differ in (kinds.ts), the other methods (list-pages.ts, validate-arguments.ts, tasks.ts), and the reply's shape in each era.
-import type { JsonObject, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, CallOptions, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { complete } from "./validate-arguments.ts";
 import { type Call, type Method, methodNotFound, type Outcome, type Refusal } from "./call.ts";
@@ -97,7 +97,7 @@ class OfferMethod {
 
   #act(call: Call, target: Target): Outcome | Promise<Outcome> {
     const { source, viewer } = call;
-    const receipt = this.#receipts ? new ReceiptRecorder() : undefined;
+    const receipt = this.#receipts ? new ReceiptRecorder(call.options.onReceipt) : undefined;
     const options = receipt === undefined ? call.options : { ...call.options, onReceipt: receipt.record };
     const args = this.#kind.args(call, target);
     let reply: Reply | Promise<Reply>;
@@ -197,8 +197,15 @@ class OfferMethod {
 
 class ReceiptRecorder {
   receipt: Receipt | undefined;
+  readonly #next: CallOptions["onReceipt"];
+
+  constructor(next: CallOptions["onReceipt"]) {
+    this.#next = next;
+  }
+
   readonly record = (receipt: Receipt): void => {
     this.receipt = receipt;
+    this.#next?.(receipt);
   };
 }
 

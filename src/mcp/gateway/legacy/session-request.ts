@@ -158,6 +158,7 @@ function callOf(one: SessionRequest): Call {
     options: {
       key: callKey(meta, origin.idempotencyKey),
       peer: origin.caller.peer,
+      onReceipt: origin.caller.onReceipt,
       can: session.can,
       trace: seen.trace ?? traceOf(meta),
       signal: one,

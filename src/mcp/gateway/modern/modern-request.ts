@@ -163,6 +163,7 @@ function callOf(one: ModernRequest, envelope: Envelope): Call {
     options: {
       key: callKey(meta, header?.("idempotency-key")),
       peer: caller.peer,
+      onReceipt: caller.onReceipt,
       can,
       trace: one.seen.trace ?? traceOf(meta),
       signal: one,

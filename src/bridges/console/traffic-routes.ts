@@ -149,13 +149,13 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
 
 /** Of all messages, so that a page can offer them as filters whatever it has loaded. */
 function partiesOf(traffic: LiveRecorder["traffic"]): Pick<TrafficPage, "sessions" | "principals"> {
-  const sessions = new Set<string>();
+  const names = new Set<string>();
   const principals = new Set<string>();
   for (const { client, principal } of traffic.newest()) {
-    if (client.name !== "") sessions.add(client.name);
+    if (client.name !== "") names.add(client.name);
     if (principal !== undefined) principals.add(principal);
   }
-  return { sessions: [...sessions].toSorted(), principals: [...principals].toSorted() };
+  return { sessions: [...names].toSorted(), principals: [...principals].toSorted() };
 }
 
 function trafficDetail(n: string, { traffic }: LiveRecorder): TrafficDetail {

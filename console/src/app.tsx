@@ -41,6 +41,8 @@ function Frame({ about: own }: { readonly about: About }) {
   useEffect(() => {
     const page = NAVIGATION.find((item) => item.path === path)?.label;
     document.title = `${page === undefined ? "" : `${page} · `}${name} · Troupe console`;
+    // On a narrow screen the navigation is one line, longer than the screen.
+    document.querySelector('.side [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [path, name]);
   return (
     <div class="frame">
@@ -80,7 +82,9 @@ function Frame({ about: own }: { readonly about: About }) {
   );
 }
 
-const isAt = (path: string, to: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`));
+/** An event is a part of an actor's history. */
+const isAt = (path: string, to: string): boolean =>
+  to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`) || (to === "/actors" && path.startsWith("/events/"));
 
 // Each page is a file of its own in the bundle, loaded when it is opened first.
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [

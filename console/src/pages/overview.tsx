@@ -1,9 +1,9 @@
-// Owns: the first page: what needs attention, the figures and their last five minutes. Does not own: the figures (GET /overview).
+// Owns: the first page: what needs attention, the figures and their last quarter of an hour. Does not own: the figures (GET /overview).
 import { lazy, Suspense } from "preact/compat";
 import { Link } from "wouter-preact";
-import type { Overview as Figures } from "../../../src/bridges/console/shapes.ts";
+import type { Overview as Figures, Pace, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { get } from "../api.ts";
-import { record, samples } from "../figures-history.ts";
+import { fill, newest, record } from "../figures-history.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -22,12 +22,16 @@ const MOST_FINDINGS = 5;
 
 export function Overview() {
   const first = useResource("overview", async (signal) => {
-    const figures = await get<Figures>("/overview", undefined, signal);
+    const [figures, { items }] = await Promise.all([
+      get<Figures>("/overview", undefined, signal),
+      get<PageOf<Pace>>("/overview/history", undefined, signal),
+    ]);
+    fill(items);
     record(figures);
     return figures;
   });
   useStream("figures", record, { missed: first.reload });
-  const figures = samples.value.at(-1)?.figures ?? first.data.value;
+  const figures = newest.value ?? first.data.value;
   if (figures === undefined)
     return (
       <>

@@ -44,6 +44,11 @@ export function LiveList<T extends Numbered>({
   const { value: heldAt } = live.heldAt;
   const visible = heldAt === undefined ? found : found.filter(({ n }) => n <= heldAt);
   const more = found.length - visible.length;
+  // There is nothing to read yet: the pointer rests where the rows will be, or the filter has just changed.
+  const isEmpty = visible.length === 0 && more > 0 && !stopped.value;
+  useEffect(() => {
+    if (isEmpty) live.catchUp();
+  }, [live, isEmpty]);
   const catchUp = (): void => {
     shown.value = STEP;
     list.current?.querySelector(".table")?.scrollTo(0, 0);

@@ -33,7 +33,11 @@ export function TypedInput({
         clearTimeout(timer.current);
         timer.current = setTimeout(commit, PAUSE_MS);
       }}
-      onChange={commit}
+      // Not onChange: where preact/compat is loaded, that is at each key.
+      onBlur={commit}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") commit();
+      }}
     />
   );
 }

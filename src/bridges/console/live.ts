@@ -19,7 +19,7 @@ import { LogBook, type LogEntry } from "./log-book.ts";
 import { type PacketOpener, type PacketTransport, recordedPackets } from "./recorded-packets.ts";
 import { Sampler, type SampledFigures } from "./sampler.ts";
 import { SecretArguments } from "./secret-arguments.ts";
-import type { TrafficRow } from "./shapes.ts";
+import type { Pace, TrafficRow } from "./shapes.ts";
 import { RecordedGateway } from "./traffic-gateway.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -45,6 +45,8 @@ export interface LiveRecorder extends Disposable {
   /** Of the gateways. */
   readonly reports: Iterable<GatewayReport>;
   readonly sampled: SampledFigures;
+  /** One for each second of the last quarter of an hour, oldest first. */
+  readonly paces: readonly Pace[];
   /** Actors that had faults: how many, and the last one. */
   readonly faulted: ReadonlyMap<ActorId, SeenFault>;
   /** Actors whose state was found to be large, and when. */
@@ -71,6 +73,7 @@ export interface LiveOptions {
 }
 
 const SAMPLE_MS = 1_000;
+const MOST_PACES = 900;
 const MOST_FAULTED = 500;
 const MOST_LARGE = 50;
 const MAX_WHY = 200;
@@ -90,6 +93,7 @@ class Recorder implements LiveRecorder {
   readonly #sources = new Set<() => Figures>();
   readonly #reports = new Set<GatewayReport>();
   readonly log = new LogBook();
+  readonly paces: Pace[] = [];
   readonly #sampler: Sampler;
   readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
   readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
@@ -115,6 +119,8 @@ class Recorder implements LiveRecorder {
   #sample(): void {
     const engine = this.#running?.().engine;
     const changed = this.#sampler.sample(engine, this.traffic.received);
+    this.paces.push(this.#pace());
+    if (this.paces.length > MOST_PACES) this.paces.shift();
     if (engine !== undefined && changed !== undefined) this.#checkSize(engine, changed);
     this.#reportFaults();
     this.#undo = this.#clock.after(SAMPLE_MS, () => this.#sample());
@@ -129,6 +135,14 @@ class Recorder implements LiveRecorder {
 
   onFaults(run: () => void): void {
     this.#faultListeners.add(run);
+  }
+
+  #pace(): Pace {
+    const at = this.#clock.now();
+    const { turnsPerSecond, requestsPerSecond, loopMs } = this.#sampler.figures();
+    const { heapUsed, rss } = process.memoryUsage();
+    const { latencyMs } = this.traffic.minute.figures(at);
+    return { at, turnsPerSecond, requestsPerSecond, latencyMs, loopMs, memory: { heapBytes: heapUsed, rssBytes: rss } };
   }
 
   /** One of the actors that changed in this second: large states are among them sooner or later. */

@@ -5,7 +5,7 @@ import { findings } from "./doctor.ts";
 import { errorDocs } from "./error-docs.ts";
 import { overviewOf } from "./overview.ts";
 import type { ConsoleRoute } from "./routes.ts";
-import type { Finding, PageOf } from "./shapes.ts";
+import type { Finding, Pace, PageOf } from "./shapes.ts";
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
   {
@@ -14,6 +14,13 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     summary: "Figures of actors, clients and the process, and what needs attention. The stream has them once a second.",
     answers: "Overview",
     handle: async (_, data) => await overviewOf(data).read(),
+  },
+  {
+    verb: "GET",
+    path: "/overview/history",
+    summary: "What was measured in each second of the last quarter of an hour, oldest first. Empty where nothing runs.",
+    answers: "PageOf<Pace>",
+    handle: async (_, { live }): Promise<PageOf<Pace>> => ({ items: live?.paces ?? [] }),
   },
   {
     verb: "GET",

@@ -97,17 +97,24 @@ export interface IndexShape {
   readonly text: boolean;
 }
 
-/** `GET /overview`, and the event `figures` of `GET /stream`, once a second. */
-export interface Overview {
+/** One row of `GET /overview/history`: what was measured in one second. */
+export interface Pace {
   readonly at: number;
-  readonly uptimeMs: number;
-  readonly actors: { readonly total: number; readonly live: number; readonly failed: number; readonly inMemory: number };
-  readonly byKind: Readonly<Record<string, { readonly live: number; readonly failed: number; readonly stopped: number }>>;
   /** Committed turns in the last second. */
   readonly turnsPerSecond: number;
   readonly requestsPerSecond: number;
   /** Of requests answered in the last minute, in milliseconds. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number; readonly max: number; readonly count: number };
+  readonly memory: { readonly heapBytes: number; readonly rssBytes: number };
+  /** The longest time that the server's event loop was blocked in the last minute. */
+  readonly loopMs: number;
+}
+
+/** `GET /overview`, and the event `figures` of `GET /stream`, once a second. */
+export interface Overview extends Pace {
+  readonly uptimeMs: number;
+  readonly actors: { readonly total: number; readonly live: number; readonly failed: number; readonly inMemory: number };
+  readonly byKind: Readonly<Record<string, { readonly live: number; readonly failed: number; readonly stopped: number }>>;
   readonly outbox?: number;
   readonly letters?: number;
   readonly timers?: { readonly due: number; readonly next?: number };
@@ -120,9 +127,6 @@ export interface Overview {
   readonly faults: number;
   readonly slowTurns: number;
   readonly disk?: { readonly bytes: number; readonly backlogPages?: number };
-  readonly memory: { readonly heapBytes: number; readonly rssBytes: number };
-  /** The longest time that the server's event loop was blocked in the last minute. */
-  readonly loopMs: number;
   /** What needs attention, worst first. */
   readonly attention: readonly Finding[];
 }

@@ -19,7 +19,9 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
         <Link href={`/actors?kind=${encodeURIComponent(kind)}`}>{kind}</Link>
       </nav>
       <div class="row">
-        <h1 class="id">{key}</h1>
+        <h1 class="id">
+          {kind}/{key}
+        </h1>
         <Badge word={status} />
         {muted === true ? (
           <span class="badge warning" title="A fork: what it sends is recorded, never delivered.">

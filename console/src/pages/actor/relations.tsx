@@ -25,7 +25,7 @@ export function RelationsTab({ actor }: ActorTabProps) {
           <Fact name="Owner">{owner === undefined ? <span class="dim">none</span> : <span class="id">{owner}</span>}</Fact>
           <Fact name={children.length === 1 ? "1 child" : `${children.length.toLocaleString()} children`}>
             {children.length === 0 ? <span class="dim">none</span> : null}
-            <ul class="plain">
+            <ul class="related">
               {listed.map((id) => (
                 <li key={id}>
                   <ActorLink id={id} />

@@ -1,9 +1,8 @@
 // Owns: the charts of the overview. A file of its own in the bundle, since uPlot is.
-import type { Overview } from "../../../../src/bridges/console/shapes.ts";
-import { samples } from "../../figures-history.ts";
+import { type SampledFigures, samples } from "../../figures-history.ts";
 import { Chart } from "../../ui/chart.tsx";
 
-const SECONDS = 300;
+const SECONDS = 900;
 
 /** `0.5 ms`, `2 ms`, `1.5 s`. */
 const short = (ms: number): string => (ms < 1_000 ? `${round(ms)} ms` : `${round(ms / 1_000)} s`);
@@ -12,7 +11,7 @@ const round = (value: number): number => Number(value.toPrecision(value < 1 ? 1 
 export function Charts() {
   const all = samples.value;
   const times = all.map(({ at }) => at / 1_000);
-  const values = (valueOf: (one: Overview) => number): readonly (number | null)[] =>
+  const values = (valueOf: (one: SampledFigures) => number): readonly (number | null)[] =>
     all.map(({ figures }) => (figures === undefined ? null : valueOf(figures)));
   return (
     <>

@@ -1,8 +1,8 @@
-// Owns: the figures as cards, each with its last five minutes as a line.
+// Owns: the figures as cards, each with its last quarter of an hour as a line.
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import type { Overview } from "../../../../src/bridges/console/shapes.ts";
-import { samples } from "../../figures-history.ts";
+import { type SampledFigures, samples } from "../../figures-history.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
 import { bytes, duration, Until } from "../../ui/time.tsx";
 
@@ -10,7 +10,7 @@ const count = (value: number): string => value.toLocaleString();
 
 export function FigureCards({ figures }: { readonly figures: Overview }) {
   const { actors, latencyMs, timers, disk, memory } = figures;
-  const history = (valueOf: (one: Overview) => number | undefined): readonly number[] =>
+  const history = (valueOf: (one: SampledFigures) => number | undefined): readonly number[] =>
     samples.value.flatMap(({ figures: one }) => (one === undefined ? [] : (valueOf(one) ?? [])));
   return (
     <section class="figures" aria-label="Figures">
@@ -30,7 +30,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
       <Card
         label="Actors"
         value={count(actors.live)}
-        line={history((one) => one.actors.live)}
+        line={history((one) => one.actors?.live)}
         more={`${count(actors.inMemory)} in memory`}
         to="/actors"
         alarm={actors.failed > 0 ? `${count(actors.failed)} failed` : undefined}

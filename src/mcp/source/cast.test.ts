@@ -4,7 +4,7 @@ import { actor } from "../../core/actor/index.ts";
 import type { Behaviour, OfferRef, Reply, Source, TroupeError, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { player, room } from "../../../test/source/rooms.ts";
-import { cast, type CastOptions, listed } from "./index.ts";
+import { cast, type CastOptions, listed, prefix } from "./index.ts";
 import * as z from "zod";
 
 const counter = actor("counter", {
@@ -136,6 +136,29 @@ describe("cast: roots", () => {
     );
     const text = JSON.stringify(listed(await rooms().source.surface({ principal: "secret-name", scopes: [] }), "static"));
     assert.doesNotMatch(text, /secret-name/);
+  });
+
+  it("a tool names its MCP App by the URI that the resource has, with an alias and under a prefix", async () => {
+    const board = actor("board", {
+      description: "A board.",
+      per: "shared",
+      state: z.object({}),
+      tools: {
+        move: { description: "Move.", meta: { ui: { resourceUri: "ui://board/{alias}/view", visibility: ["app"] } }, run: () => "moved" },
+        look: { description: "Look.", meta: { "ui/resourceUri": "ui://board/{alias}/view" }, run: () => "seen" },
+      },
+      resources: { app: { uri: "ui://board/{alias}/view", mimeType: "text/html;profile=mcp-app", view: () => "<p>" } },
+    });
+    const { source } = serve([board]);
+    for (const served of [source, prefix("town", source)]) {
+      const { tools: all, resources } = listed(await served.surface(ana), "static");
+      const [uri] = resources.map((one) => one["uri"]);
+      assert.equal(uri, served === source ? "ui://board/main/view" : "ui://town/board/main/view");
+      assert.deepEqual(
+        all.map((one) => one["_meta"]),
+        [{ ui: { resourceUri: uri, visibility: ["app"] } }, { "ui/resourceUri": uri }],
+      );
+    }
   });
 
   it("actors of anonymous sessions expire, those of principals do not", async () => {

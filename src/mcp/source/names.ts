@@ -3,6 +3,8 @@
 import {
   type Catalogue,
   isJsonObject,
+  type Json,
+  type JsonObject,
   type ListName,
   type Offer,
   type OfferRef,
@@ -108,6 +110,20 @@ export function withSegment(uri: string, segment: string): string {
 /** Replaces every `{alias}`. */
 export function fillAlias(uri: string, alias: string): string {
   return uri.replaceAll("{alias}", () => alias);
+}
+
+/**
+ * A tool's definition whose app has the URI that its resource has here (MCP Apps: `_meta.ui.resourceUri`, and the older
+ * `_meta["ui/resourceUri"]`). The same object where it names no app.
+ */
+export function withAppUri(definition: JsonObject, change: (uri: string) => string): JsonObject {
+  const meta = definition["_meta"];
+  if (!isJsonObject(meta)) return definition;
+  const { ui, "ui/resourceUri": older } = meta;
+  const changed: Record<string, Json> = {};
+  if (typeof older === "string") changed["ui/resourceUri"] = change(older);
+  if (isJsonObject(ui) && typeof ui["resourceUri"] === "string") changed["ui"] = { ...ui, resourceUri: change(ui["resourceUri"]) };
+  return Object.keys(changed).length === 0 ? definition : { ...definition, _meta: { ...meta, ...changed } };
 }
 
 /** The URI or template of a resource's definition; "" where it has none. */

@@ -5,7 +5,7 @@ import { getOwn, scopesOf } from "../../core/contract/internal.ts";
 import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
-import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf } from "./names.ts";
+import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri } from "./names.ts";
 
 /** A position in a viewer's cast that an actor may have: a root, or the end of a path of links. */
 export interface Slot {
@@ -156,6 +156,7 @@ function listedAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriT
   let { definition } = offer;
   if (isAddressed(slot)) definition = withAddress(list, offer, addressOf(slot), isUriTaken ? slot.path : "", slot.behaviour.kind);
   else if (list === "resources") definition = withAlias(definition, slot.alias);
+  else if (list === "tools") definition = withAppUri(definition, (uri) => fillAlias(uri, slot.alias));
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };
 }

@@ -29,6 +29,7 @@ import {
   refOf,
   sourceWords,
   splitRef,
+  withAppUri,
   withSegment,
 } from "./names.ts";
 import { withoutName } from "./plan.ts";
@@ -151,7 +152,10 @@ class PrefixedSource implements Source {
       missing.push(known);
       return [];
     }
-    return [list === "resources" ? this.#moved(name, offer) : { ...offer, name }];
+    if (list === "resources") return [this.#moved(name, offer)];
+    if (list === "prompts") return [{ ...offer, name }];
+    const segment = encodeURIComponent(this.#name);
+    return [{ ...offer, name, definition: withAppUri(offer.definition, (uri) => withSegment(uri, segment)) }];
   }
 
   #moved(name: string, offer: Offer): Offer {

@@ -8,6 +8,7 @@ const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["serve", [join(site, "tools/site.ts")]],
   ["build", [join(site, "tools/site.ts"), "build"]],
   ["undocumented", [join(site, "tools/undocumented.ts")]],
+  ["pictures", [join(site, "tools/pictures.ts")]],
   ["readability", [join(site, "tools/readability.ts")]],
 ]);
 

@@ -1,5 +1,5 @@
 // Owns: writing the pages of the site into a folder, with links that work there. Does not own: which files are pages (pages.ts), the reference.
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join, posix } from "node:path";
 import type { Nodes } from "mdast";
 import { parseMarkdown } from "./markdown.ts";
@@ -20,7 +20,8 @@ export function stage(folder: string): void {
   }
   write("index.md", withLinks(homePage(), "site/home.md", "index.md", addresses, linked));
   for (const file of linked) {
-    if (file.endsWith(".svg")) for (const [variant, text] of variantsOf(file)) write(pictureAddress(file, variant), text);
+    if (file.endsWith(".png")) copyPicture(join(root, file), join(folder, pngAddress(file)));
+    else if (file.endsWith(".svg")) for (const [variant, text] of variantsOf(file)) write(pictureAddress(file, variant), text);
     else write(sourceAddress(file), sourcePage(file));
   }
 }
@@ -49,7 +50,7 @@ function withLinks(text: string, file: string, address: string, addresses: Reado
           ? (["light", "dark"] as const).map(
               (variant) => `${replaceLast(whole, node.url, relative(pictureAddress(to, variant)))}{.${variant}-only}`,
             )
-          : [replaceLast(whole, node.url, relative(target ?? sourceAddress(to)))];
+          : [replaceLast(whole, node.url, relative(target ?? (to.endsWith(".png") ? pngAddress(to) : sourceAddress(to))))];
       changes.push({ start: start?.offset ?? 0, end: end?.offset ?? 0, text: links.join("") });
     } else if ("children" in node) for (const child of node.children) visit(child);
   };
@@ -85,6 +86,13 @@ function sourcePage(file: string): string {
 }
 
 const pictureAddress = (file: string, variant: "light" | "dark"): string => `images/${basename(file, ".svg")}.${variant}.svg`;
+
+const pngAddress = (file: string): string => `images/${basename(file)}`;
+
+function copyPicture(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+}
 
 /** A picture follows the system's colour scheme, and the site's can be chosen: so each scheme has a picture of its own. */
 function variantsOf(file: string): readonly (readonly ["light" | "dark", string])[] {

@@ -59,8 +59,9 @@ export interface Page extends Finds {
   evaluate(expression: string): Promise<unknown>;
   waitForFunction(expression: string): Promise<unknown>;
   waitForURL(url: string | RegExp): Promise<void>;
-  screenshot(options: { readonly path: string; readonly fullPage?: boolean }): Promise<unknown>;
+  screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Buffer>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
+  emulateMedia(media: { readonly colorScheme: "light" | "dark" }): Promise<void>;
   on(event: "pageerror", listener: (error: Error) => void): unknown;
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): unknown;
   on(event: "request", listener: (request: { url(): string }) => void): unknown;

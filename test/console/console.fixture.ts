@@ -83,6 +83,12 @@ export class ConsoleFixture implements AsyncDisposable {
     return client;
   }
 
+  /** An MCP client that is this user, as far as development allows it. */
+  async connectAs(viewer: { readonly principal: string; readonly claims?: object }, name?: string): Promise<Client> {
+    const { token } = await this.api("/viewer-tokens", z.object({ token: z.string() }), viewer);
+    return await this.connect(name, { authorization: `Bearer ${token}` });
+  }
+
   /** What the console's API answers, parsed by `schema`. With a body it is a POST. */
   async api<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
     const response = await fetch(`${this.origin}/console/api${path}`, {

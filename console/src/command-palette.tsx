@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { ActorPage } from "../../src/bridges/console/shapes.ts";
-import { about } from "./about.ts";
+import { about, can } from "./about.ts";
 import { get } from "./api.ts";
 import { textIn } from "./mcp/wire.ts";
 import { NAVIGATION } from "./navigation.ts";
@@ -117,11 +117,31 @@ async function actors(go: Go, text: string, signal: AbortSignal): Promise<readon
     what: status,
     run: () => go(`/actors/${id}`),
   }));
+  const inEvents: Command = {
+    id: "find text",
+    group: "Events and states",
+    label: `Search events and states for “${text}”`,
+    run: () => go(`/query?sql=${encodeURIComponent(textQuery(text))}`),
+  };
+  const more = can("sql") ? [inEvents] : [];
   const inPlayground: Command = {
     id: "find tool",
     group: "Playground",
     label: `Find “${text}” among the tools`,
     run: () => go(`/playground?find=${encodeURIComponent(text)}`),
   };
-  return about.value?.mcp === undefined ? found : [...found, inPlayground];
+  return [...found, ...more, ...(about.value?.mcp === undefined ? [] : [inPlayground])];
+}
+
+/** In states as they are now, and in what events recorded. */
+function textQuery(text: string): string {
+  const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll("'", "''");
+  const has = `LIKE '%${pattern}%' ESCAPE '\\'`;
+  return `SELECT 'state' AS found_in, id AS actor, seq, updated_at AS at, NULL AS principal, state AS text
+FROM actors WHERE state ${has}
+UNION ALL
+SELECT type, actor, seq, at, principal, coalesce(args, patch, reply)
+FROM events WHERE args ${has} OR patch ${has} OR reply ${has}
+ORDER BY at DESC
+LIMIT 100`;
 }

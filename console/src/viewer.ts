@@ -44,6 +44,13 @@ export function callerInAddress(): Caller {
   return { principal: params.get("as") ?? "", scopes: params.get("scopes") ?? "", claims: params.get("claims") ?? "" };
 }
 
+/** As the server has seen it. */
+export const callerOf = ({ principal = "", scopes, claims }: ViewerShape): Caller => ({
+  principal,
+  scopes: scopes.join(" "),
+  claims: claims === undefined || Object.keys(claims).length === 0 ? "" : JSON.stringify(claims),
+});
+
 /** As parameters of an address. */
 export const callerParameters = ({ principal, scopes, claims }: Caller): [name: string, value: string][] =>
   Object.entries({ as: principal, scopes, claims }).filter(([, value]) => value !== "");

@@ -240,6 +240,7 @@ test("an actor's relations lead to others, and it is forked, restarted and stopp
   await page.reload();
   await page.getByRole("heading", { name: "50% of a/b" }).waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill("It is over");
   await page.getByRole("dialog").getByRole("button", { name: "Stop it" }).click();
   await page.getByText("stopped", { exact: true }).waitFor();
   await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Actors" }).click();

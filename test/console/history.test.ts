@@ -117,7 +117,7 @@ test("an event's page says who, why and what, and checks its hashes", async () =
   await using tab = await fixture.open(`/events/${items[0]?.id ?? ""}`);
   const { page } = tab;
   await shows(tab, "✓ hashes match");
-  await shows(tab, "a request from outside");
+  await shows(tab, "test-client 1.0.0");
   await shows(tab, '{item: "torch"}');
   await shows(tab, "holder");
   await tab.check("event-light-1440");

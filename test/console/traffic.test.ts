@@ -53,13 +53,15 @@ test("while someone reads, new rows are held back until they are requested", () 
 });
 
 test("each filter leaves out what does not fit", () => {
-  const all = { method: "", transport: "", session: "", status: "", era: "", search: "" };
+  const all = { method: "", transport: "", session: "", status: "", era: "", principal: "", slow: "", search: "", where: "" };
   const one = row(1, {
     method: "tools/call",
     name: "take",
     transport: "packets-http",
     session: "s1",
     client: "Claude 1.0",
+    principal: "ann",
+    ms: 120,
     status: "error",
     error: { code: -1, message: "No Torch" },
   });
@@ -73,6 +75,8 @@ test("each filter leaves out what does not fit", () => {
     { era: "legacy" },
     { search: "claude" },
     { search: "torch" },
+    { principal: "ann" },
+    { slow: "50" },
   ])
     assert.ok(matches(one, { ...all, ...found }), JSON.stringify(found));
   for (const missed of [
@@ -83,6 +87,8 @@ test("each filter leaves out what does not fit", () => {
     { status: "ok" },
     { era: "modern" },
     { search: "lamp" },
+    { principal: "bo" },
+    { slow: "200" },
   ])
     assert.ok(!matches(one, { ...all, ...missed }), JSON.stringify(missed));
 });

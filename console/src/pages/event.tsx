@@ -6,12 +6,14 @@ import type { EventDetail, StateDiff } from "../../../src/bridges/console/shapes
 import { actorPath, get } from "../api.ts";
 import { changeOf } from "../chain-api.ts";
 import { checkHashes, digestHere, type HashCheck, headerIn } from "../chain-check.ts";
+import { reasonOf } from "../operator-events.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink, EventLink, readable } from "../ui/actor-link.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Diff } from "../ui/diff.tsx";
 import { Fact, Facts } from "../ui/facts.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
+import { Origin } from "../ui/origin.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { duration, Time } from "../ui/time.tsx";
 import { replyOf, ValuePart } from "../ui/value-part.tsx";
@@ -125,7 +127,11 @@ function EventFacts({ event }: { readonly event: EventDetail }) {
         <Time at={at} />
       </Fact>
       <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
-      <Fact name="Why">{cause === undefined ? "a request from outside" : <Cause id={cause} />}</Fact>
+      <Fact name="Reason">{reasonOf(event)}</Fact>
+      <Fact name="Caused by">{cause === undefined ? undefined : <Cause id={cause} />}</Fact>
+      <Fact name="Request">
+        <Origin row={event} whole />
+      </Fact>
       <Fact name="Version of its kind">{version}</Fact>
       <Fact name="Life">
         <code>{life.slice(0, 12)}</code>

@@ -3,6 +3,7 @@ import { lazy, Suspense } from "preact/compat";
 import { Link } from "wouter-preact";
 import type { Overview as Figures, Pace, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { get } from "../api.ts";
+import { dismiss, isDismissed, restoreDismissed } from "../dismissed.ts";
 import { fill, newest, record } from "../figures-history.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
@@ -60,10 +61,18 @@ export function Overview() {
 }
 
 function Attention({ findings }: { readonly findings: Figures["attention"] }) {
-  if (findings.length === 0)
+  const shown = findings.filter((finding) => !isDismissed(finding));
+  const hidden = findings.length - shown.length;
+  const restore =
+    hidden === 0 ? null : (
+      <button type="button" class="small quiet" onClick={restoreDismissed}>
+        Show {hidden} dismissed
+      </button>
+    );
+  if (shown.length === 0)
     return (
       <p class="calm">
-        <Badge word="ok" /> Nothing needs attention.
+        <Badge word="ok" /> Nothing {hidden === 0 ? "" : "else "}needs attention. {restore}
       </p>
     );
   return (
@@ -71,12 +80,16 @@ function Attention({ findings }: { readonly findings: Figures["attention"] }) {
       <h2 id="attention" class="first">
         Needs attention
       </h2>
-      <Findings findings={findings.slice(0, MOST_FINDINGS)} />
-      {findings.length > MOST_FINDINGS ? (
-        <p>
-          <Link href="/doctor">{findings.length - MOST_FINDINGS} more in the doctor</Link>
-        </p>
-      ) : null}
+      <Findings findings={shown.slice(0, MOST_FINDINGS)} onDismiss={dismiss} />
+      <p class="dim">
+        What is so now, and what happened within the last hour.{" "}
+        <Link href="/doctor">
+          {shown.length > MOST_FINDINGS
+            ? `${shown.length - MOST_FINDINGS} more, and what is older, in the doctor`
+            : "Older findings are in the doctor"}
+        </Link>
+        . {restore}
+      </p>
     </section>
   );
 }

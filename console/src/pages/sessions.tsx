@@ -1,17 +1,19 @@
 // Owns: who is connected, and which client is slow. Does not own: their requests (traffic.tsx).
 import { Link } from "wouter-preact";
-import type { PageOf, SessionRow } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
+import type { KindShape, PageOf, SeenCaller, SessionRow } from "../../../src/bridges/console/shapes.ts";
+import { about, can } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
+import { ConsoleBadge, WAITING } from "../ui/client.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
 import { duration, Until } from "../ui/time.tsx";
+import { callerOf, callerParameters, REVISIONS } from "../viewer.ts";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const WHAT = "who is connected, and how long each waits";
@@ -31,6 +33,7 @@ function SessionList() {
   const [search, setSearch] = useParameter("search");
   const [revision, setRevision] = useParameter("revision");
   const list = useResource("sessions", (signal) => get<PageOf<SessionRow>>("/sessions", { limit: 500 }, signal));
+  const callers = useResource("callers", (signal) => get<PageOf<SeenCaller>>("/callers", undefined, signal));
   usePolling(list.reload);
   const all = list.data.value?.items;
   const rows = all?.filter(
@@ -84,13 +87,21 @@ function SessionList() {
             {
               head: "Client",
               cell: ({ client, name }) => (
-                <Link href={`/traffic?session=${encodeURIComponent(name)}`} title="Its requests">
-                  {client ?? "unnamed"}
-                </Link>
+                <>
+                  <Link href={`/traffic?session=${encodeURIComponent(name)}`} title="Its requests">
+                    {client ?? "unnamed"}
+                  </Link>{" "}
+                  <ConsoleBadge client={client} />
+                </>
               ),
               sort: ({ client }) => client,
             },
-            { head: "Session", wide: true, cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>, sort: ({ name }) => name },
+            {
+              head: "Session",
+              wide: true,
+              cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>,
+              sort: ({ name }) => name,
+            },
             { head: "Revision", wide: true, cell: ({ revision: of }) => <span class="mono">{of}</span>, sort: ({ revision: of }) => of },
             {
               head: "Principal",
@@ -126,10 +137,40 @@ function SessionList() {
               cell: ({ subscriptions }) => <span title={subscriptions.join("\n")}>{subscriptions.length}</span>,
               sort: ({ subscriptions }) => subscriptions.length,
             },
+            {
+              head: "Offers",
+              cell: (row) => {
+                const path = offersPath(row, callers.data.value?.items ?? []);
+                return path === undefined ? (
+                  <span class="dim">–</span>
+                ) : (
+                  <Link href={path} title="What this client is offered, and why not the rest">
+                    what it sees
+                  </Link>
+                );
+              },
+            },
             { head: "Last seen", align: "right", wide: true, cell: ({ lastAt }) => <Until at={lastAt} />, sort: ({ lastAt }) => lastAt },
           ]}
         />
       )}
+      {rows === undefined || rows.length < 2 ? null : <p class="dim">{WAITING}</p>}
     </>
   );
+}
+
+/** The offers of the actor that it changed last, or of the first that it can reach, as that client. Undefined: it is unknown which one. */
+function offersPath({ actor, principal, revision }: SessionRow, callers: readonly SeenCaller[]): string | undefined {
+  const own = actor ?? (about.value?.kinds ?? []).map((kind) => reachedBy(principal, kind)).find((id) => id !== undefined);
+  if (own === undefined) return undefined;
+  const caller = callers.find((one) => one.principal === principal);
+  const viewer = caller === undefined ? { principal: principal ?? "", scopes: "", claims: "" } : callerOf(caller);
+  const search = new URLSearchParams([["tab", "offers"], ...callerParameters(viewer).map(([name, value]) => [name, value])]);
+  if (REVISIONS.some((one) => one.revision === revision)) search.set("revision", revision);
+  return `/actors/${own}?${search}`;
+}
+
+function reachedBy(principal: string | undefined, { kind, per }: KindShape): string | undefined {
+  if (per === "shared") return `${kind}/main`;
+  return per === "user" && principal !== undefined ? `${kind}/${encodeURIComponent(principal)}` : undefined;
 }

@@ -45,7 +45,7 @@ function LiveTraffic() {
   const live = useMemo(() => liveRows<TrafficRow>(2_000), []);
   const filters = useTrafficFilter();
   const { filter, isFiltered } = filters;
-  const { search } = filter;
+  const { search, where, session, principal, slow } = filter;
   const [open, setOpen] = useParameter("open");
   const stopped = useSignal(false);
 
@@ -67,13 +67,14 @@ function LiveTraffic() {
     },
     { missed: first.reload },
   );
-  // What messages say is searched by the server, which has them.
-  const inText = useResource(`traffic ${search}`, async (signal) => {
-    if (search === "") return new Set<number>();
+  // The server has all messages, and what they say.
+  const query = { search, session, principal, slow };
+  const inText = useResource(`traffic ${JSON.stringify(query)} ${where}`, async (signal) => {
+    if (Object.values(query).every((value) => value === "")) return new Set<number>();
     await wait(300, signal);
-    const { items } = await get<TrafficPage>("/traffic", { limit: PAGE, search }, signal);
-    live.add(items);
-    return new Set(items.map(({ n }) => n));
+    const page = await get<TrafficPage>("/traffic", { ...query, limit: PAGE, in: where === "" ? "requests" : "all" }, signal);
+    live.add(page.items);
+    return new Set(page.items.map(({ n }) => n));
   });
 
   const found = live.rows.value.filter((row) => matches(row, filter, inText.data.value));
@@ -86,7 +87,7 @@ function LiveTraffic() {
         <SaveRecording rows={found} />
         <OpenRecording />
       </PageHead>
-      <TrafficFilters filters={filters} rows={live.rows.value} />
+      <TrafficFilters filters={filters} rows={live.rows.value} parties={first.data.value} />
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
       <div class={open === "" ? "split live" : "split live two"}>
         <div>

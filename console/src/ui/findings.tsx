@@ -5,7 +5,14 @@ import { Badge } from "./badge.tsx";
 import { Time } from "./time.tsx";
 import "./findings.css";
 
-export const Findings = ({ findings }: { readonly findings: readonly Finding[] }) => (
+export const Findings = ({
+  findings,
+  onDismiss,
+}: {
+  readonly findings: readonly Finding[];
+  /** Absent: they cannot be dismissed. */
+  readonly onDismiss?: (finding: Finding) => void;
+}) => (
   <ul class="findings">
     {findings.map((finding) => (
       <li key={`${finding.code} ${finding.title}`} class={finding.level}>
@@ -21,7 +28,7 @@ export const Findings = ({ findings }: { readonly findings: readonly Finding[] }
                 last <Time at={finding.lastAt} />
               </span>
             )}
-            {finding.docs === undefined ? null : <Documentation page={finding.docs} />}
+            {finding.docs === undefined ? null : <Documentation page={finding.docs} code={finding.code} />}
           </span>
         </div>
         {finding.page === undefined ? null : (
@@ -29,17 +36,22 @@ export const Findings = ({ findings }: { readonly findings: readonly Finding[] }
             Open
           </Link>
         )}
+        {onDismiss === undefined ? null : (
+          <button type="button" class="small quiet" aria-label={`Dismiss: ${finding.title}`} onClick={() => onDismiss(finding)}>
+            Dismiss
+          </button>
+        )}
       </li>
     ))}
   </ul>
 );
 
-/** A link where the documentation has an address. Otherwise its path in the package, which the browser cannot open. */
-const Documentation = ({ page }: { readonly page: string }) =>
+/** A link where the documentation has an address. Otherwise the command that finds it in the package. */
+const Documentation = ({ page, code }: { readonly page: string; readonly code: string }) =>
   /^https?:\/\//i.test(page) ? (
     <a href={page} target="_blank" rel="noreferrer">
       Documentation
     </a>
   ) : (
-    <code title="A file of the package. The command troupe docs searches the documentation.">{page.replace(/#.*/s, "")}</code>
+    <code title={`In the file ${page.replace(/#.*/s, "")} of the package`}>troupe docs {code}</code>
   );

@@ -1,28 +1,46 @@
 // Owns: choosing as whom to look at an actor: principal, scopes, claims, revision, mode of lists. Does not own: what that viewer sees.
 import { useId } from "preact/hooks";
-import { claimsOf, listModeOf, recentViewers, REVISIONS, type ViewerState } from "../viewer.ts";
+import type { PageOf, SeenCaller } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { get } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { callerOf, claimsOf, listModeOf, recentViewers, REVISIONS, type ViewerState } from "../viewer.ts";
 import { TypedInput } from "./typed.tsx";
 import "./viewer-picker.css";
 
 export function ViewerPicker({
   viewer,
   principals,
+  roles,
   withClient = true,
 }: {
   readonly viewer: ViewerState;
   /** Names to suggest. */
   readonly principals: readonly string[];
+  /** Those that the viewer has, where they are known. */
+  readonly roles?: readonly string[] | undefined;
   /** Also which client it has: revision, and mode of lists. */
   readonly withClient?: boolean;
 }) {
   const id = useId();
   const { principal, scopes, claims, revision, lists, set } = viewer;
   const recent = recentViewers.value;
-  const names = new Set([...recent.map((one) => one.principal), ...principals].filter((name) => name !== ""));
+  const seen = useResource<PageOf<SeenCaller> | undefined>("callers", async (signal) =>
+    can("traffic") ? await get<PageOf<SeenCaller>>("/callers", undefined, signal) : undefined,
+  );
+  const callers = (seen.data.value?.items ?? []).map(callerOf);
+  const names = new Set(
+    [...recent, ...callers]
+      .map((one) => one.principal)
+      .concat(principals)
+      .filter((name) => name !== ""),
+  );
+  const caller = callers.find((one) => one.principal === principal);
   const wrongClaims = claimsOf(claims) === undefined;
   const choose = (name: string): void => {
     set("principal", name);
-    const known = recent.find((one) => one.principal === name);
+    // As the server has seen it, rather than as it was once typed here.
+    const known = [...callers, ...recent].find((one) => one.principal === name);
     if (known === undefined) return;
     set("scopes", known.scopes);
     set("claims", known.claims);
@@ -98,6 +116,16 @@ export function ViewerPicker({
           </label>
         </>
       ) : null}
+      {principal === "" ? null : (
+        <p class="dim viewer-known">
+          {caller === undefined
+            ? `The server has not seen ${principal} call: it is judged by the scopes and claims that are given here alone.`
+            : caller.scopes === scopes && caller.claims === claims
+              ? `With the scopes and claims with which ${principal} called last.`
+              : `${principal} called last with other scopes or claims: choose the name below to use those.`}
+          {roles === undefined ? "" : roles.length === 0 ? " It has no role here." : ` Its roles here: ${roles.join(", ")}.`}
+        </p>
+      )}
       {names.size === 0 ? null : (
         <div class="names" role="group" aria-label="Principals seen here">
           {[...names].slice(0, 8).map((name) => (

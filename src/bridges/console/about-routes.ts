@@ -60,7 +60,11 @@ async function about(data: ConsoleData): Promise<About> {
       ? "There are no WebAssembly guests in this history."
       : "No WebAssembly guests run here: start the server with --theater, or with troupe theater.",
   );
-  say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as another user.');
+  say(
+    "act-as",
+    running !== undefined && own.development,
+    'Calls as another user are possible in "troupe dev" only: here they are made as the operator.',
+  );
   say(
     "connect-as",
     data.viewerToken !== undefined && own.development,

@@ -11,6 +11,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { encodedKeyOf, isActorId, keyIn, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { readHeader } from "../../core/chain/index.ts";
 import type { ActorState } from "../operate/index.ts";
 import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
@@ -204,6 +205,9 @@ async function detail(id: ActorId, data: ConsoleData): Promise<ActorDetail> {
   const children = (await reader.children?.(id)) ?? [];
   const stateBytes = Buffer.byteLength(JSON.stringify(found.state));
   const failure = reader.health?.(id)?.failure;
+  const [last] = await reader.events(id, Math.max(0, found.seq - 1), 1);
+  const lastEventAt = last === undefined ? undefined : readHeader(last).at;
+  const lastFault = data.live?.faulted.get(id);
   const { seq, head, status, uid, version, createdAt, lastMessageAt, messageCount } = found;
   return {
     ...rowOf(id, status, seq),
@@ -215,7 +219,7 @@ async function detail(id: ActorId, data: ConsoleData): Promise<ActorDetail> {
     lastMessageAt,
     messageCount,
     persistence: found.persistence ?? "disk",
-    ...omitUndefined({ owner: found.owner ?? row?.owner, parent: row?.parent, muted: row?.muted }),
+    ...omitUndefined({ lastEventAt, lastFault, owner: found.owner ?? row?.owner, parent: row?.parent, muted: row?.muted }),
     children,
     state: stateBytes > MAX_BYTES ? null : found.state,
     ...(stateBytes > MAX_BYTES && { stateTooLarge: true }),

@@ -7,7 +7,8 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import { eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
-import { eventRow, pathsIn, withRequest } from "./event-rows.ts";
+import { wayTo, withRequest } from "./causing-request.ts";
+import { eventRow, pathsIn } from "./event-rows.ts";
 import { redactedArgs, turn } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
@@ -80,21 +81,6 @@ async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
 
 async function causeOf({ message }: DeadLetter, reader: ActorReader): Promise<ChainEvent> {
   return await eventOf(message.cause ?? "", reader);
-}
-
-/** From the first cause to the event, as far as they are known here. */
-async function wayTo(event: ChainEvent, reader: ActorReader): Promise<readonly ChainEvent[]> {
-  const way = [event];
-  const seen = new Set([event.id]);
-  for (let at: ChainEvent | undefined = event; at !== undefined && way.length < MAX_NODES / 2;) {
-    const { cause } = readHeader(at);
-    // A chain cannot name a later event as its cause, but a forged file can.
-    at = cause === undefined || seen.has(cause) ? undefined : await reader.event(cause);
-    if (at === undefined) break;
-    seen.add(at.id);
-    way.push(at);
-  }
-  return way.toReversed();
 }
 
 // A message is stamped when the event that sends it is committed, or when its timer fires.

@@ -5,8 +5,9 @@ import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
+import { requestBehind, withRequest } from "./causing-request.ts";
 import type { ConsoleData } from "./data.ts";
-import { changedBy, eventRow, eventRows, withRequest } from "./event-rows.ts";
+import { changedBy, eventRow, eventRows } from "./event-rows.ts";
 import {
   actorOf,
   badRequest,
@@ -53,7 +54,7 @@ export const chainRoutes: readonly ConsoleRoute[] = [
     path: "/events/:id",
     summary: "One event, with the texts that were hashed.",
     answers: "EventDetail",
-    handle: async ({ params }, data) => withRequest(await eventDetail(params["id"] ?? "", data.reader), data),
+    handle: async ({ params }, data) => await eventDetail(params["id"] ?? "", data),
   },
   {
     verb: "GET",
@@ -147,7 +148,8 @@ export async function eventOf(id: string, reader: ActorReader): Promise<ChainEve
   return event;
 }
 
-async function eventDetail(id: string, reader: ActorReader): Promise<EventDetail> {
+async function eventDetail(id: string, data: ConsoleData): Promise<EventDetail> {
+  const { reader } = data;
   const event = await eventOf(id, reader);
   const body = readBody(event);
   const isLarge = (event.body?.length ?? 0) > MAX_BYTES;
@@ -157,6 +159,7 @@ async function eventDetail(id: string, reader: ActorReader): Promise<EventDetail
     ...(!isLarge && omitUndefined({ body: event.body, record: body?.record })),
     ...(isLarge && { cut: true }),
     sentIds: body?.sent ?? [],
+    ...omitUndefined({ request: await requestBehind(event, data) }),
     ...omitUndefined({ version: body?.version }),
   };
 }

@@ -4,7 +4,6 @@ import { apply, diffStates, readBody, readHeader } from "../../core/chain/index.
 import { type ActorId, type ChainEvent, isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { isAddress, omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
-import type { ConsoleData } from "./data.ts";
 import type { EventRow } from "./shapes.ts";
 
 const MAX_PATHS = 20;
@@ -32,12 +31,6 @@ export function eventRow(event: ChainEvent, changed: readonly string[], whole = 
     ...((args.cut || reply.cut) && { cut: true }),
     sent: body.sent.length,
   };
-}
-
-/** With the request of a client that caused it, while that is recorded. */
-export function withRequest<T extends EventRow>(row: T, { live }: Pick<ConsoleData, "live">): T {
-  const request = live?.traffic.requestOf(row.actor, row.seq)?.reference;
-  return request === undefined ? row : { ...row, request };
 }
 
 function shown(value: Json | undefined, whole: boolean): { readonly value: Json | undefined; readonly cut: boolean } {

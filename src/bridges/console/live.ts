@@ -63,6 +63,8 @@ interface SeenFault {
   readonly count: number;
   readonly at: number;
   readonly why: string;
+  /** Of the message that failed. */
+  readonly action?: string;
 }
 
 /** What `recordLive` takes. */
@@ -169,11 +171,16 @@ class Recorder implements LiveRecorder {
   logged(level: LogEntry["level"], event: string, fields: JsonObject = {}): void {
     const at = this.#clock.now();
     this.log.add(level, event, fields, at);
-    const { actor, why } = fields;
+    const { actor, why, action } = fields;
     if (level !== "error" || !isAddress(actor)) return;
     this.#hasNewFaults = true;
     const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
-    this.#faulted.set(actor, { count, at, why: typeof why === "string" ? why.slice(0, MAX_WHY) : "" });
+    this.#faulted.set(actor, {
+      count,
+      at,
+      why: typeof why === "string" ? why.slice(0, MAX_WHY) : "",
+      ...(typeof action === "string" && { action: action.slice(0, MAX_WHY) }),
+    });
   }
 
   get faulted(): ReadonlyMap<ActorId, SeenFault> {

@@ -140,3 +140,19 @@ test("figures are made once for all who ask in the same second", async () => {
   const answers = await Promise.all([server.api("/overview"), server.api("/overview"), server.api("/overview")]);
   assert.deepEqual([asked, ...answers.map(({ body }) => object(body["disk"])["bytes"])], [1, 4_096, 4_096, 4_096]);
 });
+
+test("a fault is on its actor's page, and needs attention for an hour", async () => {
+  let later = 0;
+  await using server = await RecordedServer.start({ now: () => systemClock.now() + later });
+  await server.call("open", { code: "1111" });
+  server.live.logged("error", "fault", { actor: "safe/main", why: "It is broken.", action: "tools/open" });
+  const { lastFault, status, lastEventAt } = (await server.api("/actors/safe/main")).body;
+  assert.deepEqual([object(lastFault)["why"], object(lastFault)["action"], object(lastFault)["count"]], ["It is broken.", "tools/open", 1]);
+  assert.equal(status, "live");
+  assert.ok(lastEventAt === undefined || Number(lastEventAt) > 0);
+  const titles = async (path: string, member: string): Promise<string> => JSON.stringify((await server.api(path)).body[member]);
+  assert.match(await titles("/overview", "attention"), /It is broken/);
+  later = 3_700_000;
+  assert.doesNotMatch(await titles("/overview", "attention"), /It is broken/);
+  assert.match(await titles("/doctor", "items"), /It is broken/);
+});

@@ -21,6 +21,8 @@ const MOST_DUE = 100;
 const MOST_TASKS = 100;
 const MOST_CLIENTS = 50;
 const MOST_ATTENTION = 10;
+/** What happened before needs no attention any more; the doctor still has it. What is still so has no time, except failures. */
+const ATTENTION_MS = 3_600_000;
 const FAR = Number.MAX_SAFE_INTEGER;
 
 interface Counted {
@@ -102,7 +104,7 @@ export class OverviewSource {
       memory: { heapBytes: heapUsed, rssBytes: rss },
       loopMs: sampled?.loopMs ?? 0,
       attention: findings(this.#data, counted.known)
-        .filter(({ level }) => level !== "note")
+        .filter(({ level, code, lastAt = at }) => level !== "note" && (code === "ACTOR_FAILED" || lastAt > at - ATTENTION_MS))
         .slice(0, MOST_ATTENTION),
     };
   }

@@ -1,9 +1,10 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { ActorId, DeadLetter } from "../../core/contract/index.ts";
+import type { ActorId, ChainEvent, DeadLetter } from "../../core/contract/index.ts";
 import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
-import { eventRow, withRequest } from "./event-rows.ts";
+import { requestBehind } from "./causing-request.ts";
+import { eventRow } from "./event-rows.ts";
 import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
@@ -120,9 +121,16 @@ class Roots {
     this.#left -= 1;
     await turn();
     const event = await this.#data.reader.event(id);
-    const row = event === undefined ? undefined : withRequest(eventRow(event, []), this.#data);
+    const row = event === undefined ? undefined : await this.#described(event);
     this.#rows.set(id, row);
     return row;
+  }
+
+  async #described(event: ChainEvent): Promise<EventRow> {
+    const row = eventRow(event, []);
+    // Only of the first cause: it is what a letter shows.
+    const request = row.cause === undefined ? await requestBehind(event, this.#data) : undefined;
+    return request === undefined ? row : { ...row, request };
   }
 }
 

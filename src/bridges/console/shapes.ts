@@ -127,7 +127,7 @@ export interface Overview extends Pace {
   readonly faults: number;
   readonly slowTurns: number;
   readonly disk?: { readonly bytes: number; readonly backlogPages?: number };
-  /** What needs attention, worst first. */
+  /** What needs attention, worst first: what is so now, and what happened within the last hour. */
   readonly attention: readonly Finding[];
 }
 
@@ -201,6 +201,8 @@ export interface ActorDetail extends ActorRow {
   readonly version: number;
   readonly createdAt: number;
   readonly lastMessageAt: number;
+  /** Of its last event, which need not be a message. Absent: events of an actor in memory may not be stored. */
+  readonly lastEventAt?: number;
   readonly messageCount: number;
   readonly persistence: Policy["persistence"];
   readonly owner?: string;
@@ -219,6 +221,8 @@ export interface ActorDetail extends ActorRow {
   readonly pending: number;
   /** Why it failed. */
   readonly failure?: { readonly code: string; readonly message: string; readonly at?: number; readonly seq?: number };
+  /** The last fault of its code or its store that the server logged since it started, also if it has recovered. */
+  readonly lastFault?: { readonly at: number; readonly why: string; readonly count: number; readonly action?: string };
   /** Prefix → the actor that a surface of `viewer` links to. */
   readonly links: Readonly<Record<string, ActorId>>;
   /** The MCP Apps among its own resources: each is a tab of its page. */

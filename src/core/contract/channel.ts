@@ -8,7 +8,10 @@ import type { CancelSignal } from "./time.ts";
 export interface Caller {
   readonly principal?: string;
   readonly scopes: readonly string[];
-  /** Frozen: the claims of its token that the server's options name, or those of its API key. Never logged or stored. */
+  /**
+   * Frozen: the claims of its token that the server's options name, or those of its API key. Never logged or stored; a console remembers
+   * those of recent callers in memory, for its operators.
+   */
   readonly claims?: JsonObject;
   /** Part of logs and rate limits, never of identity. */
   readonly peer?: string;

@@ -10,7 +10,7 @@ import { Operations } from "./operations.tsx";
 const PLACES = { memory: "in memory only", disk: "on disk", distributed: "on the cluster" } as const;
 
 export function Header({ actor, reload }: { readonly actor: ActorDetail; readonly reload: () => void }) {
-  const { id, kind, key, status, failure, parent, owner, lastAt, seq, stateBytes, persistence, muted } = actor;
+  const { id, kind, key, status, failure, parent, owner, lastAt, seq, stateBytes, persistence, muted, lastEventAt, lastFault } = actor;
   return (
     <header class="actor-header">
       <nav aria-label="Where this is" class="crumbs">
@@ -33,7 +33,8 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
       </div>
       <Facts across>
         <Fact name="Event">{seq.toLocaleString()}</Fact>
-        <Fact name="Last message">{lastAt === undefined ? undefined : <Time at={lastAt} />}</Fact>
+        <Fact name="Last event">{lastEventAt === undefined ? undefined : <Time at={lastEventAt} />}</Fact>
+        <Fact name="Last message">{lastAt === undefined || lastAt === lastEventAt ? undefined : <Time at={lastAt} />}</Fact>
         <Fact name="State">{bytes(stateBytes)}</Fact>
         <Fact name="Stored">{PLACES[persistence]}</Fact>
         <Fact name="Owner">{owner === undefined ? undefined : <span class="id">{owner}</span>}</Fact>
@@ -45,6 +46,28 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
           {failure.seq === undefined ? null : <Link href={`/actors/${id}?tab=history&at=${failure.seq}`}>See event {failure.seq}</Link>}
           {failure.at === undefined ? null : <Time at={failure.at} />}
         </div>
+      )}
+      {lastFault === undefined ? null : (
+        <p class="state last-fault">
+          <span>
+            <strong>Last fault:</strong> {lastFault.why === "" ? "the log says why" : lastFault.why}
+            {lastFault.action === undefined ? null : (
+              <>
+                {" "}
+                in <code>{lastFault.action}</code>
+              </>
+            )}
+            , <Time at={lastFault.at} />
+            {lastFault.count > 1 ? `, ${lastFault.count.toLocaleString()} faults since the server started` : ""}.{" "}
+            {failure === undefined && status === "live" ? "It takes messages again." : ""}
+          </span>{" "}
+          <Link href={`/log?level=error&search=${encodeURIComponent(id)}`}>In the log</Link>
+          <Link
+            href={`/traffic?status=tool-error${lastFault.action?.startsWith("tools/") === true ? `&search=${encodeURIComponent(lastFault.action.slice("tools/".length))}` : ""}`}
+          >
+            Failed requests
+          </Link>
+        </p>
       )}
     </header>
   );

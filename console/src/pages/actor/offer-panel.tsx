@@ -106,6 +106,11 @@ export function OfferPanel({
             scope {scope}
           </span>
         ))}
+        {(offer.roles ?? []).map((role) => (
+          <span key={role} class="badge">
+            role {role}
+          </span>
+        ))}
       </header>
       {typeof definition["description"] === "string" ? <p>{definition["description"]}</p> : null}
       {on ? null : (
@@ -145,6 +150,7 @@ export function OfferPanel({
         <div class="row call-bar">
           <button type="submit" class="primary" disabled={running.value}>
             {on ? "Call" : "Call anyway"}
+            {as === undefined ? " as operator" : ""}
           </button>
           <CallerSelect viewer={viewer} />
           <span class="dim">{can("act-as") ? "Ctrl+Enter" : whyNot("act-as")}</span>

@@ -64,7 +64,7 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
   const counts = { "": offers.length, on: offers.filter(({ on }) => on).length, off: offers.filter(({ on }) => !on).length };
   return (
     <>
-      <ViewerPicker viewer={viewer} principals={principals} />
+      <ViewerPicker viewer={viewer} principals={principals} roles={surface.data.value?.roles} />
       {error === undefined ? null : <ErrorNote error={error} retry={surface.reload} />}
       <div class="row surface-bar">
         <TypedInput

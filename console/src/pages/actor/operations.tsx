@@ -34,7 +34,7 @@ export function Operations({ actor, reload }: { readonly actor: ActorDetail; rea
         text: `It ends${children.length === 0 ? "" : `, and its ${children.length === 1 ? "child" : `${children.length} children`} with it`}. Its history stays.`,
         action: "Stop it",
         danger: true,
-        input: { label: "Reason, for its last event", value: "stopped in the console", required: true },
+        input: { label: "Reason, for its last event", required: true },
       },
       async (reason) => {
         await post(`${actorPath(id)}/stop`, { reason });

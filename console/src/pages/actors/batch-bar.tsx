@@ -41,7 +41,7 @@ export function BatchBar({
           : "They are dropped from memory, and their failures are cleared. Their state stays.",
       action: `${verb} ${what}`,
       danger: next === "stop",
-      ...(next === "stop" ? { input: { label: "Reason, for their last events", value: "stopped in the console", required: true } } : {}),
+      ...(next === "stop" ? { input: { label: "Reason, for their last events", required: true } } : {}),
     });
     if (reason === undefined) return;
     const input: BatchInput = { operation: next, ids: [...selection.keys], ...(next === "stop" ? { reason } : {}) };

@@ -5,6 +5,7 @@ import { ActorLink, readable } from "../../ui/actor-link.tsx";
 import { readablePath } from "../../ui/diff.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
 import { duration, Time } from "../../ui/time.tsx";
+import { Origin } from "../../ui/origin.tsx";
 import { replyOf, ValuePart } from "../../ui/value-part.tsx";
 import { Who } from "../../ui/who.tsx";
 import type { Step } from "./model.ts";
@@ -48,9 +49,7 @@ export function Detail({ step, select }: { readonly step: Step; readonly select:
       <ValuePart label="Reply" value={replyOf(reply)} />
       <h3>Caused by</h3>
       {parent === undefined ? (
-        <p class="dim">
-          {node.cause === undefined ? "A request from outside: it started everything here." : "An event that is no longer stored."}
-        </p>
+        <p class="dim">{node.cause === undefined ? <Origin row={node} /> : "An event that is no longer stored."}</p>
       ) : (
         <StepButton step={parent} select={select} />
       )}

@@ -1,9 +1,11 @@
 // Owns: one dead letter: why, what was sent, and the call that led to it.
 import { Link } from "wouter-preact";
 import type { LetterRow } from "../../../../src/bridges/console/shapes.ts";
+import { actorPath } from "../../api.ts";
 import { ActorLink, EventLink, readable } from "../../ui/actor-link.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
+import { Origin } from "../../ui/origin.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -42,7 +44,12 @@ export function Letter({
               by <strong>{root.principal}</strong>
             </>
           )}
-          , <Time at={root.at} /> <span class="dim">(event {root.seq})</span>
+          , <Time at={root.at} /> <Link href={`${actorPath(root.actor)}?tab=history&at=${root.seq}`}>(event {root.seq})</Link>
+        </p>
+      )}
+      {root === undefined ? null : (
+        <p>
+          Request: <Origin row={root} whole />
         </p>
       )}
       {cause === undefined ? null : (

@@ -1,6 +1,7 @@
 // Owns: which clients there are, and which of them is slow, at a glance.
 import { Link } from "wouter-preact";
 import type { ClientShape } from "../../../../src/bridges/console/shapes.ts";
+import { ConsoleBadge, WAITING } from "../../ui/client.tsx";
 import { SlowBar } from "../../ui/slow-bar.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -26,7 +27,10 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
             {
               head: "Client",
               cell: ({ client }) => (
-                <Link href={`/sessions?search=${encodeURIComponent(client)}`}>{client === "" ? "unnamed" : client}</Link>
+                <>
+                  <Link href={`/sessions?search=${encodeURIComponent(client)}`}>{client === "" ? "unnamed" : client}</Link>{" "}
+                  <ConsoleBadge client={client} />
+                </>
               ),
             },
             { head: "Revision", cell: ({ revision }) => <span class="mono">{revision}</span> },
@@ -49,6 +53,7 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
           ]}
         />
       )}
+      {rows.length < 2 ? null : <p class="dim">{WAITING}</p>}
     </section>
   );
 }

@@ -8,6 +8,10 @@ import { bytes, duration, Until } from "../../ui/time.tsx";
 
 const count = (value: number): string => value.toLocaleString();
 
+/** Clients of 2026-07-28 have no session. */
+const clientsIn = ({ clients }: Pick<SampledFigures, "clients">): number | undefined =>
+  clients?.reduce((sum, { sessions }) => sum + sessions, 0);
+
 export function FigureCards({ figures }: { readonly figures: Overview }) {
   const { actors, latencyMs, timers, disk, memory } = figures;
   const history = (valueOf: (one: SampledFigures) => number | undefined): readonly number[] =>
@@ -37,10 +41,10 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
       />
       {figures.sessions === undefined && figures.streams === undefined ? null : (
         <Card
-          label="Sessions"
-          value={count(figures.sessions ?? 0)}
-          line={history((one) => one.sessions)}
-          more={`${count(figures.streams ?? 0)} streams`}
+          label="Clients"
+          value={count(clientsIn(figures) ?? 0)}
+          line={history(clientsIn)}
+          more={`${count(figures.sessions ?? 0)} with a session · ${count(figures.streams ?? 0)} streams`}
           to="/sessions"
         />
       )}

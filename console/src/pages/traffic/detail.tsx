@@ -1,12 +1,14 @@
 // Owns: one request with its messages, as they were sent. Does not own: hiding secrets, which the server does.
+import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { Link } from "wouter-preact";
 import type { TrafficDetail, TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { about } from "../../about.ts";
-import { get } from "../../api.ts";
+import { actorPath, get } from "../../api.ts";
 import { download } from "../../download.ts";
 import { sessionLabel } from "../../session-label.ts";
 import { useResource } from "../../resource.ts";
+import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { copyText } from "../../ui/copy.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
@@ -17,9 +19,18 @@ import { bytes, duration, Time } from "../../ui/time.tsx";
 import { transportLabel } from "./filter.ts";
 import { asCurl, asPlaygroundPath } from "./curl.ts";
 
-export const Detail = ({ detail, onClose }: { readonly detail: TrafficDetail; readonly onClose: () => void }) => (
+export const Detail = ({
+  detail,
+  onClose,
+  children,
+}: {
+  readonly detail: TrafficDetail;
+  readonly onClose: () => void;
+  /** Below the facts. */
+  readonly children?: ComponentChildren;
+}) => (
   <Panel title={<Title row={detail} />} label="Request" onClose={onClose}>
-    <Contents detail={detail} />
+    <Contents detail={detail}>{children}</Contents>
   </Panel>
 );
 
@@ -38,11 +49,34 @@ export function LiveDetail({
     get<TrafficDetail>(`/traffic/${encodeURIComponent(n)}`, undefined, signal),
   );
   if (data.value !== undefined && String(data.value.n) === n && error.value === undefined)
-    return <Detail detail={data.value} onClose={onClose} />;
+    return (
+      <Detail detail={data.value} onClose={onClose}>
+        <Caused detail={data.value} />
+      </Detail>
+    );
   return (
     <Panel title={`Request ${n}`} label="Request" onClose={onClose}>
       {error.value === undefined ? <Loading what="the request" /> : <ErrorNote error={error.value} retry={reload} />}
     </Panel>
+  );
+}
+
+function Caused({ detail: { events, method, direction, status } }: { readonly detail: TrafficDetail }) {
+  if (events === undefined) {
+    const changes = direction === "in" && method === "tools/call" && status !== "running";
+    return changes ? <p class="dim">It caused no event: nothing was committed.</p> : null;
+  }
+  return (
+    <>
+      <h3>Events it caused</h3>
+      <ul class="caused">
+        {events.map(({ actor, seq }) => (
+          <li key={`${actor} ${seq}`}>
+            <Link href={`${actorPath(actor)}?tab=history&at=${seq}`}>event {seq.toLocaleString()}</Link> of <ActorLink id={actor} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -52,7 +86,7 @@ const Title = ({ row: { method, name } }: { readonly row: TrafficRow }) => (
   </>
 );
 
-function Contents({ detail }: { readonly detail: TrafficDetail }) {
+function Contents({ detail, children }: { readonly detail: TrafficDetail; readonly children: ComponentChildren }) {
   const { at, ms, session, client, principal, peer, transport, era, status, requestBytes, responseBytes, error, responses, direction } =
     detail;
   return (
@@ -80,13 +114,16 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
             <Link href={`/traffic?session=${encodeURIComponent(session)}`}>{sessionLabel(session)}</Link>
           )}
         </Fact>
-        <Fact name="Principal">{principal}</Fact>
+        <Fact name="Principal">
+          {principal === undefined ? undefined : <Link href={`/traffic?principal=${encodeURIComponent(principal)}`}>{principal}</Link>}
+        </Fact>
         <Fact name="Over">
           {[transportLabel(transport), era === undefined ? [] : era === "modern" ? "stateless (2026-07-28)" : "with a session", peer ?? []]
             .flat()
             .join(", ")}
         </Fact>
       </Facts>
+      {children}
       <h3>{direction === "in" ? "Request" : "Message"}</h3>
       <Message text={detail.request} cut={detail.requestCut === true} label="request" open />
       {responses.length === 0 ? null : <h3>{responses.length === 1 ? "Response" : `${responses.length} messages of the response`}</h3>}

@@ -7,13 +7,18 @@ export interface TrafficFilter {
   readonly session: string;
   readonly status: string;
   readonly era: string;
+  readonly principal: string;
+  /** Milliseconds. Empty: any. */
+  readonly slow: string;
   readonly search: string;
+  /** Where the text is searched: empty, in requests only; `all`: in what was answered, too. */
+  readonly where: string;
 }
 
 /** `inText`: the rows whose messages have the text that is searched. */
 export function matches(
   row: TrafficRow,
-  { method, transport, session, status, era, search }: TrafficFilter,
+  { method, transport, session, status, era, principal, slow, search }: TrafficFilter,
   inText?: ReadonlySet<number>,
 ): boolean {
   if (method !== "" && row.method !== method) return false;
@@ -21,12 +26,17 @@ export function matches(
   if (session !== "" && row.session !== session) return false;
   if (status !== "" && row.status !== status) return false;
   if (era !== "" && row.era !== era) return false;
+  if (principal !== "" && row.principal !== principal) return false;
+  if (slow !== "" && (isLasting(row) || row.ms === undefined || row.ms < Number(slow))) return false;
   if (search === "" || inText?.has(row.n) === true) return true;
   const text = [row.method, row.name, row.session, row.client, row.principal, row.peer, row.error?.message, row.code]
     .join("\n")
     .toLowerCase();
   return text.includes(search.toLowerCase());
 }
+
+/** Its answer is a stream that is meant to stay open: how long it was is no sign of slowness. */
+export const isLasting = ({ method }: TrafficRow): boolean => method === "GET" || method === "subscriptions/listen";
 
 /** All transports that carry packets. */
 export const PACKETS = "packets";

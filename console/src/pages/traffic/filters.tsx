@@ -1,11 +1,14 @@
 // Owns: the fields that choose which messages are listed, in the address. Does not own: what they mean (filter.ts).
-import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
+import type { TrafficPage, TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { useParameter } from "../../page-state.ts";
 import { sessionLabel } from "../../session-label.ts";
 import { Choice } from "../../ui/choice.tsx";
 import { PACKETS, transportLabel } from "./filter.ts";
 
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
+
+/** Milliseconds. */
+const SLOW = ["50", "200", "1000", "5000"];
 
 export function useTrafficFilter() {
   const [method, setMethod] = useParameter("method");
@@ -14,22 +17,28 @@ export function useTrafficFilter() {
   const [status, setStatus] = useParameter("status");
   const [era, setEra] = useParameter("era");
   const [search, setSearch] = useParameter("search");
-  const filter = { method, transport, session, status, era, search };
+  const [where, setWhere] = useParameter("in");
+  const [principal, setPrincipal] = useParameter("principal");
+  const [slow, setSlow] = useParameter("slow");
+  const filter = { method, transport, session, status, era, principal, slow, search, where };
   const isFiltered = Object.values(filter).some((value) => value !== "");
-  return { filter, isFiltered, setMethod, setTransport, setSession, setStatus, setEra, setSearch };
+  return { filter, isFiltered, setMethod, setTransport, setSession, setStatus, setEra, setPrincipal, setSlow, setSearch, setWhere };
 }
 
 export function TrafficFilters({
   filters,
   rows,
+  parties,
 }: {
   readonly filters: ReturnType<typeof useTrafficFilter>;
   /** All that there are: what they have can be chosen. */
   readonly rows: readonly TrafficRow[];
+  /** Of the messages that are not loaded, too. */
+  readonly parties?: Pick<TrafficPage, "sessions" | "principals"> | undefined;
 }) {
-  const { method, transport, session, status, era, search } = filters.filter;
-  const values = (of: (row: TrafficRow) => string | undefined): readonly string[] =>
-    [...new Set(rows.flatMap((row) => of(row) ?? []))].toSorted();
+  const { method, transport, session, status, era, principal, slow, search, where } = filters.filter;
+  const values = (of: (row: TrafficRow) => string | undefined, others: readonly string[] = []): readonly string[] =>
+    [...new Set([...others, ...rows.flatMap((row) => of(row) ?? [])])].toSorted();
   const transports = values((row) => row.transport);
   return (
     <div class="filters">
@@ -42,6 +51,16 @@ export function TrafficFilters({
           onInput={(event) => filters.setSearch(event.currentTarget.value)}
         />
       </label>
+      {search === "" ? null : (
+        <Choice
+          label="In"
+          value={where}
+          values={["all"]}
+          all="requests"
+          labelOf={() => "requests and responses"}
+          onChange={filters.setWhere}
+        />
+      )}
       <Choice label="Method" value={method} values={values((row) => row.method)} onChange={filters.setMethod} />
       <Choice
         label="Transport"
@@ -50,7 +69,20 @@ export function TrafficFilters({
         labelOf={transportLabel}
         onChange={filters.setTransport}
       />
-      <Choice label="Session" value={session} values={values((row) => row.session)} labelOf={sessionLabel} onChange={filters.setSession} />
+      <Choice
+        label="Client or session"
+        value={session}
+        values={values((row) => row.session, parties?.sessions)}
+        labelOf={sessionLabel}
+        onChange={filters.setSession}
+      />
+      <Choice
+        label="Principal"
+        value={principal}
+        values={values((row) => row.principal, parties?.principals)}
+        onChange={filters.setPrincipal}
+      />
+      <Choice label="Took" value={slow} values={SLOW} all="Any time" labelOf={(ms) => `${ms} ms or more`} onChange={filters.setSlow} />
       <Choice label="Status" value={status} values={STATUSES} onChange={filters.setStatus} />
       <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={filters.setEra} />
     </div>

@@ -23,7 +23,7 @@ export function RecordedTraffic({ recording }: { readonly recording: Recording }
   const [open, setOpen] = useParameter("open");
   const shown = useSignal(STEP);
   const { filter } = filters;
-  const inText = filter.search === "" ? undefined : numbersWith(filter.search, items);
+  const inText = filter.search === "" ? undefined : numbersWith(filter.search, filter.where === "all", items);
   const found = items.filter((row) => matches(row, filter, inText));
   const detail = items.find(({ n }) => String(n) === open);
   return (

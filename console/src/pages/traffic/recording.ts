@@ -66,10 +66,12 @@ export async function readRecording(file: File): Promise<Recording> {
 }
 
 /** The numbers of the messages whose text has `search`. */
-export function numbersWith(search: string, items: readonly TrafficDetail[]): ReadonlySet<number> {
+export function numbersWith(search: string, inResponses: boolean, items: readonly TrafficDetail[]): ReadonlySet<number> {
   const wanted = search.toLowerCase();
   const has = (text: string): boolean => text.toLowerCase().includes(wanted);
-  return new Set(items.filter(({ request, responses }) => has(request) || responses.some(({ text }) => has(text))).map(({ n }) => n));
+  return new Set(
+    items.filter(({ request, responses }) => has(request) || (inResponses && responses.some(({ text }) => has(text)))).map(({ n }) => n),
+  );
 }
 
 function parse(text: string): unknown {

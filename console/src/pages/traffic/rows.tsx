@@ -4,9 +4,11 @@ import { sessionLabel } from "../../session-label.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { bytes, ClockTime, duration } from "../../ui/time.tsx";
+import { isLasting } from "./filter.ts";
 
 // Left out next to the details, which say the same.
 const SIZES: readonly Column<TrafficRow>[] = [
+  { head: "Principal", wide: true, cell: ({ principal }) => principal ?? <span class="dim">–</span> },
   { head: "In", align: "right", wide: true, cell: ({ requestBytes }) => bytes(requestBytes) },
   { head: "Out", align: "right", wide: true, cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
   { head: "Client", wide: true, cell: ({ client }) => <span class="dim">{client ?? ""}</span> },
@@ -37,7 +39,7 @@ export function Rows({
           cell: ({ at }) => <ClockTime at={at} />,
         },
         {
-          head: "Session",
+          head: "Client or session",
           wide: true,
           cell: ({ session, client }) =>
             session === undefined ? (
@@ -71,7 +73,16 @@ export function Rows({
         {
           head: "Took",
           align: "right",
-          cell: ({ ms }) => (ms === undefined ? "" : <span class={ms >= 200 ? "bad-text" : ""}>{duration(ms)}</span>),
+          cell: (row) =>
+            row.ms === undefined ? (
+              ""
+            ) : isLasting(row) ? (
+              <span class="dim" title="A stream, which is meant to stay open.">
+                open {duration(row.ms)}
+              </span>
+            ) : (
+              <span class={row.ms >= 200 ? "bad-text" : ""}>{duration(row.ms)}</span>
+            ),
         },
         ...(open === "" ? SIZES : []),
       ]}

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../../../api.ts";
-import { isObject } from "../../../json-paths.ts";
+import { byOperator, reasonOf, shortArguments } from "../../../operator-events.ts";
 import { useParameter } from "../../../page-state.ts";
 import { useResource } from "../../../resource.ts";
 import { readablePath } from "../../../ui/diff.tsx";
@@ -247,7 +247,7 @@ function Rows({
                 </button>
               </td>
               <td class="what">
-                <strong>{row.type}</strong> <code class="dim">{argumentsLine(row.args, 120)}</code>
+                <strong>{row.type}</strong> <code class="dim">{argumentsLine(shortArguments(row), 120)}</code>
                 <small class="dim narrow">
                   <Who row={row} /> · <Time at={row.at} />
                 </small>
@@ -281,14 +281,16 @@ function Rows({
 const HEAD_PX = 36;
 const FEW = 4;
 
-function summaryOf({ changed, sent, erased, args }: EventRow): string {
+function summaryOf(row: EventRow): string {
+  const { changed, sent, erased } = row;
   const parts: string[] = [];
-  // Of what operators do: the reason comes behind long hashes in the arguments.
-  if (isObject(args) && typeof args["reason"] === "string") parts.push(`“${args["reason"]}”`);
+  const reason = byOperator(row) ? reasonOf(row) : undefined;
+  if (reason !== undefined) parts.push(`“${reason}”`);
   if (erased === true) parts.push("body erased");
   const paths = [...new Set(changed.map(readablePath))].filter((path) => path !== "");
   if (paths.length > 0)
     parts.push(`changed ${paths.slice(0, FEW).join(", ")}${paths.length > FEW ? ` and ${paths.length - FEW} more` : ""}`);
+  if (row.request?.client !== undefined) parts.push(`by ${row.request.client}`);
   if (sent > 0) parts.push(sent === 1 ? "sent 1 message" : `sent ${sent} messages`);
   return parts.join(" · ");
 }

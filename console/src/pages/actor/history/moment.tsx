@@ -4,11 +4,13 @@ import { Link } from "wouter-preact";
 import type { ActorDetail, EventRow, PageOf, StateAt, StateDiff } from "../../../../../src/bridges/console/shapes.ts";
 import { can, whyNot } from "../../../about.ts";
 import { actorPath, get } from "../../../api.ts";
+import { reasonOf, shortArguments } from "../../../operator-events.ts";
 import { useParameter } from "../../../page-state.ts";
 import { type Resource, useResource } from "../../../resource.ts";
 import { Diff } from "../../../ui/diff.tsx";
 import { Fact, Facts } from "../../../ui/facts.tsx";
 import { JsonTree } from "../../../ui/json-tree.tsx";
+import { Origin } from "../../../ui/origin.tsx";
 import { ErrorNote, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
@@ -72,7 +74,7 @@ export function Moment({
 }
 
 function EventSummary({ row }: { readonly row: EventRow }) {
-  const { seq, type, at, ms, id, args, reply, sent, erased } = row;
+  const { seq, type, at, ms, id, reply, sent, erased } = row;
   return (
     <>
       <h2>
@@ -85,11 +87,15 @@ function EventSummary({ row }: { readonly row: EventRow }) {
         <Fact name="When">
           <Time at={at} />
         </Fact>
+        <Fact name="Reason">{reasonOf(row)}</Fact>
+        <Fact name="Request">
+          <Origin row={row} />
+        </Fact>
         <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
         <Fact name="Sent">{sent === 0 ? "nothing" : sent === 1 ? "1 message" : `${sent} messages`}</Fact>
       </Facts>
       {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
-      <ValuePart label="Arguments" value={args} />
+      <ValuePart label="Arguments" value={shortArguments(row)} />
       <ValuePart label="Reply" value={replyOf(reply)} />
       <p class="links">
         <Link href={`/events/${id}`}>All about this event</Link>
@@ -134,7 +140,7 @@ function Operations({
   readonly at: number;
   readonly reverted: (seq: number) => void;
 }) {
-  const [dialog, setDialog] = useState<"fork" | "revert" | undefined>(undefined);
+  const [dialog, setDialog] = useState<"fork" | "revert" | "undo" | undefined>(undefined);
   const close = (): void => setDialog(undefined);
   if (!can("rewrite")) return <p class="dim">No fork or revert here: {whyNot("rewrite")}</p>;
   return (
@@ -142,10 +148,16 @@ function Operations({
       <button type="button" onClick={() => setDialog("fork")}>
         Fork here …
       </button>
+      <button type="button" class="danger" onClick={() => setDialog("undo")} disabled={at < 2}>
+        Undo this event …
+      </button>
       <button type="button" class="danger" onClick={() => setDialog("revert")} disabled={at >= actor.seq}>
         Revert to here …
       </button>
+      {at >= actor.seq ? <small class="dim">This is the newest event: there is nothing after it to revert.</small> : null}
+      {at < 2 ? <small class="dim">The first event cannot be undone: before it there is no state.</small> : null}
       {dialog === "fork" ? <ForkDialog actor={actor} at={at} close={close} /> : null}
+      {dialog === "undo" ? <RevertDialog actor={actor} at={at - 1} undone close={close} reverted={reverted} /> : null}
       {dialog === "revert" ? <RevertDialog actor={actor} at={at} close={close} reverted={reverted} /> : null}
     </div>
   );

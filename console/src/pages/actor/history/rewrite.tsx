@@ -1,15 +1,17 @@
 // Owns: forking an actor at an event, and going back to one. Does not own: doing it (the API).
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
+import type { ActorDetail, EventRow, PageOf, StateDiff } from "../../../../../src/bridges/console/shapes.ts";
 import { actorPath, get, post } from "../../../api.ts";
 import { useAction } from "../../../operation.ts";
 import { useResource } from "../../../resource.ts";
 import { readable } from "../../../ui/actor-link.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { Diff } from "../../../ui/diff.tsx";
 import { ErrorNote, Loading } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toasts.tsx";
+import { Who } from "../../../ui/who.tsx";
 
 export function ForkDialog({
   actor: { id, kind, key },
@@ -59,6 +61,9 @@ const LOOK = 1_000;
 const NAMED = 8;
 
 interface Sent {
+  /** All after the event. */
+  readonly later: readonly EventRow[];
+  /** Those that sent messages. */
   readonly rows: readonly EventRow[];
   readonly messages: number;
   readonly all: boolean;
@@ -67,17 +72,21 @@ interface Sent {
 async function sentAfter(id: string, at: number, signal: AbortSignal): Promise<Sent> {
   const { items, next } = await get<PageOf<EventRow>>(`${actorPath(id)}/events`, { after: at, limit: LOOK }, signal);
   const rows = items.filter(({ sent }) => sent > 0);
-  return { rows, messages: rows.reduce((sum, { sent }) => sum + sent, 0), all: next === undefined };
+  return { later: items, rows, messages: rows.reduce((sum, { sent }) => sum + sent, 0), all: next === undefined };
 }
 
 export function RevertDialog({
   actor: { id, seq },
   at,
+  undone = false,
   close,
   reverted,
 }: {
   readonly actor: ActorDetail;
+  /** The event whose state returns. */
   readonly at: number;
+  /** It is done to undo the event after it. */
+  readonly undone?: boolean;
   readonly close: () => void;
   readonly reverted: (seq: number) => void;
 }) {
@@ -85,6 +94,9 @@ export function RevertDialog({
   const [force, setForce] = useState(false);
   const { error, busy, act } = useAction();
   const sent = useResource<Sent>(`sent ${id} ${at} ${seq}`, async (signal) => await sentAfter(id, at, signal));
+  const diff = useResource<StateDiff>(`dropped ${id} ${at} ${seq}`, (signal) =>
+    get(`${actorPath(id)}/diff`, { from: seq, to: at }, signal),
+  );
   const some = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
   const revert = (): void =>
     void act(async () => {
@@ -93,12 +105,38 @@ export function RevertDialog({
       close();
       reverted(event.seq);
     });
+  const later = seq - at - 1;
+  const missing =
+    reason.trim() === "" ? "Give a reason: the history records it." : some && !force ? "Confirm that messages were sent." : "";
   return (
-    <Dialog title={`Revert ${readable(id)} to event ${at}`} close={close} submit={revert}>
+    <Dialog
+      title={undone ? `Undo event ${at + 1} of ${readable(id)}` : `Revert ${readable(id)} to event ${at}`}
+      close={close}
+      submit={revert}
+    >
       <p>
         The state becomes that of event {at} again, by a new event with your reason. The {(seq - at).toLocaleString()}{" "}
-        {seq - at === 1 ? "event" : "events"} after it stay in the history.
+        {seq - at === 1 ? "event after it stays" : "events after it stay"} in the history.
+        {undone && later > 0 ? (
+          <strong>
+            {" "}
+            {later === 1 ? "1 later event loses its effect, too." : `${later.toLocaleString()} later events lose their effects, too.`}
+          </strong>
+        ) : null}
       </p>
+      {later > 0 || !undone ? <Dropped rows={sent.data.value?.later ?? NONE} undone={undone} count={undone ? later : seq - at} /> : null}
+      <details open={undone}>
+        <summary>What changes in the state</summary>
+        {diff.error.value === undefined ? (
+          diff.data.value === undefined ? (
+            <Loading what="the difference" />
+          ) : (
+            <Diff differences={diff.data.value.differences} words={["now", "then"]} none="Nothing: the state is the same now." />
+          )
+        ) : (
+          <ErrorNote error={diff.error.value} retry={diff.reload} />
+        )}
+      </details>
       {sent.error.value === undefined ? (
         sent.data.value === undefined ? (
           <Loading what="what was sent since" />
@@ -123,11 +161,29 @@ export function RevertDialog({
         <button type="button" onClick={close}>
           Cancel
         </button>
-        <button type="submit" class="primary bad" disabled={busy || reason.trim() === "" || (some && !force)}>
-          Revert to event {at}
+        {missing === "" ? null : <small class="dim">{missing}</small>}
+        <button type="submit" class="primary bad" disabled={busy || missing !== ""}>
+          {undone ? `Undo event ${at + 1}` : `Revert to event ${at}`}
         </button>
       </div>
     </Dialog>
+  );
+}
+
+const NONE: readonly EventRow[] = [];
+
+function Dropped({ rows, undone, count }: { readonly rows: readonly EventRow[]; readonly undone: boolean; readonly count: number }) {
+  const dropped = undone ? rows.slice(1) : rows;
+  if (dropped.length === 0) return null;
+  return (
+    <ul class="dropped" aria-label="Events that lose their effect">
+      {dropped.slice(0, NAMED).map((row) => (
+        <li key={row.seq}>
+          #{row.seq} <strong>{row.type}</strong> by <Who row={row} />, <Time at={row.at} />
+        </li>
+      ))}
+      {count > NAMED ? <li class="dim">and {(count - NAMED).toLocaleString()} more</li> : null}
+    </ul>
   );
 }
 

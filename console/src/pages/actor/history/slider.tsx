@@ -9,7 +9,7 @@ const SPEEDS = [1, 4, 16] as const;
 const STEP_MS = 900;
 
 export function Slider({ actor, moment }: { readonly actor: ActorDetail; readonly moment: MomentState }) {
-  const { seq, createdAt, lastMessageAt } = actor;
+  const { seq, createdAt, lastEventAt = actor.lastMessageAt } = actor;
   const { at, set } = moment;
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<number>(1);
@@ -102,7 +102,7 @@ export function Slider({ actor, moment }: { readonly actor: ActorDetail; readonl
       <div class="ends dim">
         <Time at={createdAt} />
         <span class="wide hint">Arrow keys and the wheel move by one event, Page Up and Page Down by more.</span>
-        <Time at={lastMessageAt} />
+        <Time at={lastEventAt} />
       </div>
     </section>
   );

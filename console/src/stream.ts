@@ -42,7 +42,7 @@ let current = "";
 let running: AbortController | undefined;
 let settling = false;
 
-/** What is asked of the server: the union of what is listened to. A filter is used only if it is the same for all. */
+/** What is requested of the server: the union of what is listened to. A filter is used only if it is the same for all. */
 function wanted(): string {
   const watch = new Set<string>();
   const filters = new Set<string>();

@@ -149,7 +149,7 @@ function LetterList() {
   );
 }
 
-// Left out beside the details, which say the same.
+// Left out next to the details, which say the same.
 const SENDER: readonly Column<LetterRow>[] = [
   {
     head: "Sent by",

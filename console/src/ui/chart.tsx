@@ -25,7 +25,7 @@ function colorOf(name: string): string {
 }
 
 /**
- * A chart of the last minutes, with the newest values beside its title. It stands still while the pointer is over it or it has the focus,
+ * A chart of the last minutes, with the newest values next to its title. It stands still while the pointer is over it or it has the focus,
  * so that it can be read; the arrow keys then move along it.
  */
 export function Chart({

@@ -188,7 +188,7 @@ export function Graph({
         </button>
         <span class="dim hint">Arrow keys move the selection, with Shift the view; + and − zoom. Drag to move.</span>
       </div>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the keys belong to the nodes inside; dragging has buttons and keys beside it */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the keys belong to the nodes inside; dragging has buttons and keys next to it */}
       <div
         ref={box}
         class="canvas"

@@ -6,7 +6,7 @@ import { get } from "../api.ts";
 import { byOperator } from "../operator-events.ts";
 import { useResource } from "../resource.ts";
 
-/** `whole`: the row has its request if there is one; otherwise the server is asked to look for it. */
+/** `whole`: the row has its request if there is one; otherwise the server searches for it. */
 export function Origin({ row, whole = false }: { readonly row: EventRow; readonly whole?: boolean }) {
   const { id, request } = row;
   const isKnown = whole || request !== undefined || byOperator(row);

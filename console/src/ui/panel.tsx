@@ -1,4 +1,4 @@
-// Owns: the panel beside a list, with the details of the row that is open. Escape closes it.
+// Owns: the panel next to a list, with the details of the row that is open. Escape closes it.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import "./panel.css";

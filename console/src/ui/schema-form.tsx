@@ -22,7 +22,7 @@ export function SchemaForm({
   readonly schema: JsonObject;
   readonly value: JsonObject;
   readonly onChange: (value: JsonObject) => void;
-  /** Of `check`. Shown beside their fields. */
+  /** Of `check`. Shown next to their fields. */
   readonly mistakes: Mistakes;
   /** Member → values allowed now. */
   readonly choices?: Readonly<Record<string, readonly string[]>>;

@@ -1,10 +1,10 @@
-// Owns: small lines beside a number. Does not own: charts with axes (chart.tsx).
+// Owns: small lines next to a number. Does not own: charts with axes (chart.tsx).
 import "./sparkline.css";
 
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** A line without axes, from the least to the most of its values: the number beside it says how much that is. */
+/** A line without axes, from the least to the most of its values: the number next to it says how much that is. */
 export function Sparkline({ values, color = "--accent" }: { readonly values: readonly number[]; readonly color?: string }) {
   const least = Math.min(...values);
   const range = Math.max(...values) - least;

@@ -1,4 +1,4 @@
-// Owns: who an event is by: a principal, another actor, or nobody from outside. Does not own: links (actor-link.tsx).
+// Owns: who an event is by: a principal, another actor, or anonymous. Does not own: links (actor-link.tsx).
 import type { EventRow } from "../../../src/bridges/console/shapes.ts";
 import { ActorLink, readable } from "./actor-link.tsx";
 
@@ -19,4 +19,4 @@ export function Who({ row: { principal, from } }: { readonly row: Pick<EventRow,
 
 /** The same as a text. */
 export const whoText = ({ principal, from }: Pick<EventRow, "principal" | "from">): string =>
-  principal ?? (from === undefined ? "nobody named" : readable(from));
+  principal ?? (from === undefined ? "anonymous" : readable(from));

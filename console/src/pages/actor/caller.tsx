@@ -5,7 +5,7 @@ import { can } from "../../about.ts";
 import { useParameter } from "../../page-state.ts";
 import { type ChosenViewer, viewerShape } from "../../viewer.ts";
 
-export const viewerName = ({ principal }: ChosenViewer): string => (principal === "" ? "somebody who is not signed in" : principal);
+export const viewerName = ({ principal }: ChosenViewer): string => (principal === "" ? "anyone who is not signed in" : principal);
 
 /** Undefined: as the operator. */
 export function useCaller(viewer: ChosenViewer): ViewerShape | undefined {

@@ -51,7 +51,7 @@ export function StateTab({ actor, reload }: ActorTabProps) {
       ) : actor.stateTooLarge === true ? (
         <Empty title="Too large for the console">
           <span>
-            Print it with <code>npx troupe state {actor.id}</code>, beside the server.
+            Print it with <code>npx troupe state {actor.id}</code>, next to the server.
           </span>
         </Empty>
       ) : (

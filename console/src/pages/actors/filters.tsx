@@ -1,4 +1,4 @@
-// Owns: the fields that choose which actors are listed, kept in the address. Does not own: the list.
+// Owns: the fields that choose which actors are listed, stored in the address. Does not own: the list.
 import type { IndexShape, KindShape } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
 import type { Query } from "../../api.ts";

@@ -1,4 +1,4 @@
-// Owns: loading a list anew, by hand or every few seconds while nobody reads it.
+// Owns: loading a list anew, by hand or every few seconds while no one reads it.
 import { useEffect, useRef } from "preact/hooks";
 import { paused } from "../../stream.ts";
 

@@ -35,7 +35,7 @@ export function askUser(method: string, params: JsonObject): Promise<JsonObject>
   });
 }
 
-/** The connection is gone: nobody waits for answers. */
+/** The connection is gone: no one waits for answers. */
 export function dropQuestions(): void {
   for (const { answer } of waiting.value) answer({ action: "cancel" });
 }

@@ -12,7 +12,7 @@ export interface MomentState {
   readonly set: (at: number) => void;
 }
 
-/** Browsers allow few changes of the address in a short time, and servers are not asked for each step of a slider. */
+/** Browsers allow few changes of the address in a short time, and each step of a slider is no request. */
 const ADDRESS_MS = 300;
 const LOAD_MS = 60;
 

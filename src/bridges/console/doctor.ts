@@ -166,7 +166,7 @@ function slowTurns({ live }: ConsoleData): readonly Finding[] {
       level: "warning",
       code: "SLOW_TURN",
       title: `Turns of ${text(last.fields["action"]) ?? "an action"} took up to ${Math.round(ms)} ms`,
-      advice: "A turn blocks everything else. Make it smaller, or make it `work` that waits outside of turns.",
+      advice: "A turn blocks everything else. Make it smaller, or move it into work, which runs outside of turns.",
       ...(isAddress(actor) && { page: pageOf(actor) }),
       count,
       lastAt: last.at,

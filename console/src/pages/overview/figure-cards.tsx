@@ -74,7 +74,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
         label="Faults"
         value={count(figures.faults)}
         line={history((one) => one.faults)}
-        more={`${count(figures.slowTurns)} slow turns`}
+        more={`${count(figures.slowTurns)} slow ${figures.slowTurns === 1 ? "turn" : "turns"}`}
         to="/doctor"
       />
       <Card

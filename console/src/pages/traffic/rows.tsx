@@ -63,14 +63,6 @@ export function Rows({
           ),
         },
         {
-          head: "Status",
-          cell: ({ status, error }) => (
-            <span title={error?.message}>
-              <Badge word={status} />
-            </span>
-          ),
-        },
-        {
           head: "Took",
           align: "right",
           cell: (row) =>
@@ -83,6 +75,14 @@ export function Rows({
             ) : (
               <span class={row.ms >= 200 ? "bad-text" : ""}>{duration(row.ms)}</span>
             ),
+        },
+        {
+          head: "Status",
+          cell: ({ status, error }) => (
+            <span title={error?.message}>
+              <Badge word={status} />
+            </span>
+          ),
         },
         ...(open === "" ? SIZES : []),
       ]}

@@ -42,6 +42,7 @@ export interface SqlDatabase extends Disposable {
   readonly views: readonly SqlView[];
   /** Throws `SqlError`, `StoreError`. */
   query(sql: string, limit?: number): Omit<SqlResult, "ms">;
+  close(): void;
 }
 
 /** A value of 64 MiB is more than a state may be (`maxStateBytes`) unless its author says so; the others bound what preparing costs. */
@@ -79,6 +80,7 @@ export function openSqlDatabase(options: SqlDatabaseOptions): SqlDatabase {
     return {
       views: views.map(describeView),
       query: (sql, limit) => run(database, access, sql, limit),
+      close: () => database.close(),
       [Symbol.dispose]: () => database.close(),
     };
   });

@@ -1,8 +1,9 @@
-// A server with the console, and the load that its page shows. Arguments: its folder, how many actors there are, and the events of each.
-// `POST /measure?change=5000&call=200&ms=10000` makes so many changes and MCP calls a second, and answers what came of them.
+// A server with the console, and the load that its page shows. Arguments: its folder, how many actors there are, and the token.
+// `POST /measure?kind=plain-disk&changes=5000&calls=200&ms=10000` makes so many changes and MCP calls a second, and answers what came of
+// them.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
-import { consoleFor, consolePage, engineReader, recordLive } from "troupe/console";
+import { consoleFor, engineReader, recordLive } from "troupe/console";
 import { type Behaviour, DEFAULT_POLICY, type HttpMount } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
@@ -10,7 +11,7 @@ import { cast } from "troupe/source";
 import { sqliteStore } from "troupe/store";
 import { connectInMemory, serveHttp } from "troupe/transport";
 import counter from "../examples/counter/index.ts";
-import { filled } from "./filled.ts";
+import { consoleFiles } from "../src/cli/console-page.ts";
 import { plain } from "./kinds/plain.ts";
 import { callers } from "./load.ts";
 
@@ -19,28 +20,29 @@ const TICK_MS = 10;
 /** Of all actors these change again and again, as a server's do: that others begin is another bench. */
 const CHANGING = 1_000;
 
-const [folder = "", actors = "100", events = "1", token = ""] = process.argv.slice(2);
-await filled(folder, Number(actors), Number(events));
+const [folder = "", actors = "100", token = ""] = process.argv.slice(2);
 await using store = sqliteStore({ directory: folder });
 using live = recordLive();
-const { policy, ...rest } = plain("disk");
-const kind: Behaviour = { ...rest, policy: { ...DEFAULT_POLICY, ...policy } };
-await using engine = await LocalEngine.start({ kinds: [kind, counter], store, observer: live.observer });
+const kinds: readonly Behaviour[] = (["disk", "memory"] as const).map((place) => {
+  const { policy, ...rest } = plain(place);
+  return { ...rest, policy: { ...DEFAULT_POLICY, ...policy } };
+});
+await using engine = await LocalEngine.start({ kinds: [...kinds, counter], store, observer: live.observer });
 const source = cast({ engine, kinds: [counter] });
 await using gateway = createGateway({ source, info: { name: "bench", version: "1" }, rateLimit: false, observer: live.observer });
 const recorded = live.gateway(gateway, "http");
 await using client = connectInMemory(recorded);
 
 let next = 0;
-const change = (): Promise<unknown> => {
+const change = (kind: string) => (): Promise<unknown> => {
   next = (next + 7) % Math.min(CHANGING, Number(actors));
-  return engine.call({ to: `plain-disk/a${next}`, action: "add", args: {}, start: null });
+  return engine.call({ to: `${kind}/a${next}`, action: "add", args: {}, start: null });
 };
 const params = { name: "add", arguments: { by: 1 }, _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } };
 const call = (id: number): void => client.send(JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }));
 
 /** Keeps to the pace by the clock, since a round may take longer than a tick. */
-const paced = async (changes: number, calls: number, forMs: number) => {
+const paced = async (kind: string, changes: number, calls: number, forMs: number) => {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const started = performance.now();
   let [changed, called] = [0, 0];
@@ -49,7 +51,7 @@ const paced = async (changes: number, calls: number, forMs: number) => {
     for (; called < (calls * past) / 1_000; called += 1) call(called);
     const due = Math.min(Math.ceil((changes * past) / 1_000) - changed, changes / 10);
     changed += due;
-    await Promise.all([setTimeout(TICK_MS), ...Array.from({ length: due }, change)]);
+    await Promise.all([setTimeout(TICK_MS), ...Array.from({ length: due }, change(kind))]);
   }
   delay.disable();
   const seconds = (performance.now() - started) / 1_000;
@@ -62,17 +64,18 @@ const measure: HttpMount = {
   async handle({ query }) {
     const given = new URLSearchParams(query);
     const number = (name: string): number => Number(given.get(name) ?? 0);
+    const kind = given.get("kind") ?? "plain-disk";
     const body = given.has("callers")
-      ? { turnsPerSecond: await callers(number("callers"), number("ms"), change) }
-      : await paced(number("changes"), number("calls"), number("ms"));
+      ? { turnsPerSecond: await callers(number("callers"), number("ms"), change(kind)) }
+      : await paced(kind, number("changes"), number("calls"), number("ms"));
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   },
 };
-const assets = await consolePage();
+const assets = await consoleFiles((_, __, fields) => console.error(fields));
 const endpoints = consoleFor({
   about: { name: "bench", version: "1", engine: "sqlite", development: false, docs: "docs" },
   reader: engineReader(() => engine, store),
-  running: () => ({ engine, kinds: [kind, counter], indexes: [], source }),
+  running: () => ({ engine, kinds: [...kinds, counter], indexes: [], source }),
   live,
   token,
   ...(assets === undefined ? {} : { assets }),

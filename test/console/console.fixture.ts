@@ -24,6 +24,29 @@ export interface Look {
   readonly height?: number;
 }
 
+/** Opens a page of the console of any server in a tab of its own. */
+export async function openConsole(
+  browser: Browser,
+  { origin, token }: { readonly origin: string; readonly token: string },
+  path: string,
+  { theme = "light", width = 1440, height = 900 }: Look = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    locale: "en-GB",
+  });
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  const opened = new ConsolePage(page, context, origin);
+  await page.goto(`${origin}/console${path === "/" ? "" : path}#token=${token}`);
+  await page.locator("main h1").first().waitFor();
+  return opened;
+}
+
+export const tokenIn = (link: URL): string => new URLSearchParams(link.hash.slice(1)).get("token") ?? "";
+
 /** `troupe dev` with the console, in a process and a folder of its own, and a browser. */
 export class ConsoleFixture implements AsyncDisposable {
   /** `http://127.0.0.1:1234` */
@@ -36,7 +59,7 @@ export class ConsoleFixture implements AsyncDisposable {
 
   private constructor(link: URL, server: ChildProcess, browser: Browser, folder: string) {
     this.origin = link.origin;
-    this.token = new URLSearchParams(link.hash.slice(1)).get("token") ?? "";
+    this.token = tokenIn(link);
     this.#server = server;
     this.#browser = browser;
     this.#folder = folder;
@@ -102,19 +125,8 @@ export class ConsoleFixture implements AsyncDisposable {
   }
 
   /** Opens a page of the console: `/actors`. */
-  async open(path = "/", { theme = "light", width = 1440, height = 900 }: Look = {}): Promise<ConsolePage> {
-    const context = await this.#browser.newContext({
-      viewport: { width, height },
-      colorScheme: theme,
-      reducedMotion: "reduce",
-      locale: "en-GB",
-    });
-    context.setDefaultTimeout(30_000);
-    const page = await context.newPage();
-    const opened = new ConsolePage(page, context, this.origin);
-    await page.goto(`${this.origin}/console${path === "/" ? "" : path}#token=${this.token}`);
-    await page.locator("main h1").first().waitFor();
-    return opened;
+  async open(path = "/", look: Look = {}): Promise<ConsolePage> {
+    return await openConsole(this.#browser, this, path, look);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

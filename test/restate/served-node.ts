@@ -30,6 +30,7 @@ export class ServedNode implements AsyncDisposable {
   #life: Life | undefined;
   #http = "";
   #url = "";
+  #console: URL | undefined;
 
   private constructor(options: ServedNodeOptions) {
     this.#options = options;
@@ -49,6 +50,11 @@ export class ServedNode implements AsyncDisposable {
   /** Where Restate and other nodes reach it. */
   get url(): string {
     return this.#url;
+  }
+
+  /** The link to its console, with `--console`. */
+  get console(): URL | undefined {
+    return this.#console;
   }
 
   get port(): number {
@@ -105,5 +111,7 @@ export class ServedNode implements AsyncDisposable {
     if (ready === undefined) throw new Error(`The node ended before it was ready: ${this.log.join("\n")}`);
     this.#http = String(at(ready, "http"));
     this.#url = String(at(ready, "node", "url"));
+    const link = at(ready, "console");
+    this.#console = typeof link === "string" ? new URL(link) : undefined;
   }
 }

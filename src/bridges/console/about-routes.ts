@@ -42,8 +42,9 @@ async function about(data: ConsoleData): Promise<About> {
     editable ? "Only the states of actors on disk can be edited." : editsOff().message,
   );
   say("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
-  say("timers", reader.due !== undefined, "This engine does not list its timers.");
-  say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");
+  const elsewhere = own.engine === "restate" ? " On a cluster, the Restate server has them: its own page lists them." : "";
+  say("timers", reader.due !== undefined, `This engine does not list its timers.${elsewhere}`);
+  say("outbox", reader.undelivered !== undefined, `This engine does not list what it has yet to deliver.${elsewhere}`);
   say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
   say("sql", data.sql !== undefined, whyNoSql(own.engine));
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";

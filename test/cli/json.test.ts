@@ -28,7 +28,7 @@ const told = (): ReadonlyMap<string, readonly string[]> => {
 const membersOf = (line: unknown): readonly string[] => {
   assert.ok(isJsonObject(line));
   return Object.entries(line).flatMap(([name, value]) =>
-    ["forked", "checkpoint", "reverted"].includes(name) && isJsonObject(value) ? [name, ...Object.keys(value)] : [name],
+    ["forked", "checkpoint", "reverted", "edited"].includes(name) && isJsonObject(value) ? [name, ...Object.keys(value)] : [name],
   );
 };
 
@@ -102,6 +102,7 @@ test("every command's line has the members that the guide tells", async () => {
     await shows("diff", main, "1", "2");
     await shows("fork", main, "counter/copy", ...module);
     await shows("revert", main, "--to", "1", "--reason", "a mistake");
+    await shows("edit", main, "--state", '{"count":5}', "--reason", "counted anew", "--allow-edit", ...module);
     await shows("checkpoint", main, ...module);
     await shows("restart", main, ...module);
     await shows("stop", main, ...module);

@@ -14,6 +14,7 @@ const MOST_CLIENTS = 1_000;
 const MOST_CALLERS = 200;
 
 export type Transport = TrafficRow["transport"];
+/** How a packet client is connected. */
 export type PacketTransport = Extract<Transport, `packets-${string}`>;
 export type Era = NonNullable<TrafficRow["era"]>;
 

@@ -26,6 +26,7 @@ const IDLE_MS = 30_000;
 /** How long a query waits for another one. */
 const BUSY_MS = 500;
 
+/** What `sqliteSql` takes. */
 export interface SqliteSqlOptions {
   /** The data directory: `troupe.db` and `sessions.db` in it. */
   readonly directory: string;

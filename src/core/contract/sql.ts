@@ -5,6 +5,7 @@ import { type SqlCode, TroupeError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { CancelSignal } from "./time.ts";
 
+/** A column of a view that queries may read. */
 export interface SqlColumn {
   readonly name: string;
   /** `json`: a text that SQLite's JSON functions read. `time`: milliseconds since 1970. */
@@ -19,6 +20,7 @@ export interface SqlView {
   readonly columns: readonly SqlColumn[];
 }
 
+/** A query over the views of a store. */
 export interface SqlQuery {
   /** One SELECT, in SQLite's dialect. */
   readonly sql: string;
@@ -26,6 +28,7 @@ export interface SqlQuery {
   readonly limit?: number;
 }
 
+/** The rows of a query. Bounded: `cut` says by what. */
 export interface SqlResult {
   readonly columns: readonly string[];
   /** Values are numbers, texts and null. An integer that no double holds is a text, and a blob is `x'…'`. */

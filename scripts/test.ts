@@ -28,8 +28,8 @@ function runApart(files: readonly string[]): number {
       "--conditions=troupe-source",
       "--test",
       "--test-timeout=300000",
-      // These files wait for processes that they start: with two for each processor, one runs while the other waits.
-      `--test-concurrency=${2 * availableParallelism()}`,
+      // By default one processor is left for the runner, which hardly needs it: of two that would be half.
+      `--test-concurrency=${availableParallelism()}`,
       ...given.filter(isOption),
       ...files,
     ],

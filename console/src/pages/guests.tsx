@@ -10,7 +10,8 @@ import { Choice } from "../ui/choice.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { bytes, duration, Until } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -23,13 +24,10 @@ const SIZE = 100;
 const WHAT = "actors that are written in WebAssembly";
 
 export function Guests() {
-  return can("guests") ? (
-    <GuestList />
-  ) : (
-    <>
-      <PageHead title="Guests" what={WHAT} />
-      <Unavailable ability="guests" />
-    </>
+  return (
+    <RequireAbility ability="guests" title="Guests" what={WHAT}>
+      <GuestList />
+    </RequireAbility>
   );
 }
 

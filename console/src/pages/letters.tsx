@@ -11,7 +11,8 @@ import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { Progress } from "../ui/progress.tsx";
 import { useSelection } from "../ui/selection.ts";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -24,13 +25,10 @@ const WHAT = "messages that could not be delivered";
 type Fate = "replay" | "drop";
 
 export function Letters() {
-  return can("letters") ? (
-    <LetterList />
-  ) : (
-    <>
-      <PageHead title="Dead letters" what={WHAT} />
-      <Unavailable ability="letters" />
-    </>
+  return (
+    <RequireAbility ability="letters" title="Dead letters" what={WHAT}>
+      <LetterList />
+    </RequireAbility>
   );
 }
 

@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { LogRow, PageOf } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { download } from "../download.ts";
 import { liveRows } from "../live-rows.ts";
@@ -19,7 +18,8 @@ import { LiveList } from "../ui/live-list.tsx";
 import { LiveState } from "../ui/live-state.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { ClockTime, Time } from "../ui/time.tsx";
 
@@ -31,13 +31,10 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 const LABELS: Readonly<Record<string, string>> = { info: "info and worse", warn: "warnings and errors", error: "errors" };
 
 export function Log() {
-  return can("log") ? (
-    <LiveLog />
-  ) : (
-    <>
-      <PageHead title="Log" what={WHAT} />
-      <Unavailable ability="log" />
-    </>
+  return (
+    <RequireAbility ability="log" title="Log" what={WHAT}>
+      <LiveLog />
+    </RequireAbility>
   );
 }
 

@@ -1,12 +1,12 @@
 // Owns: messages that are committed and not yet delivered. Does not own: those that never will be (letters.tsx).
 import type { OutboxRow, PageOf } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Until } from "../ui/time.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -15,13 +15,10 @@ const SIZE = 100;
 const WHAT = "messages between actors that are on their way";
 
 export function Outbox() {
-  return can("outbox") ? (
-    <OutboxList />
-  ) : (
-    <>
-      <PageHead title="Outbox" what={WHAT} />
-      <Unavailable ability="outbox" />
-    </>
+  return (
+    <RequireAbility ability="outbox" title="Outbox" what={WHAT}>
+      <OutboxList />
+    </RequireAbility>
   );
 }
 

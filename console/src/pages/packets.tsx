@@ -1,12 +1,12 @@
 // Owns: the page about packets: capabilities, how they lead to one another, what was said to their actors, and the newest packets.
 import { Link } from "wouter-preact";
 import type { CapabilityRow, PageOf } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { PageHead } from "../ui/page-head.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -19,13 +19,10 @@ import "../ui/lists.css";
 const WHAT = "capabilities, and the packets that request them";
 
 export function Packets() {
-  return can("packets") ? (
-    <PacketPage />
-  ) : (
-    <>
-      <PageHead title="Packets" what={WHAT} />
-      <Unavailable ability="packets" />
-    </>
+  return (
+    <RequireAbility ability="packets" title="Packets" what={WHAT}>
+      <PacketPage />
+    </RequireAbility>
   );
 }
 

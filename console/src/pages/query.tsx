@@ -3,7 +3,6 @@
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { SqlViews } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
@@ -13,7 +12,8 @@ import type { CodeEditorView } from "../ui/code-editor/codemirror.ts";
 import { copyText } from "../ui/copy.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SaveAs } from "../ui/save-as.tsx";
-import { ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { ErrorNote, Loading } from "../ui/states.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { EXAMPLES } from "./query/examples.ts";
 import { Result } from "./query/result.tsx";
@@ -24,13 +24,10 @@ import { saveQuery } from "./query/stored.ts";
 const WHAT = "actors, events and messages, in SQL";
 
 export function Query() {
-  return can("sql") ? (
-    <QueryPage />
-  ) : (
-    <>
-      <PageHead title="Query" what={WHAT} />
-      <Unavailable ability="sql" />
-    </>
+  return (
+    <RequireAbility ability="sql" title="Query" what={WHAT}>
+      <QueryPage />
+    </RequireAbility>
   );
 }
 

@@ -1,7 +1,7 @@
 // Owns: who is connected, and which client is slow. Does not own: their requests (traffic.tsx).
 import { Link } from "wouter-preact";
 import type { KindShape, PageOf, SeenCaller, SessionRow } from "../../../src/bridges/console/shapes.ts";
-import { about, can } from "../about.ts";
+import { about } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { sessionLabel } from "../session-label.ts";
@@ -10,7 +10,8 @@ import { ConsoleBadge, WAITING } from "../ui/client.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
 import { Choice } from "../ui/choice.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
 import { duration, Until } from "../ui/time.tsx";
 import { callerOf, callerParameters, REVISIONS } from "../viewer.ts";
@@ -19,13 +20,10 @@ import { RefreshButton, usePolling } from "./lists/polling.tsx";
 const WHAT = "who is connected, and how long each waits";
 
 export function Sessions() {
-  return can("sessions") ? (
-    <SessionList />
-  ) : (
-    <>
-      <PageHead title="Sessions" what={WHAT} />
-      <Unavailable ability="sessions" />
-    </>
+  return (
+    <RequireAbility ability="sessions" title="Sessions" what={WHAT}>
+      <SessionList />
+    </RequireAbility>
   );
 }
 

@@ -1,12 +1,12 @@
 // Owns: tasks: calls that outlive their reply. Does not own: running them.
 import type { PageOf, TaskRow } from "../../../src/bridges/console/shapes.ts";
-import { can } from "../about.ts";
 import { asApiError, get, post } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -19,13 +19,10 @@ const ENDED = new Set(["completed", "failed", "cancelled", "lost"]);
 const LOST = "its process ended while it ran: whether it was applied is not known";
 
 export function Tasks() {
-  return can("tasks") ? (
-    <TaskList />
-  ) : (
-    <>
-      <PageHead title="Tasks" what={WHAT} />
-      <Unavailable ability="tasks" />
-    </>
+  return (
+    <RequireAbility ability="tasks" title="Tasks" what={WHAT}>
+      <TaskList />
+    </RequireAbility>
   );
 }
 

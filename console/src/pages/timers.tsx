@@ -1,6 +1,6 @@
 // Owns: which timers are set, soonest first. Does not own: setting them (actors do).
 import type { PageOf, TimerRow } from "../../../src/bridges/console/shapes.ts";
-import { about, can } from "../about.ts";
+import { about } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
@@ -8,7 +8,8 @@ import { ActorLink, EventLink } from "../ui/actor-link.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
-import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { RequireAbility } from "../ui/require-ability.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time, Until } from "../ui/time.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -17,13 +18,10 @@ const SIZE = 100;
 const WHAT = "what actors will do by themselves, soonest first";
 
 export function Timers() {
-  return can("timers") ? (
-    <TimerList />
-  ) : (
-    <>
-      <PageHead title="Timers" what={WHAT} />
-      <Unavailable ability="timers" />
-    </>
+  return (
+    <RequireAbility ability="timers" title="Timers" what={WHAT}>
+      <TimerList />
+    </RequireAbility>
   );
 }
 

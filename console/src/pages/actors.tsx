@@ -12,7 +12,7 @@ import { ActorLink, readable } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { useSelection } from "../ui/selection.ts";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { Time } from "../ui/time.tsx";
@@ -76,33 +76,30 @@ export function Actors() {
     <>
       <h1>Actors</h1>
       <FilterBar filters={filters} />
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {page === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="actors" />
-        ) : null
-      ) : rows.length === 0 ? (
-        <Nothing filtered={isFiltered} kind={filters.value("kind")} examined={page.examined} clear={clear} />
-      ) : (
-        <div class={list.loading.value ? "loading-anew" : ""} aria-busy={list.loading.value}>
-          <Table
-            caption="Actors"
-            rows={rows}
-            keyOf={({ id }) => id}
-            nameOf={({ id }) => readable(id)}
-            {...(can("run") ? { selection } : {})}
-            columns={columns}
-          />
-        </div>
-      )}
-      {page === undefined ? null : (
-        <>
-          {page.examined === undefined || page.next === undefined ? null : (
-            <p class="dim">{page.examined.toLocaleString()} actors were looked through so far: go on with Next.</p>
-          )}
-          <Pager pages={pages} count={rows.length} next={page.next} total={page.total} size={SIZE} />
-        </>
-      )}
+      <Loaded resource={list} what="actors">
+        {({ examined, next, total }) => (
+          <>
+            {rows.length === 0 ? (
+              <Nothing filtered={isFiltered} kind={filters.value("kind")} examined={examined} clear={clear} />
+            ) : (
+              <div class={list.loading.value ? "loading-anew" : ""} aria-busy={list.loading.value}>
+                <Table
+                  caption="Actors"
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  nameOf={({ id }) => readable(id)}
+                  {...(can("run") ? { selection } : {})}
+                  columns={columns}
+                />
+              </div>
+            )}
+            {examined === undefined || next === undefined ? null : (
+              <p class="dim">{examined.toLocaleString()} actors were looked through so far: go on with Next.</p>
+            )}
+            <Pager pages={pages} count={rows.length} next={next} total={total} size={SIZE} />
+          </>
+        )}
+      </Loaded>
       <BatchBar
         selection={selection}
         selectAll={page?.next === undefined && after === "" ? undefined : () => void selectAll()}

@@ -5,7 +5,7 @@ import { useResource } from "../resource.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Findings } from "../ui/findings.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { ErrorNote, Loading } from "../ui/states.tsx";
+import { Loaded } from "../ui/states.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const GROUPS = [
@@ -17,37 +17,35 @@ const GROUPS = [
 export function Doctor() {
   const report = useResource("doctor", (signal) => get<PageOf<Finding>>("/doctor", undefined, signal));
   usePolling(report.reload, 10_000);
-  const findings = report.data.value?.items;
   return (
     <>
       <PageHead title="Doctor" what="what is wrong or unwise here, and what to do">
         <RefreshButton reload={report.reload} />
       </PageHead>
-      {report.error.value === undefined ? null : <ErrorNote error={report.error.value} retry={report.reload} />}
-      {findings === undefined ? (
-        report.error.value === undefined ? (
-          <Loading what="the findings" />
-        ) : null
-      ) : findings.length === 0 ? (
-        <p class="calm">
-          <Badge word="ok" /> Nothing was found. Errors that occur are explained here.
-        </p>
-      ) : (
-        GROUPS.map(([level, title, what]) => {
-          const some = findings.filter((finding) => finding.level === level);
-          return some.length === 0 ? null : (
-            <section key={level} aria-labelledby={`findings-${level}`}>
-              <h2 id={`findings-${level}`}>
-                {title}{" "}
-                <span class="dim">
-                  {some.length} · {what}
-                </span>
-              </h2>
-              <Findings findings={some} />
-            </section>
-          );
-        })
-      )}
+      <Loaded resource={report} what="the findings">
+        {({ items: findings }) =>
+          findings.length === 0 ? (
+            <p class="calm">
+              <Badge word="ok" /> Nothing was found. Errors that occur are explained here.
+            </p>
+          ) : (
+            GROUPS.map(([level, title, what]) => {
+              const some = findings.filter((finding) => finding.level === level);
+              return some.length === 0 ? null : (
+                <section key={level} aria-labelledby={`findings-${level}`}>
+                  <h2 id={`findings-${level}`}>
+                    {title}{" "}
+                    <span class="dim">
+                      {some.length} · {what}
+                    </span>
+                  </h2>
+                  <Findings findings={some} />
+                </section>
+              );
+            })
+          )
+        }
+      </Loaded>
     </>
   );
 }

@@ -11,7 +11,7 @@ import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { bytes, duration, Until } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -40,7 +40,6 @@ function GuestList() {
     get<PageOf<GuestRow>>("/guests", { status, search, after: pages.after, limit: SIZE }, signal),
   );
   usePolling(list.reload);
-  const rows = list.data.value?.items;
   const toggle = ({ key }: GuestRow): void => setOpen(key === open ? "" : key);
   return (
     <>
@@ -77,38 +76,37 @@ function GuestList() {
           }}
         />
       </div>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="guests" />
-        ) : null
-      ) : rows.length === 0 && pages.after === "" && open === "" ? (
-        status === "" && search === "" ? (
-          <Empty title="No guests">
-            <span>
-              A guest is an actor whose code is a WebAssembly component, with a manifest that says what it may do. A Theater client or an
-              MCP client starts one with <code>start_actor</code>; the page theater.md of the documentation shows how.
-            </span>
-          </Empty>
-        ) : (
-          <Empty title="Nothing matches">Change or clear the filters.</Empty>
-        )
-      ) : (
-        <div class={open === "" ? "split" : "split two"}>
-          <div>
-            <Table
-              caption="Guests"
-              rows={rows}
-              keyOf={({ key }) => key}
-              open={open}
-              onOpen={toggle}
-              columns={columns(open, toggle, open !== "")}
-            />
-            <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
-          </div>
-          {open === "" ? null : <Guest key={open} of={open} onClose={() => setOpen("")} changed={list.reload} />}
-        </div>
-      )}
+      <Loaded resource={list} what="guests">
+        {({ items: rows, next }) =>
+          rows.length === 0 && pages.after === "" && open === "" ? (
+            status === "" && search === "" ? (
+              <Empty title="No guests">
+                <span>
+                  A guest is an actor whose code is a WebAssembly component, with a manifest that says what it may do. A Theater client or
+                  an MCP client starts one with <code>start_actor</code>; the page theater.md of the documentation shows how.
+                </span>
+              </Empty>
+            ) : (
+              <Empty title="Nothing matches">Change or clear the filters.</Empty>
+            )
+          ) : (
+            <div class={open === "" ? "split" : "split two"}>
+              <div>
+                <Table
+                  caption="Guests"
+                  rows={rows}
+                  keyOf={({ key }) => key}
+                  open={open}
+                  onOpen={toggle}
+                  columns={columns(open, toggle, open !== "")}
+                />
+                <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
+              </div>
+              {open === "" ? null : <Guest key={open} of={open} onClose={() => setOpen("")} changed={list.reload} />}
+            </div>
+          )
+        }
+      </Loaded>
     </>
   );
 }

@@ -12,7 +12,7 @@ import { Pager, usePages } from "../ui/pager.tsx";
 import { Progress } from "../ui/progress.tsx";
 import { useSelection } from "../ui/selection.ts";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -78,71 +78,70 @@ function LetterList() {
       <PageHead title="Dead letters" what={WHAT}>
         <RefreshButton reload={list.reload} changed={changed} />
       </PageHead>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="dead letters" />
-        ) : null
-      ) : rows.length === 0 && pages.after === "" ? (
-        <Empty title="No dead letters">A message becomes one after it has failed three times, or when its actor has stopped.</Empty>
-      ) : (
-        <div class={letter === undefined ? "split" : "split two"}>
-          <div>
-            <Table
-              caption="Dead letters"
-              rows={rows}
-              keyOf={({ id }) => id}
-              nameOf={({ to, action }) => `${action} to ${to}`}
-              {...(operable ? { selection } : {})}
-              open={open}
-              onOpen={({ id }) => setOpen(id === open ? "" : id)}
-              columns={[
-                { head: "Since", cell: ({ at }) => <Time at={at} /> },
-                { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
-                {
-                  head: "Message",
-                  cell: ({ id, action }) => (
-                    <button type="button" class="link" aria-expanded={id === open} onClick={() => setOpen(id === open ? "" : id)}>
-                      {action}
-                    </button>
-                  ),
-                },
-                { head: "Why", fill: true, cell: ({ why }) => <span title={why}>{why}</span> },
-                ...(letter === undefined ? SENDER : []),
-              ]}
-            />
-            <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
-            {chosen.length === 0 && progress === undefined ? null : (
-              <div class="batch row" role="group" aria-label="Selected letters">
-                {progress === undefined ? (
-                  <>
-                    <span>{chosen.length} selected</span>
-                    <span class="grow" />
-                    <button type="button" onClick={() => void decide("replay", chosen)}>
-                      Replay
-                    </button>
-                    <button type="button" class="danger" onClick={() => void decide("drop", chosen)}>
-                      Drop
-                    </button>
-                    <button type="button" class="quiet" onClick={selection.clear}>
-                      Clear
-                    </button>
-                  </>
-                ) : (
-                  <Progress what="Letters" progress={progress} />
+      <Loaded resource={list} what="dead letters">
+        {({ items: rows, next }) =>
+          rows.length === 0 && pages.after === "" ? (
+            <Empty title="No dead letters">A message becomes one after it has failed three times, or when its actor has stopped.</Empty>
+          ) : (
+            <div class={letter === undefined ? "split" : "split two"}>
+              <div>
+                <Table
+                  caption="Dead letters"
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  nameOf={({ to, action }) => `${action} to ${to}`}
+                  {...(operable ? { selection } : {})}
+                  open={open}
+                  onOpen={({ id }) => setOpen(id === open ? "" : id)}
+                  columns={[
+                    { head: "Since", cell: ({ at }) => <Time at={at} /> },
+                    { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
+                    {
+                      head: "Message",
+                      cell: ({ id, action }) => (
+                        <button type="button" class="link" aria-expanded={id === open} onClick={() => setOpen(id === open ? "" : id)}>
+                          {action}
+                        </button>
+                      ),
+                    },
+                    { head: "Why", fill: true, cell: ({ why }) => <span title={why}>{why}</span> },
+                    ...(letter === undefined ? SENDER : []),
+                  ]}
+                />
+                <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
+                {chosen.length === 0 && progress === undefined ? null : (
+                  <div class="batch row" role="group" aria-label="Selected letters">
+                    {progress === undefined ? (
+                      <>
+                        <span>{chosen.length} selected</span>
+                        <span class="grow" />
+                        <button type="button" onClick={() => void decide("replay", chosen)}>
+                          Replay
+                        </button>
+                        <button type="button" class="danger" onClick={() => void decide("drop", chosen)}>
+                          Drop
+                        </button>
+                        <button type="button" class="quiet" onClick={selection.clear}>
+                          Clear
+                        </button>
+                      </>
+                    ) : (
+                      <Progress what="Letters" progress={progress} />
+                    )}
+                  </div>
                 )}
               </div>
-            )}
-          </div>
-          {letter === undefined ? null : (
-            <Letter
-              letter={letter}
-              onClose={() => setOpen("")}
-              decide={operable && progress === undefined ? (fate) => void decide(fate, [letter.id]) : undefined}
-            />
-          )}
-        </div>
-      )}
+              {letter === undefined ? null : (
+                <Letter
+                  letter={letter}
+                  onClose={() => setOpen("")}
+                  decide={operable && progress === undefined ? (fate) => void decide(fate, [letter.id]) : undefined}
+                />
+              )}
+            </div>
+          )
+        }
+      </Loaded>
     </>
   );
 }

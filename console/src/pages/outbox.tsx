@@ -6,7 +6,7 @@ import { ActorLink } from "../ui/actor-link.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Until } from "../ui/time.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -28,45 +28,47 @@ function OutboxList() {
     get<PageOf<OutboxRow>>("/outbox", { after: pages.after, limit: SIZE }, signal),
   );
   usePolling(list.reload);
-  const rows = list.data.value?.items;
   return (
     <>
       <PageHead title="Outbox" what={WHAT}>
         <RefreshButton reload={list.reload} />
       </PageHead>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="the outbox" />
-        ) : null
-      ) : rows.length === 0 && pages.after === "" ? (
-        <Empty title="All messages are delivered">Those that wait for a busy actor, or are tried again, are listed here.</Empty>
-      ) : (
-        <>
-          <Table
-            caption="Outbox"
-            rows={rows}
-            keyOf={({ id }) => id}
-            columns={[
-              { head: "Sent", cell: ({ at }) => <Until at={at} /> },
-              { head: "From", wide: true, cell: ({ from }) => (from === undefined ? <span class="dim">–</span> : <ActorLink id={from} />) },
-              { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
-              { head: "Message", cell: ({ action }) => action },
-              {
-                head: "Failed",
-                align: "right",
-                cell: ({ failures }) =>
-                  failures === 0 ? (
-                    <span class="dim">0</span>
-                  ) : (
-                    <span class="badge warning">{failures === 1 ? "once" : `${failures} times`}</span>
-                  ),
-              },
-            ]}
-          />
-          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
-        </>
-      )}
+      <Loaded resource={list} what="the outbox">
+        {({ items: rows, next }) =>
+          rows.length === 0 && pages.after === "" ? (
+            <Empty title="All messages are delivered">Those that wait for a busy actor, or are tried again, are listed here.</Empty>
+          ) : (
+            <>
+              <Table
+                caption="Outbox"
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: "Sent", cell: ({ at }) => <Until at={at} /> },
+                  {
+                    head: "From",
+                    wide: true,
+                    cell: ({ from }) => (from === undefined ? <span class="dim">–</span> : <ActorLink id={from} />),
+                  },
+                  { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
+                  { head: "Message", cell: ({ action }) => action },
+                  {
+                    head: "Failed",
+                    align: "right",
+                    cell: ({ failures }) =>
+                      failures === 0 ? (
+                        <span class="dim">0</span>
+                      ) : (
+                        <span class="badge warning">{failures === 1 ? "once" : `${failures} times`}</span>
+                      ),
+                  },
+                ]}
+              />
+              <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
+            </>
+          )
+        }
+      </Loaded>
     </>
   );
 }

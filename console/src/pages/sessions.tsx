@@ -11,7 +11,7 @@ import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
 import { duration, Until } from "../ui/time.tsx";
 import { callerOf, callerParameters, REVISIONS } from "../viewer.ts";
@@ -33,13 +33,13 @@ function SessionList() {
   const list = useResource("sessions", (signal) => get<PageOf<SessionRow>>("/sessions", { limit: 500 }, signal));
   const callers = useResource("callers", (signal) => get<PageOf<SeenCaller>>("/callers", undefined, signal));
   usePolling(list.reload);
-  const all = list.data.value?.items;
-  const rows = all?.filter(
+  const all = list.data.value?.items ?? [];
+  const rows = all.filter(
     (row) =>
       (revision === "" || row.revision === revision) &&
       [row.name, row.client, row.principal, row.peer].join("\n").toLowerCase().includes(search.toLowerCase()),
   );
-  const most = Math.max(0, ...(rows ?? []).map(({ p99Ms }) => p99Ms));
+  const most = Math.max(0, ...rows.map(({ p99Ms }) => p99Ms));
   return (
     <>
       <PageHead title="Sessions" what={WHAT}>
@@ -55,104 +55,110 @@ function SessionList() {
             onInput={(event) => setSearch(event.currentTarget.value)}
           />
         </label>
-        <Choice
-          label="Revision"
-          value={revision}
-          values={[...new Set((all ?? []).map((row) => row.revision))].toSorted()}
-          onChange={setRevision}
-        />
+        <Choice label="Revision" value={revision} values={[...new Set(all.map((row) => row.revision))].toSorted()} onChange={setRevision} />
       </div>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {all === undefined || rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="sessions" />
-        ) : null
-      ) : all.length === 0 ? (
-        <Empty title="Nobody is connected">
-          <span>
-            Connect a client to this server, or open the <Link href="/playground">playground</Link>.
-          </span>
-        </Empty>
-      ) : rows.length === 0 ? (
-        <Empty title="Nothing matches">Change or clear the filters.</Empty>
-      ) : (
-        <SortedTable
-          caption="Sessions"
-          otherwise="-slowest-1-"
-          rows={rows}
-          keyOf={({ name }) => name}
-          columns={[
-            {
-              head: "Client",
-              cell: ({ client, name }) => (
-                <>
-                  <Link href={`/traffic?session=${encodeURIComponent(name)}`} title="Its requests">
-                    {client ?? "unnamed"}
-                  </Link>{" "}
-                  <ConsoleBadge client={client} />
-                </>
-              ),
-              sort: ({ client }) => client,
-            },
-            {
-              head: "Session",
-              wide: true,
-              cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>,
-              sort: ({ name }) => name,
-            },
-            { head: "Revision", wide: true, cell: ({ revision: of }) => <span class="mono">{of}</span>, sort: ({ revision: of }) => of },
-            {
-              head: "Principal",
-              wide: true,
-              cell: ({ principal }) => principal ?? <span class="dim">–</span>,
-              sort: ({ principal }) => principal,
-            },
-            {
-              head: "Slowest 1 %",
-              align: "right",
-              cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
-              sort: ({ p99Ms }) => p99Ms,
-            },
-            { head: "Requests", align: "right", cell: ({ requests }) => requests.toLocaleString(), sort: ({ requests }) => requests },
-            {
-              head: "Errors",
-              align: "right",
-              cell: ({ errors }) => (errors === 0 ? <span class="dim">0</span> : <span class="bad-text">{errors.toLocaleString()}</span>),
-              sort: ({ errors }) => errors,
-            },
-            {
-              head: "Median",
-              align: "right",
-              wide: true,
-              cell: ({ p50Ms, requests }) => (requests === 0 ? "–" : duration(p50Ms)),
-              sort: ({ p50Ms }) => p50Ms,
-            },
-            { head: "Streams", align: "right", wide: true, cell: ({ streams }) => streams, sort: ({ streams }) => streams },
-            {
-              head: "Subscribed",
-              align: "right",
-              wide: true,
-              cell: ({ subscriptions }) => <span title={subscriptions.join("\n")}>{subscriptions.length}</span>,
-              sort: ({ subscriptions }) => subscriptions.length,
-            },
-            {
-              head: "Offers",
-              cell: (row) => {
-                const path = offersPath(row, callers.data.value?.items ?? []);
-                return path === undefined ? (
-                  <span class="dim">–</span>
-                ) : (
-                  <Link href={path} title="What this client is offered, and why not the rest">
-                    what it sees
-                  </Link>
-                );
-              },
-            },
-            { head: "Last seen", align: "right", wide: true, cell: ({ lastAt }) => <Until at={lastAt} />, sort: ({ lastAt }) => lastAt },
-          ]}
-        />
-      )}
-      {rows === undefined || rows.length < 2 ? null : <p class="dim">{WAITING}</p>}
+      <Loaded resource={list} what="sessions">
+        {() =>
+          all.length === 0 ? (
+            <Empty title="Nobody is connected">
+              <span>
+                Connect a client to this server, or open the <Link href="/playground">playground</Link>.
+              </span>
+            </Empty>
+          ) : rows.length === 0 ? (
+            <Empty title="Nothing matches">Change or clear the filters.</Empty>
+          ) : (
+            <SortedTable
+              caption="Sessions"
+              otherwise="-slowest-1-"
+              rows={rows}
+              keyOf={({ name }) => name}
+              columns={[
+                {
+                  head: "Client",
+                  cell: ({ client, name }) => (
+                    <>
+                      <Link href={`/traffic?session=${encodeURIComponent(name)}`} title="Its requests">
+                        {client ?? "unnamed"}
+                      </Link>{" "}
+                      <ConsoleBadge client={client} />
+                    </>
+                  ),
+                  sort: ({ client }) => client,
+                },
+                {
+                  head: "Session",
+                  wide: true,
+                  cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>,
+                  sort: ({ name }) => name,
+                },
+                {
+                  head: "Revision",
+                  wide: true,
+                  cell: ({ revision: of }) => <span class="mono">{of}</span>,
+                  sort: ({ revision: of }) => of,
+                },
+                {
+                  head: "Principal",
+                  wide: true,
+                  cell: ({ principal }) => principal ?? <span class="dim">–</span>,
+                  sort: ({ principal }) => principal,
+                },
+                {
+                  head: "Slowest 1 %",
+                  align: "right",
+                  cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
+                  sort: ({ p99Ms }) => p99Ms,
+                },
+                { head: "Requests", align: "right", cell: ({ requests }) => requests.toLocaleString(), sort: ({ requests }) => requests },
+                {
+                  head: "Errors",
+                  align: "right",
+                  cell: ({ errors }) =>
+                    errors === 0 ? <span class="dim">0</span> : <span class="bad-text">{errors.toLocaleString()}</span>,
+                  sort: ({ errors }) => errors,
+                },
+                {
+                  head: "Median",
+                  align: "right",
+                  wide: true,
+                  cell: ({ p50Ms, requests }) => (requests === 0 ? "–" : duration(p50Ms)),
+                  sort: ({ p50Ms }) => p50Ms,
+                },
+                { head: "Streams", align: "right", wide: true, cell: ({ streams }) => streams, sort: ({ streams }) => streams },
+                {
+                  head: "Subscribed",
+                  align: "right",
+                  wide: true,
+                  cell: ({ subscriptions }) => <span title={subscriptions.join("\n")}>{subscriptions.length}</span>,
+                  sort: ({ subscriptions }) => subscriptions.length,
+                },
+                {
+                  head: "Offers",
+                  cell: (row) => {
+                    const path = offersPath(row, callers.data.value?.items ?? []);
+                    return path === undefined ? (
+                      <span class="dim">–</span>
+                    ) : (
+                      <Link href={path} title="What this client is offered, and why not the rest">
+                        what it sees
+                      </Link>
+                    );
+                  },
+                },
+                {
+                  head: "Last seen",
+                  align: "right",
+                  wide: true,
+                  cell: ({ lastAt }) => <Until at={lastAt} />,
+                  sort: ({ lastAt }) => lastAt,
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {rows.length < 2 ? null : <p class="dim">{WAITING}</p>}
     </>
   );
 }

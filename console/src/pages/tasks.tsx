@@ -6,7 +6,7 @@ import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
@@ -29,7 +29,6 @@ export function Tasks() {
 function TaskList() {
   const list = useResource("tasks", (signal) => get<PageOf<TaskRow>>("/tasks", { limit: SIZE }, signal));
   usePolling(list.reload, 2_000);
-  const rows = list.data.value?.items;
   const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
     const yes = await confirm({
       title: `Cancel ${tool ?? "this task"}?`,
@@ -51,52 +50,52 @@ function TaskList() {
       <PageHead title="Tasks" what={WHAT}>
         <RefreshButton reload={list.reload} />
       </PageHead>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="tasks" />
-        ) : null
-      ) : rows.length === 0 ? (
-        <Empty title="No tasks">A client starts one by calling a tool as a task, when the tool allows it.</Empty>
-      ) : (
-        <>
-          <Table
-            caption="Tasks"
-            rows={rows}
-            keyOf={({ id }) => id}
-            columns={[
-              { head: "Status", cell: ({ status }) => <Badge word={status} /> },
-              { head: "Tool", cell: ({ tool }) => tool ?? <span class="dim">–</span> },
-              { head: "Principal", cell: ({ principal }) => principal ?? <span class="dim">–</span> },
-              {
-                head: "Message",
-                fill: true,
-                cell({ message, status }) {
-                  const text = status === "lost" ? [message, LOST].filter((part) => part !== undefined).join("; ") : message;
-                  return <span title={text}>{text}</span>;
-                },
-              },
-              { head: "Started", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-              {
-                head: "Ran for",
-                align: "right",
-                wide: true,
-                cell: ({ createdAt, updatedAt, status }) => duration(Math.max(0, (ENDED.has(status) ? updatedAt : Date.now()) - createdAt)),
-              },
-              {
-                head: "Actions",
-                align: "right",
-                cell: (row) =>
-                  ENDED.has(row.status) || row.earlier === true ? null : (
-                    <button type="button" class="small danger" onClick={() => void cancel(row)}>
-                      Cancel
-                    </button>
-                  ),
-              },
-            ]}
-          />
-        </>
-      )}
+      <Loaded resource={list} what="tasks">
+        {({ items: rows }) =>
+          rows.length === 0 ? (
+            <Empty title="No tasks">A client starts one by calling a tool as a task, when the tool allows it.</Empty>
+          ) : (
+            <>
+              <Table
+                caption="Tasks"
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: "Status", cell: ({ status }) => <Badge word={status} /> },
+                  { head: "Tool", cell: ({ tool }) => tool ?? <span class="dim">–</span> },
+                  { head: "Principal", cell: ({ principal }) => principal ?? <span class="dim">–</span> },
+                  {
+                    head: "Message",
+                    fill: true,
+                    cell({ message, status }) {
+                      const text = status === "lost" ? [message, LOST].filter((part) => part !== undefined).join("; ") : message;
+                      return <span title={text}>{text}</span>;
+                    },
+                  },
+                  { head: "Started", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  {
+                    head: "Ran for",
+                    align: "right",
+                    wide: true,
+                    cell: ({ createdAt, updatedAt, status }) =>
+                      duration(Math.max(0, (ENDED.has(status) ? updatedAt : Date.now()) - createdAt)),
+                  },
+                  {
+                    head: "Actions",
+                    align: "right",
+                    cell: (row) =>
+                      ENDED.has(row.status) || row.earlier === true ? null : (
+                        <button type="button" class="small danger" onClick={() => void cancel(row)}>
+                          Cancel
+                        </button>
+                      ),
+                  },
+                ]}
+              />
+            </>
+          )
+        }
+      </Loaded>
     </>
   );
 }

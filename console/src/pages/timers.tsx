@@ -9,7 +9,7 @@ import { Choice } from "../ui/choice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time, Until } from "../ui/time.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -32,7 +32,6 @@ function TimerList() {
     get<PageOf<TimerRow>>("/timers", { kind, after: pages.after, limit: SIZE }, signal),
   );
   usePolling(list.reload);
-  const rows = list.data.value?.items;
   return (
     <>
       <PageHead title="Timers" what={WHAT}>
@@ -49,38 +48,37 @@ function TimerList() {
           }}
         />
       </div>
-      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
-      {rows === undefined ? (
-        list.error.value === undefined ? (
-          <Loading what="timers" />
-        ) : null
-      ) : rows.length === 0 ? (
-        <Empty title={kind === "" ? "No timers are set" : `No timers of ${kind} are set`}>
-          An actor sets one with a reminder, a schedule or an expiry.
-        </Empty>
-      ) : (
-        <>
-          <Table
-            caption="Timers"
-            rows={rows}
-            keyOf={({ actor, name }) => `${actor} ${name}`}
-            columns={[
-              { head: "Due", cell: ({ at }) => <Due at={at} /> },
-              { head: "At", wide: true, cell: ({ at }) => <Time at={at} /> },
-              { head: "Actor", cell: ({ actor }) => <ActorLink id={actor} /> },
-              { head: "Timer", cell: ({ name }) => (name === "" ? <span class="dim">expiry</span> : name) },
-              { head: "Does", cell: ({ name, action }) => (name === "" ? "stops the actor" : (action ?? "")) },
-              { head: "Repeats", wide: true, cell: repeats },
-              {
-                head: "Set by",
-                wide: true,
-                cell: ({ cause }) => (cause === undefined ? <span class="dim">–</span> : <EventLink id={cause} />),
-              },
-            ]}
-          />
-          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
-        </>
-      )}
+      <Loaded resource={list} what="timers">
+        {({ items: rows, next }) =>
+          rows.length === 0 ? (
+            <Empty title={kind === "" ? "No timers are set" : `No timers of ${kind} are set`}>
+              An actor sets one with a reminder, a schedule or an expiry.
+            </Empty>
+          ) : (
+            <>
+              <Table
+                caption="Timers"
+                rows={rows}
+                keyOf={({ actor, name }) => `${actor} ${name}`}
+                columns={[
+                  { head: "Due", cell: ({ at }) => <Due at={at} /> },
+                  { head: "At", wide: true, cell: ({ at }) => <Time at={at} /> },
+                  { head: "Actor", cell: ({ actor }) => <ActorLink id={actor} /> },
+                  { head: "Timer", cell: ({ name }) => (name === "" ? <span class="dim">expiry</span> : name) },
+                  { head: "Does", cell: ({ name, action }) => (name === "" ? "stops the actor" : (action ?? "")) },
+                  { head: "Repeats", wide: true, cell: repeats },
+                  {
+                    head: "Set by",
+                    wide: true,
+                    cell: ({ cause }) => (cause === undefined ? <span class="dim">–</span> : <EventLink id={cause} />),
+                  },
+                ]}
+              />
+              <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
+            </>
+          )
+        }
+      </Loaded>
     </>
   );
 }

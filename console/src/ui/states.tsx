@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Ability } from "../../../src/bridges/console/shapes.ts";
 import { whyNot } from "../about.ts";
 import type { ApiError } from "../api.ts";
+import type { Resource } from "../resource.ts";
 
 export const Loading = ({ what }: { readonly what: string }) => (
   <p class="state dim" role="status">
@@ -32,3 +33,21 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
 );
 
 export const Unavailable = ({ ability }: { readonly ability: Ability }) => <Empty title="Not available here">{whyNot(ability)}</Empty>;
+
+/** What was loaded, or why it was not. Data that was loaded before stays below the error of a later attempt. */
+export function Loaded<T>({
+  resource: { data, error, reload },
+  what,
+  children: draw,
+}: {
+  readonly resource: Resource<T>;
+  readonly what: string;
+  readonly children: (value: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {error.value === undefined ? null : <ErrorNote error={error.value} retry={reload} />}
+      {data.value !== undefined ? draw(data.value) : error.value === undefined ? <Loading what={what} /> : null}
+    </>
+  );
+}

@@ -14,7 +14,7 @@ import { Fact, Facts } from "../../ui/facts.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { wordOf } from "./word.ts";
-import { ErrorNote, Loading } from "../../ui/states.tsx";
+import { ErrorNote, Loaded } from "../../ui/states.tsx";
 import { bytes, duration, Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 
@@ -30,28 +30,24 @@ export function Guest({
   readonly changed: () => void;
 }) {
   const path = `/guests/${encodeURIComponent(of)}`;
-  const { data, error, reload } = useResource(`guest ${of}`, (signal) => get<GuestDetail>(path, undefined, signal));
-  const guest = data.value;
+  const resource = useResource(`guest ${of}`, (signal) => get<GuestDetail>(path, undefined, signal));
   return (
     <Panel title={of} label="Guest" onClose={onClose}>
-      {error.value === undefined ? null : <ErrorNote error={error.value} retry={reload} />}
-      {guest === undefined ? (
-        error.value === undefined ? (
-          <Loading what="the guest" />
-        ) : null
-      ) : (
-        <>
-          <Actions
-            guest={guest}
-            path={path}
-            changed={() => {
-              reload();
-              changed();
-            }}
-          />
-          <Contents guest={guest} />
-        </>
-      )}
+      <Loaded resource={resource} what="the guest">
+        {(guest) => (
+          <>
+            <Actions
+              guest={guest}
+              path={path}
+              changed={() => {
+                resource.reload();
+                changed();
+              }}
+            />
+            <Contents guest={guest} />
+          </>
+        )}
+      </Loaded>
     </Panel>
   );
 }

@@ -11,7 +11,7 @@ import { Diff } from "../../../ui/diff.tsx";
 import { Fact, Facts } from "../../../ui/facts.tsx";
 import { JsonTree } from "../../../ui/json-tree.tsx";
 import { Origin } from "../../../ui/origin.tsx";
-import { ErrorNote, Loading } from "../../../ui/states.tsx";
+import { ErrorNote, Loaded, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
 import { replyOf, ValuePart } from "../../../ui/value-part.tsx";
@@ -57,16 +57,9 @@ export function Moment({
         ) : shown === "now" ? (
           <ToNow id={id} at={at} seq={seq} />
         ) : (
-          <>
-            {change.error.value === undefined ? null : <ErrorNote error={change.error.value} retry={change.reload} />}
-            {change.data.value === undefined ? (
-              change.error.value === undefined ? (
-                <Loading what="what it changed" />
-              ) : null
-            ) : (
-              <Diff differences={differences} none="This event changed nothing of the state." />
-            )}
-          </>
+          <Loaded resource={change} what="what it changed">
+            {() => <Diff differences={differences} none="This event changed nothing of the state." />}
+          </Loaded>
         )}
       </Tabs>
     </section>

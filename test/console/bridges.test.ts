@@ -81,7 +81,7 @@ test("packets over each transport are in the traffic, and selected by it", async
   await console.check("traffic-packet-light-1440");
 });
 
-test("a plan is found between fields, and what was said by its words", async () => {
+test("a plan is found between fields, and a message by its words", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/packets?tab=plan&from=text&to=minutes", { theme, width });
     const { page: tab } = console;

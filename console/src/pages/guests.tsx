@@ -6,8 +6,8 @@ import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
-import { Choice } from "../ui/choice.tsx";
 import { confirm } from "../ui/confirm.tsx";
+import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -15,7 +15,6 @@ import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { bytes, duration, Until } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
-import { TypedInput } from "../ui/typed.tsx";
 import { Guest } from "./guests/guest.tsx";
 import { wordOf } from "./guests/word.ts";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
@@ -51,20 +50,16 @@ function GuestList() {
         ) : null}
         <RefreshButton reload={list.reload} />
       </PageHead>
-      <div class="filters">
-        <label class="grow" htmlFor="search-guests">
-          <span>Text</span>
-          <TypedInput
-            id="search-guests"
-            type="search"
-            value={search}
-            placeholder="Name of a guest or a manifest …"
-            onCommit={(value) => {
-              pages.reset();
-              setSearch(value);
-            }}
-          />
-        </label>
+      <Filters>
+        <TextFilter
+          value={search}
+          placeholder="Name of a guest or a manifest …"
+          onChange={(value) => {
+            pages.reset();
+            setSearch(value);
+          }}
+          delayed
+        />
         <Choice
           label="Status"
           all="Not stopped"
@@ -75,7 +70,7 @@ function GuestList() {
             setStatus(value);
           }}
         />
-      </div>
+      </Filters>
       <Loaded resource={list} what="guests">
         {({ items: rows, next }) =>
           rows.length === 0 && pages.after === "" && open === "" ? (

@@ -11,7 +11,7 @@ import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { ActorLink, readable } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
-import { Choice } from "../ui/choice.tsx";
+import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { Fact, Facts } from "../ui/facts.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { LiveList } from "../ui/live-list.tsx";
@@ -77,19 +77,11 @@ function LiveLog() {
           Save list
         </button>
       </PageHead>
-      <div class="filters">
-        <label class="grow">
-          <span>Text</span>
-          <input
-            type="search"
-            value={search}
-            placeholder="Event, code, session, principal …"
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
+      <Filters>
+        <TextFilter value={search} placeholder="Event, code, session, principal …" onChange={setSearch} />
         <Choice label="Level" value={level} values={["info", "warn", "error"]} labelOf={(one) => LABELS[one] ?? one} onChange={setLevel} />
         <Choice label="Actor" value={actor} values={actors} labelOf={readable} onChange={setActor} />
-      </div>
+      </Filters>
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
       <div class={opened === undefined ? "split live" : "split live two"}>
         <LiveList

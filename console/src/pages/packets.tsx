@@ -1,9 +1,10 @@
-// Owns: the page about packets: capabilities, how they lead to one another, what was said to their actors, and the newest packets.
+// Owns: the page about packets: capabilities, how they lead to one another, a search in their messages, and the newest packets.
 import { Link } from "wouter-preact";
 import type { CapabilityRow, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
+import { Filters, TextFilter } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
@@ -13,7 +14,7 @@ import { RefreshButton, usePolling } from "./lists/polling.tsx";
 import { CapabilityPanel } from "./packets/capability.tsx";
 import { Plan } from "./packets/plan.tsx";
 import { Recent } from "./packets/recent.tsx";
-import { Said } from "./packets/said.tsx";
+import { CapabilitySearch } from "./packets/search.tsx";
 import "../ui/lists.css";
 
 const WHAT = "capabilities, and the packets that request them";
@@ -57,7 +58,7 @@ function PacketPage() {
         ) : tab === "plan" ? (
           <Plan capabilities={all} />
         ) : tab === "search" ? (
-          <Said capabilities={all} />
+          <CapabilitySearch capabilities={all} />
         ) : (
           <CapabilityList all={all} />
         )}
@@ -86,17 +87,9 @@ function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
     );
   return (
     <>
-      <div class="filters">
-        <label class="grow">
-          <span>Text</span>
-          <input
-            type="search"
-            value={search}
-            placeholder="Name, intent, field …"
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
-      </div>
+      <Filters>
+        <TextFilter value={search} placeholder="Name, intent, field …" onChange={setSearch} />
+      </Filters>
       {rows.length === 0 ? (
         <Empty title="Nothing matches">Change or clear the filter.</Empty>
       ) : (

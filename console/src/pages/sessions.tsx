@@ -7,9 +7,9 @@ import { useParameter } from "../page-state.ts";
 import { sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
 import { ConsoleBadge, WAITING } from "../ui/client.tsx";
+import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
-import { Choice } from "../ui/choice.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
@@ -45,18 +45,10 @@ function SessionList() {
       <PageHead title="Sessions" what={WHAT}>
         <RefreshButton reload={list.reload} />
       </PageHead>
-      <div class="filters">
-        <label class="grow">
-          <span>Text</span>
-          <input
-            type="search"
-            value={search}
-            placeholder="Client, principal, session …"
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
+      <Filters>
+        <TextFilter value={search} placeholder="Client, principal, session …" onChange={setSearch} />
         <Choice label="Revision" value={revision} values={[...new Set(all.map((row) => row.revision))].toSorted()} onChange={setRevision} />
-      </div>
+      </Filters>
       <Loaded resource={list} what="sessions">
         {() =>
           all.length === 0 ? (

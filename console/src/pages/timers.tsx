@@ -5,7 +5,7 @@ import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink, EventLink } from "../ui/actor-link.tsx";
-import { Choice } from "../ui/choice.tsx";
+import { Choice, Filters } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -37,7 +37,7 @@ function TimerList() {
       <PageHead title="Timers" what={WHAT}>
         <RefreshButton reload={list.reload} />
       </PageHead>
-      <div class="filters">
+      <Filters>
         <Choice
           label="Kind"
           value={kind}
@@ -47,7 +47,7 @@ function TimerList() {
             setKind(value);
           }}
         />
-      </div>
+      </Filters>
       <Loaded resource={list} what="timers">
         {({ items: rows, next }) =>
           rows.length === 0 ? (

@@ -3,6 +3,7 @@ import type { CapabilityRow, PlanShape } from "../../../../src/bridges/console/s
 import { get } from "../../api.ts";
 import { useParameter } from "../../page-state.ts";
 import { useResource } from "../../resource.ts";
+import { Filters } from "../../ui/filters.tsx";
 import { Empty, ErrorNote, Loading } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { TypedInput } from "../../ui/typed.tsx";
@@ -17,7 +18,7 @@ export function Plan({ capabilities }: { readonly capabilities: readonly Capabil
   const steps = plan.data.value?.steps;
   return (
     <>
-      <div class="filters">
+      <Filters>
         <label class="grow" htmlFor="known-fields">
           <span>Known fields</span>
           <TypedInput id="known-fields" value={from} placeholder="text, language" list="packet-fields" onCommit={setFrom} />
@@ -31,7 +32,7 @@ export function Plan({ capabilities }: { readonly capabilities: readonly Capabil
             <option key={field}>{field}</option>
           ))}
         </datalist>
-      </div>
+      </Filters>
       {plan.error.value === undefined ? null : <ErrorNote error={plan.error.value} retry={plan.reload} />}
       {to === "" ? (
         <Empty title="Which capabilities lead there?">

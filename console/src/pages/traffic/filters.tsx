@@ -2,7 +2,7 @@
 import type { TrafficPage, TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { useParameter } from "../../page-state.ts";
 import { sessionLabel } from "../../session-label.ts";
-import { Choice } from "../../ui/choice.tsx";
+import { Choice, Filters, TextFilter } from "../../ui/filters.tsx";
 import { PACKETS, transportLabel } from "./filter.ts";
 
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
@@ -41,16 +41,8 @@ export function TrafficFilters({
     [...new Set([...others, ...rows.flatMap((row) => of(row) ?? [])])].toSorted();
   const transports = values((row) => row.transport);
   return (
-    <div class="filters">
-      <label class="grow">
-        <span>Text</span>
-        <input
-          type="search"
-          value={search}
-          placeholder="Method, tool, client, error …"
-          onInput={(event) => filters.setSearch(event.currentTarget.value)}
-        />
-      </label>
+    <Filters>
+      <TextFilter value={search} placeholder="Method, tool, client, error …" onChange={filters.setSearch} />
       {search === "" ? null : (
         <Choice
           label="In"
@@ -85,6 +77,6 @@ export function TrafficFilters({
       <Choice label="Took" value={slow} values={SLOW} all="Any time" labelOf={(ms) => `${ms} ms or more`} onChange={filters.setSlow} />
       <Choice label="Status" value={status} values={STATUSES} onChange={filters.setStatus} />
       <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={filters.setEra} />
-    </div>
+    </Filters>
   );
 }

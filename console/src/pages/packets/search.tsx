@@ -1,18 +1,18 @@
-// Owns: the full-text search in what was said to capabilities' actors. Does not own: the index (the server's).
+// Owns: the full-text search in the messages to capabilities' actors. Does not own: the index (the server's).
 import type { CapabilityRow, PageOf, SearchHit } from "../../../../src/bridges/console/shapes.ts";
 import { get } from "../../api.ts";
 import { useParameter } from "../../page-state.ts";
 import { useResource } from "../../resource.ts";
 import { ActorLink, EventLink } from "../../ui/actor-link.tsx";
+import { Filters, TextFilter } from "../../ui/filters.tsx";
 import { Empty, ErrorNote, Loading } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { TypedInput } from "../../ui/typed.tsx";
 
-export function Said({ capabilities }: { readonly capabilities: readonly CapabilityRow[] }) {
+export function CapabilitySearch({ capabilities }: { readonly capabilities: readonly CapabilityRow[] }) {
   const [text, setText] = useParameter("text");
   const searchable = capabilities.filter((one) => (one.searchable ?? []).length > 0);
-  const hits = useResource(`said ${text}`, async (signal) =>
+  const hits = useResource(`packet search ${text}`, async (signal) =>
     text === "" || searchable.length === 0 ? undefined : await get<PageOf<SearchHit>>("/packets/search", { text, limit: 50 }, signal),
   );
   if (searchable.length === 0)
@@ -26,20 +26,17 @@ export function Said({ capabilities }: { readonly capabilities: readonly Capabil
   const rows = hits.data.value?.items;
   return (
     <>
-      <div class="filters">
-        <label class="grow" htmlFor="search-said">
-          <span>Words</span>
-          <TypedInput id="search-said" type="search" value={text} placeholder='All of these words, "a phrase", begin*' onCommit={setText} />
-        </label>
-      </div>
+      <Filters>
+        <TextFilter label="Words" value={text} placeholder='All of these words, "a phrase", begin*' onChange={setText} delayed />
+      </Filters>
       {hits.error.value === undefined ? null : <ErrorNote error={hits.error.value} retry={hits.reload} />}
       {text === "" ? (
-        <Empty title="Search what was said">
+        <Empty title="Search messages to actors">
           It finds events of {searchable.map(({ id }) => id).join(", ")} by the text of their searchable fields.
         </Empty>
       ) : rows === undefined ? (
         hits.error.value === undefined ? (
-          <Loading what="what was said" />
+          <Loading what="the messages found" />
         ) : null
       ) : rows.length === 0 ? (
         <Empty title="Nothing was found">Use fewer words, or the beginning of a word with an asterisk.</Empty>

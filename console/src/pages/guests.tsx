@@ -8,8 +8,10 @@ import { ActorLink } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
+import { OpenButton, type OpenRow, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
+import { Split } from "../ui/panel.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -34,12 +36,11 @@ function GuestList() {
   const pages = usePages();
   const [status, setStatus] = useParameter("status");
   const [search, setSearch] = useParameter("search");
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const list = useResource(`guests ${status} ${search} ${pages.after}`, (signal) =>
     get<PageOf<GuestRow>>("/guests", { status, search, after: pages.after, limit: SIZE }, signal),
   );
   usePolling(list.reload);
-  const toggle = ({ key }: GuestRow): void => setOpen(key === open ? "" : key);
   return (
     <>
       <PageHead title="Guests" what={WHAT}>
@@ -73,7 +74,7 @@ function GuestList() {
       </Filters>
       <Loaded resource={list} what="guests">
         {({ items: rows, next }) =>
-          rows.length === 0 && pages.after === "" && open === "" ? (
+          rows.length === 0 && pages.after === "" && open.key === "" ? (
             status === "" && search === "" ? (
               <Empty title="No guests">
                 <span>
@@ -85,20 +86,19 @@ function GuestList() {
               <Empty title="Nothing matches">Change or clear the filters.</Empty>
             )
           ) : (
-            <div class={open === "" ? "split" : "split two"}>
+            <Split panel={open.key === "" ? undefined : <Guest key={open.key} of={open.key} onClose={open.close} changed={list.reload} />}>
               <div>
                 <Table
                   caption="Guests"
                   rows={rows}
                   keyOf={({ key }) => key}
-                  open={open}
-                  onOpen={toggle}
-                  columns={columns(open, toggle, open !== "")}
+                  open={open.key}
+                  onOpen={({ key }) => open.toggle(key)}
+                  columns={columns(open, open.key !== "")}
                 />
                 <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
               </div>
-              {open === "" ? null : <Guest key={open} of={open} onClose={() => setOpen("")} changed={list.reload} />}
-            </div>
+            </Split>
           )
         }
       </Loaded>
@@ -122,13 +122,13 @@ async function collect(): Promise<void> {
   }
 }
 
-function columns(open: string, toggle: (row: GuestRow) => void, narrow: boolean): readonly Column<GuestRow>[] {
+function columns(open: OpenRow, narrow: boolean): readonly Column<GuestRow>[] {
   const guest: Column<GuestRow> = {
     head: "Guest",
-    cell: (row) => (
-      <button type="button" class="link plain" aria-expanded={row.key === open} onClick={() => toggle(row)}>
-        {row.key}
-      </button>
+    cell: ({ key }) => (
+      <OpenButton of={key} open={open}>
+        {key}
+      </OpenButton>
     ),
   };
   const status: Column<GuestRow> = {

@@ -3,12 +3,13 @@ import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/conso
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useOperation } from "../operation.ts";
-import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { confirm } from "../ui/confirm.tsx";
+import { OpenButton, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
+import { Split } from "../ui/panel.tsx";
 import { Progress } from "../ui/progress.tsx";
 import { useSelection } from "../ui/selection.ts";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -34,14 +35,14 @@ export function Letters() {
 
 function LetterList() {
   const pages = usePages();
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const selection = useSelection();
   const { progress, start } = useOperation<BatchOutcome>("/batch", { background: true });
   const list = useResource(`letters ${pages.after}`, (signal) =>
     get<PageOf<LetterRow>>("/letters", { after: pages.after, limit: SIZE }, signal),
   );
   const changed = useChanged((figures) => figures.letters, list.data.value);
-  const rows = list.data.value?.items;
+  const rows = list.data.value?.items ?? [];
 
   const decide = async (fate: Fate, ids: readonly string[]): Promise<void> => {
     const what = ids.length === 1 ? "1 letter" : `${ids.length.toLocaleString()} letters`;
@@ -66,12 +67,12 @@ function LetterList() {
     if (first !== undefined) toast(`${result?.failed.length} of ${ids.length} failed: ${first.message}`, "failed");
     if (done > 0) toast(`${fate === "drop" ? "Dropped" : "Replayed"} ${done === 1 ? "1 letter" : `${done.toLocaleString()} letters`}.`);
     selection.clear();
-    if (ids.includes(open)) setOpen("");
+    if (ids.includes(open.key)) open.close();
     list.reload();
   };
 
-  const chosen = rows?.filter(({ id }) => selection.has(id)).map(({ id }) => id) ?? [];
-  const letter = rows?.find(({ id }) => id === open);
+  const chosen = rows.filter(({ id }) => selection.has(id)).map(({ id }) => id);
+  const letter = rows.find(({ id }) => id === open.key);
   const operable = can("run");
   return (
     <>
@@ -79,11 +80,21 @@ function LetterList() {
         <RefreshButton reload={list.reload} changed={changed} />
       </PageHead>
       <Loaded resource={list} what="dead letters">
-        {({ items: rows, next }) =>
+        {({ next }) =>
           rows.length === 0 && pages.after === "" ? (
             <Empty title="No dead letters">A message becomes one after it has failed three times, or when its actor has stopped.</Empty>
           ) : (
-            <div class={letter === undefined ? "split" : "split two"}>
+            <Split
+              panel={
+                letter === undefined ? undefined : (
+                  <Letter
+                    letter={letter}
+                    onClose={open.close}
+                    decide={operable && progress === undefined ? (fate) => void decide(fate, [letter.id]) : undefined}
+                  />
+                )
+              }
+            >
               <div>
                 <Table
                   caption="Dead letters"
@@ -91,17 +102,17 @@ function LetterList() {
                   keyOf={({ id }) => id}
                   nameOf={({ to, action }) => `${action} to ${to}`}
                   {...(operable ? { selection } : {})}
-                  open={open}
-                  onOpen={({ id }) => setOpen(id === open ? "" : id)}
+                  open={open.key}
+                  onOpen={({ id }) => open.toggle(id)}
                   columns={[
                     { head: "Since", cell: ({ at }) => <Time at={at} /> },
                     { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
                     {
                       head: "Message",
                       cell: ({ id, action }) => (
-                        <button type="button" class="link" aria-expanded={id === open} onClick={() => setOpen(id === open ? "" : id)}>
+                        <OpenButton of={id} open={open}>
                           {action}
-                        </button>
+                        </OpenButton>
                       ),
                     },
                     { head: "Why", fill: true, cell: ({ why }) => <span title={why}>{why}</span> },
@@ -131,14 +142,7 @@ function LetterList() {
                   </div>
                 )}
               </div>
-              {letter === undefined ? null : (
-                <Letter
-                  letter={letter}
-                  onClose={() => setOpen("")}
-                  decide={operable && progress === undefined ? (fate) => void decide(fate, [letter.id]) : undefined}
-                />
-              )}
-            </div>
+            </Split>
           )
         }
       </Loaded>

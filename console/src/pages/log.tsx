@@ -16,8 +16,9 @@ import { Fact, Facts } from "../ui/facts.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { LiveList } from "../ui/live-list.tsx";
 import { LiveState } from "../ui/live-state.tsx";
+import { OpenButton, type OpenRow, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Panel } from "../ui/panel.tsx";
+import { Panel, Split } from "../ui/panel.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -43,7 +44,7 @@ function LiveLog() {
   const [level, setLevel] = useParameter("level");
   const [actor, setActor] = useParameter("actor");
   const [search, setSearch] = useParameter("search");
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const stopped = useSignal(false);
   const older = useSignal<string | undefined>(undefined);
   const load = async (after?: string, signal?: AbortSignal): Promise<PageOf<LogRow>> => {
@@ -67,8 +68,7 @@ function LiveLog() {
       (text === "" || `${row.event} ${fieldsText(row)}`.toLowerCase().includes(text)),
   );
   const actors = [...new Set(live.rows.value.flatMap((row) => row.actor ?? []))].toSorted();
-  const opened = live.rows.value.find(({ n }) => String(n) === open);
-  const toggle = ({ n }: LogRow): void => setOpen(String(n) === open ? "" : String(n));
+  const opened = live.rows.value.find(({ n }) => String(n) === open.key);
   return (
     <>
       <PageHead title="Log" what={WHAT}>
@@ -83,7 +83,7 @@ function LiveLog() {
         <Choice label="Actor" value={actor} values={actors} labelOf={readable} onChange={setActor} />
       </Filters>
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
-      <div class={opened === undefined ? "split live" : "split live two"}>
+      <Split live panel={opened === undefined ? undefined : <Entry entry={opened} onClose={open.close} />}>
         <LiveList
           live={live}
           found={found}
@@ -111,29 +111,28 @@ function LiveLog() {
               caption="Log"
               rows={rows}
               keyOf={({ n }) => String(n)}
-              open={open}
-              onOpen={toggle}
-              columns={columns(open, toggle, opened !== undefined)}
+              open={open.key}
+              onOpen={({ n }) => open.toggle(String(n))}
+              columns={columns(open, opened !== undefined)}
             />
           )}
         </LiveList>
-        {opened === undefined ? null : <Entry entry={opened} onClose={() => setOpen("")} />}
-      </div>
+      </Split>
     </>
   );
 }
 
-function columns(open: string, toggle: (row: LogRow) => void, narrow: boolean): readonly Column<LogRow>[] {
+function columns(open: OpenRow, narrow: boolean): readonly Column<LogRow>[] {
   const fields: Column<LogRow> = { head: "Fields", fill: true, cell: (row) => <span class="dim mono">{fieldsText(row)}</span> };
   return [
     { head: "Time", cell: ({ at }) => <ClockTime at={at} /> },
     { head: "Level", cell: ({ level }) => <Badge word={level} /> },
     {
       head: "Event",
-      cell: (row) => (
-        <button type="button" class="link plain" aria-expanded={String(row.n) === open} onClick={() => toggle(row)}>
-          {row.event}
-        </button>
+      cell: ({ n, event }) => (
+        <OpenButton of={String(n)} open={open}>
+          {event}
+        </OpenButton>
       ),
     },
     { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },

@@ -5,7 +5,9 @@ import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { Filters, TextFilter } from "../ui/filters.tsx";
+import { OpenButton, type OpenRow, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Split } from "../ui/panel.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -69,13 +71,12 @@ function PacketPage() {
 
 function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
   const [search, setSearch] = useParameter("search");
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const text = search.toLowerCase();
   const rows = all.filter(({ id, intent, requires, provides }) =>
     [id, intent, ...requires, ...provides].join("\n").toLowerCase().includes(text),
   );
-  const opened = all.find(({ id }) => id === open);
-  const toggle = ({ id }: CapabilityRow): void => setOpen(id === open ? "" : id);
+  const opened = all.find(({ id }) => id === open.key);
   if (all.length === 0)
     return (
       <Empty title="No capabilities">
@@ -93,17 +94,16 @@ function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
       {rows.length === 0 ? (
         <Empty title="Nothing matches">Change or clear the filter.</Empty>
       ) : (
-        <div class={opened === undefined ? "split" : "split two"}>
+        <Split panel={opened === undefined ? undefined : <CapabilityPanel capability={opened} onClose={open.close} />}>
           <Table
             caption="Capabilities"
             rows={rows}
             keyOf={({ id }) => id}
-            open={open}
-            onOpen={toggle}
-            columns={columns(open, toggle, opened !== undefined)}
+            open={open.key}
+            onOpen={({ id }) => open.toggle(id)}
+            columns={columns(open, opened !== undefined)}
           />
-          {opened === undefined ? null : <CapabilityPanel capability={opened} onClose={() => setOpen("")} />}
-        </div>
+        </Split>
       )}
     </>
   );
@@ -112,13 +112,13 @@ function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
 const fields = (names: readonly string[]) =>
   names.length === 0 ? <span class="dim">–</span> : <span class="mono">{names.join(", ")}</span>;
 
-const columns = (open: string, toggle: (row: CapabilityRow) => void, narrow: boolean): readonly Column<CapabilityRow>[] => {
+const columns = (open: OpenRow, narrow: boolean): readonly Column<CapabilityRow>[] => {
   const name: Column<CapabilityRow> = {
     head: "Capability",
-    cell: (row) => (
-      <button type="button" class="link plain mono" aria-expanded={row.id === open} onClick={() => toggle(row)}>
-        {row.id}
-      </button>
+    cell: ({ id }) => (
+      <OpenButton of={id} open={open} mono>
+        {id}
+      </OpenButton>
     ),
   };
   const actors: Column<CapabilityRow> = {

@@ -5,12 +5,13 @@ import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shape
 import { can, whyNot } from "../about.ts";
 import { get } from "../api.ts";
 import { liveRows } from "../live-rows.ts";
-import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { LiveList } from "../ui/live-list.tsx";
 import { LiveState } from "../ui/live-state.tsx";
+import { useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Split } from "../ui/panel.tsx";
 import { SavedViews } from "../ui/saved-views.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { LiveDetail } from "./traffic/detail.tsx";
@@ -46,7 +47,7 @@ function LiveTraffic() {
   const filters = useTrafficFilter();
   const { filter, isFiltered } = filters;
   const { search, where, session, principal, slow } = filter;
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const stopped = useSignal(false);
 
   const older = useSignal<string | undefined>(undefined);
@@ -89,13 +90,20 @@ function LiveTraffic() {
       </PageHead>
       <TrafficFilters filters={filters} rows={live.rows.value} parties={first.data.value} />
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
-      <div class={open === "" ? "split live" : "split live two"}>
+      <Split
+        live
+        panel={
+          open.key === "" ? undefined : (
+            <LiveDetail n={open.key} row={live.rows.value.find(({ n }) => String(n) === open.key)} onClose={open.close} />
+          )
+        }
+      >
         <div>
           <LiveList
             live={live}
             found={found}
             stopped={stopped}
-            open={open !== ""}
+            open={open.key !== ""}
             note={`${found.length.toLocaleString()} of the newest 2,000`}
             older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
             empty={
@@ -108,12 +116,11 @@ function LiveTraffic() {
               )
             }
           >
-            {(rows) => <Rows rows={rows} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={filters.setSession} />}
+            {(rows) => <Rows rows={rows} open={open} onSession={filters.setSession} />}
           </LiveList>
           {skipped.value === 0 ? null : <p class="dim">{skipped.value.toLocaleString()} more came too fast to be listed.</p>}
         </div>
-        {open === "" ? null : <LiveDetail n={open} row={live.rows.value.find(({ n }) => String(n) === open)} onClose={() => setOpen("")} />}
-      </div>
+      </Split>
     </>
   );
 }

@@ -38,3 +38,20 @@ export function Panel({
     </aside>
   );
 }
+
+/** A list, and next to it the panel, where one is open. */
+export const Split = ({
+  panel,
+  live = false,
+  children,
+}: {
+  readonly panel: ComponentChildren;
+  /** The list is as high as the window. */
+  readonly live?: boolean;
+  readonly children: ComponentChildren;
+}) => (
+  <div class={`split${live ? " live" : ""}${panel === undefined ? "" : " two"}`}>
+    {children}
+    {panel}
+  </div>
+);

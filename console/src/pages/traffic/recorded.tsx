@@ -3,8 +3,9 @@ import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { asApiError } from "../../api.ts";
-import { useParameter } from "../../page-state.ts";
+import { useOpenRow } from "../../ui/open-row.tsx";
 import { PageHead } from "../../ui/page-head.tsx";
+import { Split } from "../../ui/panel.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
@@ -20,12 +21,12 @@ const STEP = 200;
 export function RecordedTraffic({ recording }: { readonly recording: Recording }) {
   const { file, savedAt, server, items } = recording;
   const filters = useTrafficFilter();
-  const [open, setOpen] = useParameter("open");
+  const open = useOpenRow();
   const shown = useSignal(STEP);
   const { filter } = filters;
   const inText = filter.search === "" ? undefined : numbersWith(filter.search, filter.where === "all", items);
   const found = items.filter((row) => matches(row, filter, inText));
-  const detail = items.find(({ n }) => String(n) === open);
+  const detail = items.find(({ n }) => String(n) === open.key);
   return (
     <>
       <PageHead title="Traffic" what="from a file, as it was recorded">
@@ -39,17 +40,12 @@ export function RecordedTraffic({ recording }: { readonly recording: Recording }
         {server === "" ? "" : ` of ${server}`}, saved <Time at={savedAt} />. Nothing of it is on this server.
       </p>
       <TrafficFilters filters={filters} rows={items} />
-      <div class={detail === undefined ? "split live" : "split live two"}>
+      <Split live panel={detail === undefined ? undefined : <Detail detail={detail} onClose={open.close} />}>
         <div class="live-list">
           {found.length === 0 ? (
             <Empty title="Nothing matches">Change or clear the filters.</Empty>
           ) : (
-            <Rows
-              rows={found.slice(0, shown.value)}
-              open={open}
-              onOpen={(n) => setOpen(n === open ? "" : n)}
-              onSession={filters.setSession}
-            />
+            <Rows rows={found.slice(0, shown.value)} open={open} onSession={filters.setSession} />
           )}
           {found.length > shown.value ? (
             <button type="button" class="small" onClick={() => (shown.value += STEP)}>
@@ -57,8 +53,7 @@ export function RecordedTraffic({ recording }: { readonly recording: Recording }
             </button>
           ) : null}
         </div>
-        {detail === undefined ? null : <Detail detail={detail} onClose={() => setOpen("")} />}
-      </div>
+      </Split>
     </>
   );
 }

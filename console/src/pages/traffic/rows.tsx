@@ -2,6 +2,7 @@
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { sessionLabel } from "../../session-label.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { OpenButton, type OpenRow } from "../../ui/open-row.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { bytes, ClockTime, duration } from "../../ui/time.tsx";
 import { isLasting } from "./filter.ts";
@@ -18,12 +19,10 @@ const SIZES: readonly Column<TrafficRow>[] = [
 export function Rows({
   rows,
   open,
-  onOpen,
   onSession,
 }: {
   readonly rows: readonly TrafficRow[];
-  readonly open: string;
-  readonly onOpen: (n: string) => void;
+  readonly open: OpenRow;
   readonly onSession: (session: string) => void;
 }) {
   return (
@@ -31,8 +30,8 @@ export function Rows({
       caption="Requests"
       rows={rows}
       keyOf={({ n }) => String(n)}
-      open={open}
-      onOpen={({ n }) => onOpen(String(n))}
+      open={open.key}
+      onOpen={({ n }) => open.toggle(String(n))}
       columns={[
         {
           head: "Time",
@@ -54,12 +53,12 @@ export function Rows({
           head: "Method",
           fill: true,
           cell: ({ n, method, name, direction }) => (
-            <button type="button" class="link plain" aria-expanded={String(n) === open} onClick={() => onOpen(String(n))}>
+            <OpenButton of={String(n)} open={open}>
               <span class="dim" title={direction === "in" ? "From the client" : "From the server"}>
                 {direction === "in" ? "→" : "←"}
               </span>{" "}
               {method} {name === undefined ? null : <strong class="mono">{name}</strong>}
-            </button>
+            </OpenButton>
           ),
         },
         {
@@ -84,7 +83,7 @@ export function Rows({
             </span>
           ),
         },
-        ...(open === "" ? SIZES : []),
+        ...(open.key === "" ? SIZES : []),
       ]}
     />
   );

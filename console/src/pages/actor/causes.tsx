@@ -12,12 +12,12 @@ import { Time } from "../../ui/time.tsx";
 import { argumentsLine } from "../../ui/value-line.ts";
 import { Who } from "../../ui/who.tsx";
 import { Explorer, useCauses } from "../causes/explorer.tsx";
+import { NewEvents } from "./new-events.tsx";
 import type { ActorTabProps } from "./tabs.ts";
 
 const LATEST = 8;
 
 export function CausesTab({ actor: { id, seq } }: ActorTabProps) {
-  // What comes while a graph is read is announced, and moves nothing.
   const [newest, setNewest] = useState(seq);
   const [chosen, setChosen] = useParameter("of");
   const events = useResource<PageOf<EventRow>>(`latest ${id} ${newest}`, (signal) =>
@@ -32,20 +32,13 @@ export function CausesTab({ actor: { id, seq } }: ActorTabProps) {
     <div class="causes">
       <div class="row">
         <h2>Latest events</h2>
-        <span role="status">
-          {seq > newest ? (
-            <button
-              type="button"
-              class="new"
-              onClick={() => {
-                setNewest(seq);
-                setChosen("");
-              }}
-            >
-              {(seq - newest).toLocaleString()} new
-            </button>
-          ) : null}
-        </span>
+        <NewEvents
+          count={seq - newest}
+          load={() => {
+            setNewest(seq);
+            setChosen("");
+          }}
+        />
         <span class="grow" />
         <Link href={`${actorPath(id)}?tab=history`}>All events</Link>
       </div>

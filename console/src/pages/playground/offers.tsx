@@ -2,8 +2,10 @@
 import { Link } from "wouter-preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
+import { download } from "../../download.ts";
 import { objectIn, textIn } from "../../mcp/wire.ts";
 import { useParameter } from "../../page-state.ts";
+import { FileButton } from "../../ui/file-button.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { listChanges, lists, status } from "./connection.ts";
@@ -140,17 +142,8 @@ const resourceItems = (
 const whatOf = (offer: JsonObject): string => textIn(offer, "title") ?? textIn(offer, "description") ?? "";
 
 function Saved() {
-  const file = useRef<HTMLInputElement>(null);
-  const download = (): void => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([exported()], { type: "application/json" }));
-    link.download = "troupe-calls.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
-  const load = async (chosen: File | undefined): Promise<void> => {
-    if (chosen === undefined) return;
-    const count = importCalls(await chosen.text());
+  const load = async (file: File): Promise<void> => {
+    const count = importCalls(await file.text());
     toast(count === undefined ? "That file has no saved calls." : `${count} calls were imported.`, count === undefined ? "failed" : "done");
   };
   return (
@@ -165,23 +158,10 @@ function Saved() {
         </ul>
       )}
       <div class="row">
-        <button type="button" class="small" onClick={download} disabled={saved.value.length === 0}>
+        <button type="button" class="small" onClick={() => download("troupe-calls.json", exported())} disabled={saved.value.length === 0}>
           Export
         </button>
-        <button type="button" class="small" onClick={() => file.current?.click()}>
-          Import
-        </button>
-        <input
-          ref={file}
-          type="file"
-          accept="application/json,.json"
-          aria-label="A file of saved calls"
-          hidden
-          onChange={(event) => {
-            void load(event.currentTarget.files?.[0]);
-            event.currentTarget.value = "";
-          }}
-        />
+        <FileButton text="Import" label="A file of saved calls" onFile={(file) => void load(file)} />
       </div>
     </div>
   );

@@ -24,7 +24,8 @@ export function save(call: SavedCall): void {
 
 export const forget = (title: string): void => store(saved.value.filter((one) => one.title !== title));
 
-export const exported = (): string => JSON.stringify({ troupeCalls: 1, calls: saved.value }, null, 2);
+/** For `importCalls`, as JSON. */
+export const exported = (): object => ({ troupeCalls: 1, calls: saved.value });
 
 /** How many were read. Undefined: it is no such file. */
 export function importCalls(text: string): number | undefined {

@@ -1,8 +1,8 @@
 // Owns: recorded traffic from a file, which is only read, and the buttons that save and open such files. Does not own: the file (recording.ts).
-import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { asApiError } from "../../api.ts";
+import { FileButton } from "../../ui/file-button.tsx";
 import { useOpenRow } from "../../ui/open-row.tsx";
 import { PageHead } from "../../ui/page-head.tsx";
 import { Split } from "../../ui/panel.tsx";
@@ -59,33 +59,14 @@ export function RecordedTraffic({ recording }: { readonly recording: Recording }
 }
 
 export function OpenRecording() {
-  const file = useRef<HTMLInputElement>(null);
-  const load = async (chosen: File | undefined): Promise<void> => {
-    if (chosen === undefined) return;
+  const load = async (file: File): Promise<void> => {
     try {
-      openRecording.value = await readRecording(chosen);
+      openRecording.value = await readRecording(file);
     } catch (error) {
       toast(asApiError(error).message, "failed");
     }
   };
-  return (
-    <>
-      <button type="button" class="small" onClick={() => file.current?.click()}>
-        Open a file …
-      </button>
-      <input
-        ref={file}
-        type="file"
-        accept="application/json,.json"
-        aria-label="A file of traffic"
-        hidden
-        onChange={(event) => {
-          void load(event.currentTarget.files?.[0]);
-          event.currentTarget.value = "";
-        }}
-      />
-    </>
-  );
+  return <FileButton text="Open a file …" label="A file of traffic" onFile={(file) => void load(file)} />;
 }
 
 /** `rows`: those that are saved, with all their messages. */

@@ -12,6 +12,7 @@ import { Empty, ErrorNote, Loading } from "../../../ui/states.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
 import { argumentsLine } from "../../../ui/value-line.ts";
 import { Who } from "../../../ui/who.tsx";
+import { NewEvents } from "../new-events.tsx";
 
 const SIZE = 50;
 const NONE: readonly string[] = [];
@@ -33,7 +34,6 @@ export function EventList({
   const [type, setType] = useParameter("type");
   const [who, setWho] = useParameter("who");
   const [text, setText] = useParameter("text");
-  // What comes while the list is read is announced, not put into it.
   const [known, setNewest] = useState(seq);
   const newest = Math.max(known, written);
   const [before, setBefore] = useState<number | undefined>(() => pageOf(settled, seq));
@@ -90,21 +90,14 @@ export function EventList({
         ) : null}
         <SavedViews page="History" />
         <span class="grow" />
-        <span role="status">
-          {seq > newest ? (
-            <button
-              type="button"
-              class="new"
-              onClick={() => {
-                setNewest(seq);
-                setEarlier([]);
-                setBefore(undefined);
-              }}
-            >
-              {seq - newest} new
-            </button>
-          ) : null}
-        </span>
+        <NewEvents
+          count={seq - newest}
+          load={() => {
+            setNewest(seq);
+            setEarlier([]);
+            setBefore(undefined);
+          }}
+        />
       </div>
       {events.error.value === undefined ? null : <ErrorNote error={events.error.value} retry={events.reload} />}
       {page === undefined ? (

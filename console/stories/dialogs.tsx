@@ -1,8 +1,8 @@
 // Owns: stories of dialogs, one at a time.
 import { useEffect } from "preact/hooks";
 import { ConnectDialog } from "../src/connect-dialog.tsx";
-import { askUser } from "../src/pages/playground/questions.ts";
-import { QuestionDialog } from "../src/pages/playground/question-dialog.tsx";
+import { askUser } from "../src/questions.ts";
+import { QuestionDialog } from "../src/ui/question-dialog.tsx";
 import { confirm } from "../src/ui/confirm.tsx";
 import { KeyboardHelp } from "../src/ui/keyboard-help.tsx";
 import { type Command, Palette } from "../src/ui/palette.tsx";

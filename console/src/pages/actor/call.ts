@@ -1,10 +1,10 @@
 // Owns: a call of an actor by the console's API, with the questions that it asks the user on the way. Does not own: the form
-// (offer-panel.tsx), the dialog (playground/question-dialog.tsx).
+// (offer-panel.tsx), the dialog (ui/question-dialog.tsx).
 import type { CallInput, CallOutcome } from "../../../../src/bridges/console/shapes.ts";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { actorPath, post } from "../../api.ts";
 import { isObject, objectIn, textIn } from "../../mcp/wire.ts";
-import { askUser } from "../playground/questions.ts";
+import { askUser } from "../../questions.ts";
 
 const MOST_ROUNDS = 10;
 

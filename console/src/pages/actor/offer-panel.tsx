@@ -10,13 +10,13 @@ import { type ApiError, asApiError } from "../../api.ts";
 import { appUriOf } from "../../app-page.ts";
 import { isList, isObject } from "../../json-paths.ts";
 import type { AppCall } from "../../mcp/app-host.ts";
+import { dropQuestions } from "../../questions.ts";
+import { ArgumentsField, useArguments } from "../../ui/arguments-field.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
-import { check, firstValue, NO_MISTAKES, SchemaForm } from "../../ui/schema-form.tsx";
+import { QuestionDialog } from "../../ui/question-dialog.tsx";
 import { Snippets } from "../../ui/snippets.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
 import type { ViewerState } from "../../viewer.ts";
-import { QuestionDialog } from "../playground/question-dialog.tsx";
-import { dropQuestions } from "../playground/questions.ts";
 import { callWithAnswers } from "./call.ts";
 import { CallerSelect, useCaller, viewerName } from "./caller.tsx";
 import { CallResult } from "./call-result.tsx";
@@ -39,8 +39,7 @@ export function OfferPanel({
 }) {
   const { name, on, reason, definition, choices, scopes } = offer;
   const schema = argumentsOf(offer);
-  const args = useSignal<JsonObject>(objectOf(firstValue(schema, schema)));
-  const mistakes = useSignal(NO_MISTAKES);
+  const fields = useArguments(schema, {});
   const running = useSignal(false);
   const outcome = useSignal<{ readonly result?: CallOutcome; readonly error?: ApiError } | undefined>(undefined);
   /** What the app of the tool shows. Each call has a frame of its own. */
@@ -61,27 +60,22 @@ export function OfferPanel({
   const who = viewerName(viewer);
   const input: CallInput = {
     offer: offer.ref,
-    arguments: args.value,
+    arguments: fields.current.value,
     ...(as === undefined ? {} : { as }),
     ...(actor.seq === 0 ? { begin: true } : {}),
   };
   const app = appUriOf(definition);
 
-  const change = (next: JsonObject): void => {
-    args.value = next;
-    // What was wrong is checked again at once; what is not filled in yet is not called wrong before it is sent.
-    if (mistakes.value.size > 0) mistakes.value = check(schema, next);
-  };
   const send = async (): Promise<void> => {
-    mistakes.value = check(schema, args.value);
-    if (mistakes.value.size > 0 || running.value) return;
+    const args = fields.checked();
+    if (args === undefined || running.value) return;
     running.value = true;
     try {
       const answer = await callWithAnswers(actor.id, app === undefined ? input : { ...input, withResult: true });
       outcome.value = { result: answer };
       const call = {
         tool: { name, ...definition },
-        arguments: args.value,
+        arguments: args,
         ...(answer.result === undefined ? {} : { result: answer.result }),
       };
       called.value = { n: (called.value?.n ?? 0) + 1, as, call };
@@ -140,13 +134,7 @@ export function OfferPanel({
         }}
         ref={form}
       >
-        <SchemaForm
-          schema={schema}
-          value={args.value}
-          onChange={change}
-          mistakes={mistakes.value}
-          {...(choices === undefined ? {} : { choices })}
-        />
+        <ArgumentsField fields={fields} schema={schema} choices={choices} />
         <div class="row call-bar">
           <button type="submit" class="primary" disabled={running.value}>
             {on ? "Call" : "Call anyway"}
@@ -187,7 +175,6 @@ export function OfferPanel({
   );
 }
 
-/** A tool may ask several times. */
 const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 /** What a call takes, as a JSON Schema. Of a prompt texts, of a resource the places of its template. */

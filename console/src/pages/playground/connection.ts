@@ -7,9 +7,9 @@ import { about, can } from "../../about.ts";
 import { ApiError, post } from "../../api.ts";
 import { McpClient, McpError, type WireEntry } from "../../mcp/client.ts";
 import { APP_TYPE, APPS, listIn, objectIn, REVISIONS, TASKS, textIn } from "../../mcp/wire.ts";
+import { askUser, dropQuestions } from "../../questions.ts";
 import { token as consoleToken } from "../../session.ts";
 import { type Caller, callerInAddress, callerParameters, viewerShape } from "../../viewer.ts";
-import { askUser, dropQuestions } from "./questions.ts";
 
 export type Status = "closed" | "connecting" | "open" | "lost" | "failed";
 

@@ -1,7 +1,7 @@
-// Owns: what servers ask the user while a call runs, here or on an actor's page, one question at a time. Does not own: the dialog (question-dialog.tsx).
+// Owns: the questions to the user that calls of the playground and of actors' pages wait for, one at a time. Does not own: the dialog (ui/question-dialog.tsx).
 import { computed, signal } from "@preact/signals";
-import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { objectIn, textIn } from "../../mcp/wire.ts";
+import type { JsonObject } from "../../src/core/contract/index.ts";
+import { objectIn, textIn } from "./mcp/wire.ts";
 
 export interface UserQuestion {
   readonly n: number;
@@ -17,7 +17,7 @@ let last = 0;
 
 export const question = computed(() => waiting.value[0]);
 
-/** Rejects what a playground has not: a model, and folders. */
+/** Rejects what needs a model or folders: the console has neither. */
 export function askUser(method: string, params: JsonObject): Promise<JsonObject> {
   if (method === "sampling/createMessage") return Promise.reject(new Error("The console has no model: connect a client that has one."));
   if (method === "roots/list") return Promise.reject(new Error("The console works in no folders."));
@@ -35,7 +35,7 @@ export function askUser(method: string, params: JsonObject): Promise<JsonObject>
   });
 }
 
-/** The connection is gone: no one waits for answers. */
+/** Cancels all questions: their calls have ended, or their page was left. */
 export function dropQuestions(): void {
   for (const { answer } of waiting.value) answer({ action: "cancel" });
 }

@@ -1,7 +1,7 @@
 // Owns: the dialog in which the user answers what a server asks. Does not own: the questions (questions.ts).
-import { Dialog } from "../../ui/dialog.tsx";
+import { Dialog } from "./dialog.tsx";
 import { ArgumentsField, useArguments } from "./arguments-field.tsx";
-import { question, type UserQuestion } from "./questions.ts";
+import { question, type UserQuestion } from "../questions.ts";
 
 const NO_FIELDS = {};
 

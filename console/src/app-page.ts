@@ -1,6 +1,7 @@
 // Owns: what definitions and resources say of MCP Apps. Does not own: showing one (ui/app-frame.tsx).
 import type { JsonObject } from "../../src/core/contract/index.ts";
-import { APP_TYPE, isObject, listIn, objectIn, textIn } from "./mcp/wire.ts";
+import { isObject, listIn, objectIn, textIn } from "./json.ts";
+import { APP_TYPE } from "./mcp/wire.ts";
 
 /** A `ui://` resource as it was read. */
 export interface AppPage {

@@ -4,7 +4,7 @@ import { useLocation } from "wouter-preact";
 import type { ActorPage } from "../../src/bridges/console/shapes.ts";
 import { about, can } from "./about.ts";
 import { get } from "./api.ts";
-import { textIn } from "./mcp/wire.ts";
+import { textIn } from "./json.ts";
 import { NAVIGATION } from "./navigation.ts";
 import { lists } from "./pages/playground/connection.ts";
 import { callPath, saved } from "./pages/playground/saved.ts";

@@ -1,7 +1,7 @@
 // Owns: which findings the user of this browser has dismissed, until they occur again. Does not own: the findings (GET /overview).
 import { signal } from "@preact/signals";
 import type { Finding } from "../../src/bridges/console/shapes.ts";
-import { isObject } from "./mcp/wire.ts";
+import { isObject } from "./json.ts";
 
 const NAME = "troupe-console-dismissed";
 const MOST = 100;

@@ -1,16 +1,12 @@
 // Owns: paths in JSON values (JSON Pointer, RFC 6901), and which of them differ between two values. Does not own: showing them.
 import type { Json } from "../../src/core/contract/index.ts";
+import { isList, isObject } from "./json.ts";
 
 export interface Difference {
   readonly path: string;
   readonly before?: Json;
   readonly after?: Json;
 }
-
-export const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 export const pathOf = (parent: string, key: string | number): string =>
   `${parent}/${typeof key === "number" ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`;

@@ -1,7 +1,7 @@
 // Owns: which events operators write, and what of their arguments is worth reading. Does not own: how they are written (bridges/operate).
 import type { Json } from "../../src/core/contract/index.ts";
 import type { EventRow } from "../../src/bridges/console/shapes.ts";
-import { isObject } from "./json-paths.ts";
+import { isObject } from "./json.ts";
 
 const TYPES = new Set(["checkpoint", "edit", "fork", "revert", "stop"]);
 

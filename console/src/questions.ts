@@ -1,7 +1,7 @@
 // Owns: the questions to the user that calls of the playground and of actors' pages wait for, one at a time. Does not own: the dialog (ui/question-dialog.tsx).
 import { computed, signal } from "@preact/signals";
 import type { JsonObject } from "../../src/core/contract/index.ts";
-import { objectIn, textIn } from "./mcp/wire.ts";
+import { objectIn, textIn } from "./json.ts";
 
 export interface UserQuestion {
   readonly n: number;

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { about } from "./about.ts";
 import { BASE } from "./base-path.ts";
+import { isObject } from "./json.ts";
 
 export interface SavedView {
   /** What the user calls it. */
@@ -62,13 +63,8 @@ function read(text: string): readonly SavedView[] {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MOST_CHARACTERS;
 
-const isView = (value: unknown): value is SavedView =>
-  typeof value === "object" &&
-  value !== null &&
-  "title" in value &&
-  isText(value.title) &&
-  "page" in value &&
-  isText(value.page) &&
-  "path" in value &&
-  isText(value.path) &&
-  /^\/(?!\/)/.test(value.path);
+function isView(value: unknown): value is SavedView {
+  if (!isObject(value)) return false;
+  const { title, page, path } = value;
+  return isText(title) && isText(page) && isText(path) && /^\/(?!\/)/.test(path);
+}

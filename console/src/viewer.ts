@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../src/core/contract/index.ts";
 import type { ViewerShape } from "../../src/bridges/console/shapes.ts";
-import { isObject } from "./json-paths.ts";
+import { isObject } from "./json.ts";
 import { useParameter } from "./page-state.ts";
 
 /** The revisions of MCP, newest first, and the mode of lists that each has unless the server's options say otherwise. */
@@ -108,14 +108,7 @@ const NAME = "troupe-console-viewers";
 const MOST = 8;
 
 const isRecent = (value: unknown): value is Caller =>
-  typeof value === "object" &&
-  value !== null &&
-  "principal" in value &&
-  typeof value.principal === "string" &&
-  "scopes" in value &&
-  typeof value.scopes === "string" &&
-  "claims" in value &&
-  typeof value.claims === "string";
+  isObject(value) && [value["principal"], value["scopes"], value["claims"]].every((text) => typeof text === "string");
 
 function read(): readonly Caller[] {
   try {

@@ -3,7 +3,7 @@
 //
 // The official bridge is not used: with its validation library it is larger than the console.
 import type { Json, JsonObject } from "../../../src/core/contract/index.ts";
-import { isObject, objectIn, textIn } from "./wire.ts";
+import { isObject, objectIn, textIn } from "../json.ts";
 
 const REVISION = "2026-01-26";
 const BLOCKED = "troupe/notifications/blocked";

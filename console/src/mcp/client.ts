@@ -1,8 +1,9 @@
 // Owns: an MCP client over HTTP in both eras: connecting, requests to their results, questions on the way, change notifications. The
 // official client is not used here: it has no tasks in 2026-07-28, and shows neither headers nor the messages in between.
 import type { JsonObject } from "../../../src/core/contract/index.ts";
+import { isObject, objectIn, textIn } from "../json.ts";
 import { readEvents } from "../server-events.ts";
-import { type Era, envelope, eraOf, type Identity, isObject, type Message, modernHeaders, objectIn, parseMessage, textIn } from "./wire.ts";
+import { type Era, envelope, eraOf, type Identity, type Message, modernHeaders, parseMessage } from "./wire.ts";
 
 /** One message as it was sent or received. */
 export interface WireEntry {

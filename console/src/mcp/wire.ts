@@ -1,5 +1,6 @@
 // Owns: JSON-RPC messages, and the headers of MCP over HTTP in both eras. Does not own: when they are sent (client.ts).
 import type { Json, JsonObject } from "../../../src/core/contract/index.ts";
+import { isObject, objectIn, textIn } from "../json.ts";
 
 export type Era = "legacy" | "modern";
 
@@ -21,23 +22,6 @@ export interface Message {
   readonly result?: JsonObject;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Json };
 }
-
-export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
-
-export const objectIn = (value: JsonObject | undefined, name: string): JsonObject => {
-  const member = value?.[name];
-  return isObject(member) ? member : {};
-};
-
-export const textIn = (value: JsonObject | undefined, name: string): string | undefined => {
-  const member = value?.[name];
-  return typeof member === "string" ? member : undefined;
-};
-
-export const listIn = (value: JsonObject | undefined, name: string): readonly JsonObject[] => {
-  const member = value?.[name];
-  return Array.isArray(member) ? member.filter(isObject) : [];
-};
 
 /** Undefined: the text is no message. */
 export function parseMessage(text: string): Message | undefined {

@@ -1,8 +1,8 @@
 // Owns: the playground: an MCP client in the page, over the same transport as any other client's. Does not own: its parts (playground/*).
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
+import { isObject } from "../json.ts";
 import { useParameter } from "../page-state.ts";
-import { isObject } from "../mcp/wire.ts";
 import { ConnectionBar } from "./playground/connection-bar.tsx";
 import {
   client,

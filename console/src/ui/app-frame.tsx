@@ -6,8 +6,8 @@ import type { AppDocument, AppInput } from "../../../src/bridges/console/shapes.
 import { post } from "../api.ts";
 import type { AppPage } from "../app-page.ts";
 import { BASE } from "../base-path.ts";
+import { objectIn } from "../json.ts";
 import type { AppCall, AppServer } from "../mcp/app-host.ts";
-import { objectIn } from "../mcp/wire.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { isDark } from "../theme.ts";

@@ -2,8 +2,8 @@
 // user. Does not own: the protocol (mcp/app-host.ts), the frame (app-frame.tsx).
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../src/core/contract/index.ts";
+import { listIn, textIn } from "../json.ts";
 import { type AppCall, AppHost, type AppServer, type DisplayMode } from "../mcp/app-host.ts";
-import { listIn, textIn } from "../mcp/wire.ts";
 import { isDark } from "../theme.ts";
 import { confirm, isConfirming } from "./confirm.tsx";
 import { cut } from "./cut.ts";

@@ -1,7 +1,7 @@
 // Owns: the arguments of a call while they are filled in, and whether they fit their schema. Does not own: the form (schema-form.tsx).
 import { type Signal, useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../src/core/contract/index.ts";
-import { isObject } from "../mcp/wire.ts";
+import { isObject } from "../json.ts";
 import { check, firstValue, type Mistakes, NO_MISTAKES, SchemaForm } from "./schema-form.tsx";
 
 export interface Fields {

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../../src/core/contract/index.ts";
-import { isList, isObject, membersOf } from "../json-paths.ts";
+import { membersOf } from "../json-paths.ts";
+import { isList, isObject } from "../json.ts";
 import { copyText } from "./copy.tsx";
 import { type TreeRow, matching, nodesIn, rowsOf } from "./json-tree/rows.ts";
 import "./json-tree.css";

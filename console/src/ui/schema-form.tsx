@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Json, JsonObject } from "../../../src/core/contract/index.ts";
-import { isObject } from "../json-paths.ts";
+import { isObject } from "../json.ts";
 import type { Mistakes } from "./schema-form/check.ts";
 import { Field, FormContext, JsonField } from "./schema-form/fields.tsx";
 import "./schema-form.css";

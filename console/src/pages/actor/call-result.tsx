@@ -2,7 +2,7 @@
 import type { Json } from "../../../../src/core/contract/index.ts";
 import type { CallOutcome, CauseGraph } from "../../../../src/bridges/console/shapes.ts";
 import { get } from "../../api.ts";
-import { isObject } from "../../json-paths.ts";
+import { isObject } from "../../json.ts";
 import { useResource } from "../../resource.ts";
 import { ActorLink, EventLink } from "../../ui/actor-link.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";

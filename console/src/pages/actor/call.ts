@@ -3,7 +3,7 @@
 import type { CallInput, CallOutcome } from "../../../../src/bridges/console/shapes.ts";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { actorPath, post } from "../../api.ts";
-import { isObject, objectIn, textIn } from "../../mcp/wire.ts";
+import { isObject, objectIn, textIn } from "../../json.ts";
 import { askUser } from "../../questions.ts";
 
 const MOST_ROUNDS = 10;

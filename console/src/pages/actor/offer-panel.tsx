@@ -8,7 +8,7 @@ import type { CallInput, CallOutcome, OfferShape, ViewerShape } from "../../../.
 import { about, can, whyNot } from "../../about.ts";
 import { type ApiError, asApiError } from "../../api.ts";
 import { appUriOf } from "../../app-page.ts";
-import { isList, isObject } from "../../json-paths.ts";
+import { isList, isObject } from "../../json.ts";
 import type { AppCall } from "../../mcp/app-host.ts";
 import { dropQuestions } from "../../questions.ts";
 import { ArgumentsField, useArguments } from "../../ui/arguments-field.tsx";

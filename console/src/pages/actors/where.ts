@@ -2,7 +2,7 @@
 // (where-builder.tsx).
 import type { IndexValue, Json } from "../../../../src/core/contract/index.ts";
 import type { IndexWhere } from "../../../../src/bridges/console/shapes.ts";
-import { isList, isObject } from "../../json-paths.ts";
+import { isList, isObject } from "../../json.ts";
 
 export const CONDITIONS = {
   is: "is",

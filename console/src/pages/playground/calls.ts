@@ -2,8 +2,8 @@
 // protocol (mcp/client.ts), and calls that are saved (saved.ts).
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
+import { objectIn, textIn } from "../../json.ts";
 import { McpError, type McpClient } from "../../mcp/client.ts";
-import { objectIn, textIn } from "../../mcp/wire.ts";
 import { client, lists, reason } from "./connection.ts";
 
 export type TargetKind = "tool" | "prompt" | "resource";

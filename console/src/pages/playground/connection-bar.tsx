@@ -1,6 +1,7 @@
 // Owns: the line that says how the playground is connected, and lets the user choose. Does not own: the connection (connection.ts).
 import { useSignal } from "@preact/signals";
-import { objectIn, REVISIONS, textIn } from "../../mcp/wire.ts";
+import { objectIn, textIn } from "../../json.ts";
+import { REVISIONS } from "../../mcp/wire.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { useParameter } from "../../page-state.ts";
 import { ViewerPicker } from "../../ui/viewer-picker.tsx";

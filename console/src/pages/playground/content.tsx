@@ -2,7 +2,7 @@
 // HTML, and nothing of it is loaded.
 import { Link } from "wouter-preact";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import { listIn, objectIn, textIn } from "../../mcp/wire.ts";
+import { listIn, objectIn, textIn } from "../../json.ts";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { bytes } from "../../ui/time.tsx";
 import { callPath } from "./saved.ts";

@@ -3,7 +3,7 @@ import { Link } from "wouter-preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { textIn } from "../../mcp/wire.ts";
+import { textIn } from "../../json.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Tabs } from "../../ui/tabs.tsx";

@@ -3,7 +3,7 @@ import { Link } from "wouter-preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { download } from "../../download.ts";
-import { objectIn, textIn } from "../../mcp/wire.ts";
+import { objectIn, textIn } from "../../json.ts";
 import { useParameter } from "../../page-state.ts";
 import { FileButton } from "../../ui/file-button.tsx";
 import { Tabs } from "../../ui/tabs.tsx";

@@ -1,7 +1,7 @@
 // Owns: getting a prompt: its arguments, completed by the server. Does not own: the calls (calls.ts).
 import { useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { listIn, textIn } from "../../mcp/wire.ts";
+import { listIn, textIn } from "../../json.ts";
 import { call } from "./calls.ts";
 import { CompletedField } from "./completed-field.tsx";
 import { status } from "./connection.ts";

@@ -3,7 +3,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { isApp } from "../../app-page.ts";
-import { textIn } from "../../mcp/wire.ts";
+import { textIn } from "../../json.ts";
 import { useParameter } from "../../page-state.ts";
 import { Loading } from "../../ui/states.tsx";
 import { call } from "./calls.ts";

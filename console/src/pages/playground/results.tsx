@@ -2,8 +2,8 @@
 import { lazy, Suspense } from "preact/compat";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { appUriOf } from "../../app-page.ts";
+import { objectIn, textIn } from "../../json.ts";
 import type { AppCall } from "../../mcp/app-host.ts";
-import { objectIn, textIn } from "../../mcp/wire.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { CopyButton } from "../../ui/copy.tsx";

@@ -1,7 +1,7 @@
 // Owns: calls that the user saved: in this browser, exported and imported as JSON. Does not own: running them (calls.ts).
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { isObject, textIn } from "../../mcp/wire.ts";
+import { isObject, textIn } from "../../json.ts";
 import type { Target, TargetKind } from "./calls.ts";
 import { identityParameters } from "./connection.ts";
 

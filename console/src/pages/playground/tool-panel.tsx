@@ -1,7 +1,7 @@
 // Owns: calling a tool: its arguments, how it is called, and the calls so far. Does not own: the calls (calls.ts).
 import { useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { objectIn, textIn } from "../../mcp/wire.ts";
+import { objectIn, textIn } from "../../json.ts";
 import { isMac } from "../../shortcuts.ts";
 import { ArgumentsField, useArguments } from "../../ui/arguments-field.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";

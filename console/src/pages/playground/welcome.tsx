@@ -1,5 +1,5 @@
 // Owns: what the playground shows before anything is chosen: what the server says about itself.
-import { objectIn, textIn } from "../../mcp/wire.ts";
+import { objectIn, textIn } from "../../json.ts";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { client } from "./connection.ts";

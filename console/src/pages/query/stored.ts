@@ -1,6 +1,6 @@
 // Owns: queries that the user saved or ran, in this browser. Does not own: running them (../query.tsx).
 import { signal } from "@preact/signals";
-import { isObject, textIn } from "../../mcp/wire.ts";
+import { isObject, textIn } from "../../json.ts";
 import type { NamedQuery } from "./examples.ts";
 
 const SAVED = "troupe-console-saved-queries";

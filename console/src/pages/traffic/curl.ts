@@ -1,5 +1,7 @@
 // Owns: a recorded request as a command for a shell, or as a call in the playground.
 import type { TrafficDetail } from "../../../../src/bridges/console/shapes.ts";
+import type { JsonObject } from "../../../../src/core/contract/index.ts";
+import { isObject, objectIn, textIn } from "../../json.ts";
 
 /** Those that a client chooses; the others follow from the request. */
 const CHOSEN = /^(?:content-type|accept|authorization|x-api-key|mcp-[\w-]+)$/;
@@ -22,22 +24,18 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 export function asPlaygroundPath(request: string): string | undefined {
   const { method, params } = parsed(request);
   const search = new URLSearchParams();
-  if (method === "tools/call") search.set("tool", textOf(params["name"]));
-  else if (method === "prompts/get") search.set("prompt", textOf(params["name"]));
-  else if (method === "resources/read") search.set("resource", textOf(params["uri"]));
+  if (method === "tools/call") search.set("tool", textIn(params, "name") ?? "");
+  else if (method === "prompts/get") search.set("prompt", textIn(params, "name") ?? "");
+  else if (method === "resources/read") search.set("resource", textIn(params, "uri") ?? "");
   else return undefined;
   if (params["arguments"] !== undefined) search.set("args", JSON.stringify(params["arguments"]));
   return `/playground?${search}`;
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
-
-function parsed(text: string): { readonly method: string; readonly params: Readonly<Record<string, unknown>> } {
+function parsed(text: string): { readonly method: string; readonly params: JsonObject } {
   try {
     const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return { method: textOf(value["method"]), params: isRecord(value["params"]) ? value["params"] : {} };
+    if (isObject(value)) return { method: textIn(value, "method") ?? "", params: objectIn(value, "params") };
   } catch {
     // A message that was cut is no JSON.
   }

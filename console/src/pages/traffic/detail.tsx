@@ -6,6 +6,7 @@ import type { TrafficDetail, TrafficRow } from "../../../../src/bridges/console/
 import { about } from "../../about.ts";
 import { actorPath, get } from "../../api.ts";
 import { download } from "../../download.ts";
+import { isObject } from "../../json.ts";
 import { sessionLabel } from "../../session-label.ts";
 import { useResource } from "../../resource.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
@@ -243,10 +244,8 @@ function parse(text: string) {
   }
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
-
 function summaryOf(value: unknown): string {
-  if (!isRecord(value)) return "message";
+  if (!isObject(value)) return "message";
   if (typeof value["method"] === "string") return value["method"];
   // A packet.
   if (typeof value["type"] === "string") return value["type"];

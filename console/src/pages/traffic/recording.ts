@@ -5,7 +5,7 @@ import type { PageOf, TrafficDetail } from "../../../../src/bridges/console/shap
 import { about } from "../../about.ts";
 import { get } from "../../api.ts";
 import { download } from "../../download.ts";
-import { isObject } from "../../mcp/wire.ts";
+import { isObject } from "../../json.ts";
 
 export interface Recording {
   readonly file: string;

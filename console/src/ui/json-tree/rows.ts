@@ -1,6 +1,7 @@
 // Owns: which rows a tree has: what is open, what is cut, what matches a search. Does not own: drawing them.
 import type { Json } from "../../../../src/core/contract/index.ts";
-import { isList, isObject, membersOf, pathOf } from "../../json-paths.ts";
+import { membersOf, pathOf } from "../../json-paths.ts";
+import { isList, isObject } from "../../json.ts";
 
 export interface TreeRow {
   /** `more`: in place of members that are not listed yet. */

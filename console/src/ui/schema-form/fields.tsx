@@ -3,7 +3,8 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import { isList, isObject, pathOf } from "../../json-paths.ts";
+import { pathOf } from "../../json-paths.ts";
+import { isList, isObject } from "../../json.ts";
 import { type Mistakes, NO_MISTAKES } from "./check.ts";
 import { emptyValue, firstValue, isRequired, kindOf, type Option, optionsOf, resolve, variantOf, variantsOf } from "./schema.ts";
 

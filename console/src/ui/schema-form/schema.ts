@@ -1,7 +1,7 @@
 // Owns: what a JSON Schema asks for, in the terms of a form: kinds of fields, variants, first values. Does not own: checking
 // (check.ts), drawing (fields.tsx).
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import { isList, isObject } from "../../json-paths.ts";
+import { isList, isObject } from "../../json.ts";
 
 export type FieldKind = "choice" | "constant" | "text" | "number" | "boolean" | "list" | "object" | "variants" | "json";
 

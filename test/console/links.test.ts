@@ -34,6 +34,7 @@ test("a reader finds the client behind an event, why ben may not, and undoes a m
   await page.goto(`${server.origin}/console/actors/incident/${incident}?tab=history&at=3`);
   await moment.getByRole("heading", { name: /tools\/acknowledge/ }).waitFor();
   await moment.getByText("pager").waitFor();
+  await moment.getByText("Deferred: a later event of this actor sends it.").waitFor();
   await page.goto(`${server.origin}/console/actors/incident/${incident}?tab=history`);
 
   // Undo: what is dropped, what changes, and what is missing.

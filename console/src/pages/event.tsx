@@ -16,7 +16,7 @@ import { JsonTree } from "../ui/json-tree.tsx";
 import { Origin } from "../ui/origin.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { duration, Time } from "../ui/time.tsx";
-import { replyOf, ValuePart } from "../ui/value-part.tsx";
+import { ReplyPart, ValuePart } from "../ui/value-part.tsx";
 import { Who } from "../ui/who.tsx";
 import "./actor/actor.css";
 import "./event.css";
@@ -78,7 +78,7 @@ function Body({ event }: { readonly event: EventDetail }) {
         <div>
           <Part title="Call">
             <ValuePart label="Arguments" value={args} none="None." />
-            <ValuePart label="Reply" value={replyOf(reply)} none="None." />
+            <ReplyPart reply={reply} none="None." />
           </Part>
         </div>
         <div>

@@ -6,7 +6,7 @@ import { readablePath } from "../../ui/diff.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
 import { duration, Time } from "../../ui/time.tsx";
 import { Origin } from "../../ui/origin.tsx";
-import { replyOf, ValuePart } from "../../ui/value-part.tsx";
+import { ReplyPart, ValuePart } from "../../ui/value-part.tsx";
 import { Who } from "../../ui/who.tsx";
 import type { Step } from "./model.ts";
 
@@ -46,7 +46,7 @@ export function Detail({ step, select }: { readonly step: Step; readonly select:
         </p>
       )}
       <ValuePart label="Arguments" value={args} />
-      <ValuePart label="Reply" value={replyOf(reply)} />
+      <ReplyPart reply={reply} />
       <h3>Caused by</h3>
       {parent === undefined ? (
         <p class="dim">{node.cause === undefined ? <Origin row={node} /> : "An event that is no longer stored."}</p>

@@ -14,7 +14,7 @@ import { Origin } from "../../../ui/origin.tsx";
 import { ErrorNote, Loaded, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
-import { replyOf, ValuePart } from "../../../ui/value-part.tsx";
+import { ReplyPart, ValuePart } from "../../../ui/value-part.tsx";
 import { Who } from "../../../ui/who.tsx";
 import { ForkDialog, RevertDialog } from "./rewrite.tsx";
 
@@ -89,7 +89,7 @@ function EventSummary({ row }: { readonly row: EventRow }) {
       </Facts>
       {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
       <ValuePart label="Arguments" value={shortArguments(row)} />
-      <ValuePart label="Reply" value={replyOf(reply)} />
+      <ReplyPart reply={reply} />
       <p class="links">
         <Link href={`/events/${id}`}>All about this event</Link>
         <Link href={`/events/${id}/causes`}>What caused it, and what followed</Link>

@@ -54,7 +54,7 @@ export function ViewerPicker({
           value={principal}
           onCommit={choose}
           list={`${id}-names`}
-          placeholder="not signed in"
+          placeholder="anonymous"
           autocomplete="off"
           spellcheck={false}
         />
@@ -135,7 +135,7 @@ export function ViewerPicker({
           ))}
           {principal === "" ? null : (
             <button type="button" class="small quiet" onClick={() => choose("")}>
-              not signed in
+              anonymous
             </button>
           )}
         </div>

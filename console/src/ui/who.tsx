@@ -1,4 +1,4 @@
-// Owns: who an event is by: a principal, another actor, or anonymous. Does not own: links (actor-link.tsx).
+// Owns: how a caller is named, and who an event is by: a principal, another actor, or an anonymous user. Does not own: links (actor-link.tsx).
 import type { EventRow } from "../../../src/bridges/console/shapes.ts";
 import { ActorLink, readable } from "./actor-link.tsx";
 
@@ -19,4 +19,8 @@ export function Who({ row: { principal, from } }: { readonly row: Pick<EventRow,
 
 /** The same as a text. */
 export const whoText = ({ principal, from }: Pick<EventRow, "principal" | "from">): string =>
-  principal ?? (from === undefined ? "anonymous" : readable(from));
+  principal === undefined && from !== undefined ? readable(from) : principalName(principal);
+
+/** Empty or undefined: the caller is not signed in. */
+export const principalName = (principal: string | undefined): string =>
+  principal === undefined || principal === "" ? "an anonymous user" : principal;

@@ -3,9 +3,8 @@
 import type { ViewerShape } from "../../../../src/bridges/console/shapes.ts";
 import { can } from "../../about.ts";
 import { useParameter } from "../../page-state.ts";
+import { principalName } from "../../ui/who.tsx";
 import { type ChosenViewer, viewerShape } from "../../viewer.ts";
-
-export const viewerName = ({ principal }: ChosenViewer): string => (principal === "" ? "anyone who is not signed in" : principal);
 
 /** Undefined: as the operator. */
 export function useCaller(viewer: ChosenViewer): ViewerShape | undefined {
@@ -23,7 +22,7 @@ export function CallerSelect({ viewer }: { readonly viewer: ChosenViewer }) {
         value={as === undefined ? "operator" : "viewer"}
         onChange={({ currentTarget }) => setCaller(currentTarget.value === "operator" ? "operator" : "")}
       >
-        {can("act-as") ? <option value="viewer">{viewerName(viewer)}</option> : null}
+        {can("act-as") ? <option value="viewer">{principalName(viewer.principal)}</option> : null}
         <option value="operator">operator</option>
       </select>
     </label>

@@ -7,6 +7,7 @@ import { useResource } from "../../resource.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Empty, ErrorNote, Unavailable } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { principalName } from "../../ui/who.tsx";
 import { surfaceQuery, useViewer } from "../../viewer.ts";
 
 const MOST_KEYS = 5;
@@ -29,12 +30,12 @@ function LinkList({ actor: { id, seq } }: { readonly actor: ActorDetail }) {
   if (surface.error.value !== undefined) return <ErrorNote error={surface.error.value} retry={surface.reload} />;
   if (surface.data.value === undefined) return null;
   const { links, offers } = surface.data.value;
-  const whom = viewer.principal === "" ? "someone who is not signed in" : viewer.principal;
+  const who = principalName(viewer.principal);
   if (links.length === 0)
-    return <Empty title="No links">Its kind links to no other actor for {whom} now. Choose another viewer under Offers.</Empty>;
+    return <Empty title="No links">Its kind links to no other actor for {who} now. Choose another viewer under Offers.</Empty>;
   return (
     <>
-      <p class="dim">As {whom} has them. Choose another viewer under Offers.</p>
+      <p class="dim">As {who} has them. Choose another viewer under Offers.</p>
       <Table
         caption="Links"
         rows={links}

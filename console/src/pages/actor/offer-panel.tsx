@@ -16,9 +16,10 @@ import { JsonTree } from "../../ui/json-tree.tsx";
 import { QuestionDialog } from "../../ui/question-dialog.tsx";
 import { Snippets } from "../../ui/snippets.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
+import { principalName } from "../../ui/who.tsx";
 import type { ViewerState } from "../../viewer.ts";
 import { callWithAnswers } from "./call.ts";
-import { CallerSelect, useCaller, viewerName } from "./caller.tsx";
+import { CallerSelect, useCaller } from "./caller.tsx";
 import { CallResult } from "./call-result.tsx";
 import type { Offering } from "./offers.tsx";
 import { definitionIn } from "./definition.ts";
@@ -57,7 +58,6 @@ export function OfferPanel({
   }, []);
   useEffect(() => dropQuestions, []);
   const as = useCaller(viewer);
-  const who = viewerName(viewer);
   const input: CallInput = {
     offer: offer.ref,
     arguments: fields.current.value,
@@ -110,7 +110,7 @@ export function OfferPanel({
       {on ? null : (
         <div class="why" role="note">
           <strong>
-            Off for {who}: {reason ?? "no reason given."}
+            Off for {principalName(viewer.principal)}: {reason ?? "no reason given."}
           </strong>
           <span>{describeOff(offer)}</span>
         </div>

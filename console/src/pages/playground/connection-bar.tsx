@@ -4,9 +4,10 @@ import { objectIn, textIn } from "../../json.ts";
 import { REVISIONS } from "../../mcp/wire.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { useParameter } from "../../page-state.ts";
+import { principalName } from "../../ui/who.tsx";
 import { ViewerPicker } from "../../ui/viewer-picker.tsx";
 import { can, whyNot } from "../../about.ts";
-import { type Caller, callerInAddress, claimsOf, remember, useViewer } from "../../viewer.ts";
+import { callerInAddress, claimsOf, remember, useViewer } from "../../viewer.ts";
 import { client, connect, disconnect, identity, isSameIdentity, problem, revision, status } from "./connection.ts";
 
 const WORDS = { closed: "off", connecting: "connecting", open: "connected", lost: "lost", failed: "failed" } as const;
@@ -78,7 +79,7 @@ export function ConnectionBar() {
         <span class="connection-state" role="status">
           {status.value === "open" ? (
             <span class="dim">
-              {as.by === "viewer" ? `as ${nameOf(as.viewer)}, to ` : ""}
+              {as.by === "viewer" ? `as ${principalName(as.viewer.principal)}, to ` : ""}
               {textIn(named, "title") ?? textIn(named, "name")} {textIn(named, "version")}
             </span>
           ) : null}
@@ -109,8 +110,6 @@ export function ConnectionBar() {
   );
 }
 
-const nameOf = ({ principal }: Caller): string => (principal === "" ? "an anonymous user" : principal);
-
 /** Typing connects to nothing: a session may own actors. */
 function ConnectAsViewer() {
   const viewer = useViewer();
@@ -129,7 +128,7 @@ function ConnectAsViewer() {
     >
       <ViewerPicker viewer={viewer} principals={[]} withClient={false} />
       <button type="submit" class={isConnected ? "" : "primary"} disabled={isConnected || claimsOf(claims) === undefined}>
-        {isConnected ? "Connected" : "Connect"} as {nameOf({ principal, scopes, claims })}
+        {isConnected ? "Connected" : "Connect"} as {principalName(principal)}
       </button>
     </form>
   );

@@ -1,10 +1,10 @@
-// JSON Schemas of the types in the console's shapes.ts and bridge-shapes.ts, for its OpenAPI document. It knows the few forms of types that are used there.
+// JSON Schemas of the types in the console's shapes folder, for its OpenAPI document. It knows the few forms of types that are used there.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
 const root = join(import.meta.dirname, "..");
-const SHAPES = ["src/bridges/console/shapes.ts", "src/bridges/console/bridge-shapes.ts"] as const;
+const SHAPES = globSync("src/bridges/console/shapes/*.ts", { cwd: root }).toSorted();
 
 interface Node {
   readonly type: string;
@@ -163,7 +163,7 @@ class Schemas {
       case "TSTypeReference":
         return this.#named(node, text, bound);
       default:
-        throw new Error(`${SHAPES.join(" or ")} has a form of type that this script does not know: ${node.type}.`);
+        throw new Error(`The shapes have a form of type that this script does not know: ${node.type}.`);
     }
   }
 

@@ -14,13 +14,9 @@ const run = promisify(execFile);
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const BUILD = join(ROOT, "scripts/build-console.ts");
 /** What the page and the description of its API are made of. */
-const SOURCES = [
-  "console",
-  "src/bridges/console/shapes.ts",
-  "src/bridges/console/bridge-shapes.ts",
-  "src/cli/install/entries.ts",
-  "package-lock.json",
-].map((path) => join(ROOT, path));
+const SOURCES = ["console", "src/bridges/console/shapes", "src/cli/install/entries.ts", "package-lock.json"].map((path) =>
+  join(ROOT, path),
+);
 /** Not dist, which belongs to the package's build. */
 const BUILT = join(ROOT, "node_modules/.cache/troupe/console");
 /** A build takes seconds; a lock that is older was left behind. */

@@ -23,7 +23,7 @@ export interface ConsoleRoute {
   readonly query?: Readonly<Record<string, QueryParameter>>;
   /** JSON Schema of the body of a POST. */
   readonly body?: JsonObject;
-  /** The name of what it answers, in shapes.ts. */
+  /** The name of what it answers, among the shapes. */
   readonly answers: string;
   /** Answers with server-sent events: `progress`, then `done`; `GET /stream`: as its description says. */
   readonly streams?: true;

@@ -102,9 +102,10 @@ export class SeenClients {
     return Array.from(this.#callers.entries.values()).toSorted((one, other) => other.lastAt - one.lastAt);
   }
 
-  /** A session over HTTP, by its id, that is known already. */
+  /** A session over HTTP, by its id, that is known already. Other clients are named by what anybody may send as an id. */
   known(id: string): SeenClient | undefined {
-    return this.#all.get(id);
+    const found = this.#all.get(id);
+    return found?.isSession === true ? found : undefined;
   }
 
   /** A session over HTTP, by its id. Only of one that exists: anybody can send an id. */

@@ -8,6 +8,7 @@ import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
 import { LastMinute } from "./last-minute.ts";
+import { turn } from "./requests.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
 /** Several pages request them at once: they get the same figures. */
@@ -163,9 +164,6 @@ export class OverviewSource {
     return { byKind, letters, timers, outbox, disk: await disk?.(), known };
   }
 }
-
-/** A store answers synchronously: nothing else must wait for all of its answers. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Merged {
   sessions: number;

@@ -227,6 +227,21 @@ test("traffic is found by principal, by how long it took, and by what requests s
   assert.equal(others.length, 0);
 });
 
+test("a request that gives another client's name as its session is not that client's", async () => {
+  await using server = await RecordedServer.start();
+  const { traffic } = server.live;
+  traffic.clients.connection("memory", { scopes: [] }, traffic.now());
+  const response = await fetch(`${server.origin}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-session-id": "memory|1" },
+    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+  });
+  assert.ok(response.status >= 400);
+  await response.text();
+  const [row] = await server.items("/traffic");
+  assert.deepEqual([row?.["method"], row?.["transport"], row?.["session"]], ["ping", "http", undefined]);
+});
+
 test("what comes too fast is counted, and neither memory nor time grows with it", async () => {
   await using server = await RecordedServer.start();
   await using client = connectInMemory(server.live.gateway(server.gateway, "memory"));

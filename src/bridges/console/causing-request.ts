@@ -12,7 +12,7 @@ const MOST_CAUSES = 500;
 
 /** With the request of a client that caused it, while that is recorded. */
 export function withRequest<T extends EventRow>(row: T, { live }: Pick<ConsoleData, "live">): T {
-  const request = live?.traffic.requestOf(row.actor, row.seq)?.reference;
+  const request = live?.traffic.rows.requestOf(row.actor, row.seq)?.reference;
   return request === undefined ? row : { ...row, request };
 }
 
@@ -29,7 +29,7 @@ export async function requestBehind(event: ChainEvent, { reader, live }: Console
   const found = [event, root];
   for (const one of found) {
     const { actor, seq } = readHeader(one);
-    const request = live.traffic.requestOf(actor, seq);
+    const request = live.traffic.rows.requestOf(actor, seq);
     if (request !== undefined) return request.reference;
     if (found.length < MOST_LOOKED) found.push(...(await reader.caused(one.id)));
     await turn();

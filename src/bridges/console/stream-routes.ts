@@ -47,11 +47,11 @@ async function follow(request: ConsoleRequest, data: ConsoleData): Promise<null>
   }
   if (watched.has("traffic") && data.live !== undefined) {
     const { traffic } = data.live;
-    let seen = traffic.stamp;
+    let seen = traffic.rows.stamp;
     const emit = (): void => {
-      if (traffic.stamp === seen || !request.ready) return;
-      const batch = trafficSince(data.live?.traffic.newest() ?? [], seen);
-      seen = traffic.stamp;
+      if (traffic.rows.stamp === seen || !request.ready) return;
+      const batch = trafficSince(data.live?.traffic.rows.newest() ?? [], seen);
+      seen = traffic.rows.stamp;
       request.emit("traffic", batch);
     };
     ended.defer(every(TICK_MS, emit));

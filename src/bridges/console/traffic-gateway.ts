@@ -97,7 +97,7 @@ class RecordedConnection implements Connection {
 const recordedCaller = (caller: Caller, row: RecordedRow, traffic: Traffic): Caller => ({
   ...caller,
   onReceipt(receipt) {
-    safely(() => traffic.committed(row, receipt));
+    safely(() => traffic.rows.committed(row, receipt));
     caller.onReceipt?.(receipt);
   },
 });

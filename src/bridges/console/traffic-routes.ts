@@ -121,7 +121,7 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
   const items: TrafficRow[] = [];
   let next: string | undefined;
   let searched = 0;
-  for (const row of traffic.newest()) {
+  for (const row of traffic.rows.newest()) {
     if (searched > SEARCHED_AT_ONCE) {
       searched = 0;
       await turn();
@@ -151,7 +151,7 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
 function partiesOf(traffic: LiveRecorder["traffic"]): Pick<TrafficPage, "sessions" | "principals"> {
   const names = new Set<string>();
   const principals = new Set<string>();
-  for (const { client, principal } of traffic.newest()) {
+  for (const { client, principal } of traffic.rows.newest()) {
     if (client.name !== "") names.add(client.name);
     if (principal !== undefined) principals.add(principal);
   }
@@ -159,7 +159,7 @@ function partiesOf(traffic: LiveRecorder["traffic"]): Pick<TrafficPage, "session
 }
 
 function trafficDetail(n: string, { traffic }: LiveRecorder): TrafficDetail {
-  const row = /^\d{1,15}$/.test(n) ? traffic.find(Number(n)) : undefined;
+  const row = /^\d{1,15}$/.test(n) ? traffic.rows.find(Number(n)) : undefined;
   if (row !== undefined) return row.detail();
   throw notFound(`There is no message ${n.slice(0, 20)}: only the last 2,000 are stored.`);
 }
@@ -169,7 +169,7 @@ function trafficDetails(request: ConsoleRequest, { traffic }: LiveRecorder): Pag
   const limit = numberIn(request, "limit") ?? PAGE;
   const items: TrafficDetail[] = [];
   let size = 0;
-  for (const row of traffic.newest()) {
+  for (const row of traffic.rows.newest()) {
     if (row.n >= before) continue;
     const last = items.at(-1);
     if (last !== undefined && (items.length === limit || size + row.size > SEARCHED_AT_ONCE)) return { items, next: String(last.n) };

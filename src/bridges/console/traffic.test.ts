@@ -185,8 +185,8 @@ test("requests lead to the events that they caused, and events to their request"
     ],
   );
   const { traffic } = server.live;
-  assert.equal(traffic.requestOf("safe/main", 2)?.reference.client, "new-client 3");
-  assert.equal(traffic.requestOf("safe/main", 9), undefined);
+  assert.equal(traffic.rows.requestOf("safe/main", 2)?.reference.client, "new-client 3");
+  assert.equal(traffic.rows.requestOf("safe/main", 9), undefined);
   assert.ok((await server.items("/sessions")).every(({ actor }) => actor === "safe/main"));
 });
 
@@ -195,13 +195,13 @@ test("the request of an event is forgotten together with its message", () => {
   const client = traffic.clients.connection("memory", { scopes: [] }, 0);
   const call = (id: number) => traffic.frame(client, JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" }), { scopes: [] });
   const rows = [call(1), call(2), call(3)];
-  for (const [seq, row] of rows.entries()) if (row !== undefined) traffic.committed(row, { actor: "safe/main", seq });
+  for (const [seq, row] of rows.entries()) if (row !== undefined) traffic.rows.committed(row, { actor: "safe/main", seq });
   assert.deepEqual(
-    [0, 1, 2].map((seq) => traffic.requestOf("safe/main", seq)?.n),
+    [0, 1, 2].map((seq) => traffic.rows.requestOf("safe/main", seq)?.n),
     [undefined, 2, 3],
   );
   call(4);
-  assert.equal(traffic.requestOf("safe/main", 1), undefined);
+  assert.equal(traffic.rows.requestOf("safe/main", 1), undefined);
   traffic.close();
 });
 
@@ -222,6 +222,8 @@ test("traffic is found by principal, by how long it took, and by what requests s
   const client = traffic.clients.connection("memory", ann, traffic.now());
   traffic.frame(client, JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }), ann);
   assert.equal((await page("principal=ann")).length, 1);
+  // What the server sends is no call.
+  traffic.sent(client, '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
   const [caller, ...others] = await server.items("/callers");
   assert.deepEqual([caller?.["principal"], caller?.["scopes"], caller?.["claims"]], ["ann", ["a"], { roles: ["responder"] }]);
   assert.equal(others.length, 0);
@@ -250,7 +252,7 @@ test("what comes too fast is counted, and neither memory nor time grows with it"
   const { traffic } = server.live;
   assert.equal(traffic.received, 5_000);
   assert.ok(traffic.skipped >= 4_000, `${traffic.skipped}`);
-  assert.ok(Array.from(traffic.newest()).every((row) => !row.isRunning));
+  assert.ok(Array.from(traffic.rows.newest()).every((row) => !row.isRunning));
 });
 
 test("a message that cannot be read is recorded, cut and served", async () => {

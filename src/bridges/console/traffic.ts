@@ -1,22 +1,17 @@
-// Owns: the recorded messages: which are recorded, in bounded memory and time, and what becomes of them. Does not own: where they pass
-// (traffic-gateway.ts), and what is stored of one (traffic-row.ts).
-//
-// A pipelined call takes a few microseconds, and recording one about as long. So not more than a thousand messages a second are recorded;
-// others are counted.
+// Owns: which messages are recorded, and how each ends. Does not own: where they pass (traffic-gateway.ts, recorded-packets.ts), and where
+// they are stored (recorded-rows.ts).
 
-import type { ActorId, Answer, Caller, Clock, Exchange, GatewayReport, Receipt } from "../../core/contract/index.ts";
-import { isAddress } from "../../core/contract/internal.ts";
-import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts";
+import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import { type Era, SeenClient, SeenClients } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
 import { LastMinute } from "./last-minute.ts";
 import { packetOutcome, type PacketReply, readPacketText } from "./packet-text.ts";
+import { RecordedRows } from "./recorded-rows.ts";
+import { RecordingRate } from "./recording-rate.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
 import { HIDDEN, storedBody, storedText, type StoredText, requestHeaders, responseHeaders } from "./traffic-text.ts";
 import { type Ending, RecordedRow, type RowParts } from "./traffic-row.ts";
 
-const TICK_MS = 250;
-const ROWS_A_TICK = 250;
-const BYTES_A_TICK = 262_144;
 /** Requests of one client that wait for their responses, as far as they are recorded. */
 const MOST_PENDING = 1_000;
 const MOST_CODES = 100;
@@ -37,10 +32,19 @@ export interface SeenCode {
   readonly message?: string;
 }
 
+/** Who sent a message, or whom it was sent to. */
+interface Party {
+  readonly principal?: string | undefined;
+  readonly peer?: string | undefined;
+}
+
+type MoreParts = Partial<Pick<RowParts, "direction" | "headers" | "verb">>;
+
 const NO_HEADERS = Object.freeze({});
 
 export class Traffic {
   readonly clients = new SeenClients();
+  readonly rows: RecordedRows;
   /** Requests of all clients. */
   readonly minute = new LastMinute();
   /** Messages that came, recorded or not. */
@@ -49,24 +53,14 @@ export class Traffic {
   skipped = 0;
   readonly #clock: Clock;
   readonly #secrets: SecretArguments;
-  readonly #rows: (RecordedRow | undefined)[];
-  readonly #mostSize: number;
+  readonly #rate: RecordingRate;
   readonly #codes = new Map<string, SeenCode>();
-  /** By the events that they caused. */
-  readonly #byEvent = new Map<string, RecordedRow>();
-  #next = 1;
-  #oldest = 1;
-  #size = 0;
-  #stamp = 0;
-  #rowsLeft = ROWS_A_TICK;
-  #bytesLeft = BYTES_A_TICK;
-  #undoTick: (() => void) | undefined;
 
   constructor({ clock, secrets, mostRows = 2_000, mostSize = 16 * 1_048_576 }: TrafficOptions) {
     this.#clock = clock;
     this.#secrets = secrets;
-    this.#rows = Array.from({ length: mostRows });
-    this.#mostSize = mostSize;
+    this.#rate = new RecordingRate(clock);
+    this.rows = new RecordedRows(mostRows, mostSize);
   }
 
   now(): number {
@@ -77,51 +71,32 @@ export class Traffic {
     return this.#clock.elapsed?.() ?? this.#clock.now();
   }
 
-  /** Grows with each change of a row. */
-  get stamp(): number {
-    return this.#stamp;
-  }
-
   get codes(): Iterable<SeenCode> {
     return this.#codes.values();
   }
 
-  /** Whether another message may be recorded now. */
-  #takes(bytes: number): boolean {
-    if (this.#rowsLeft <= 0 || this.#bytesLeft <= 0) return false;
-    this.#rowsLeft -= 1;
-    this.#bytesLeft -= bytes;
-    this.#undoTick ??= this.#clock.after(TICK_MS, () => {
-      this.#undoTick = undefined;
-      this.#rowsLeft = ROWS_A_TICK;
-      this.#bytesLeft = BYTES_A_TICK;
-    });
-    return true;
+  /** A message has come. Whether it is recorded: others are counted. */
+  #receives(bytes: number): boolean {
+    this.received += 1;
+    const takes = this.#rate.takes(bytes);
+    if (!takes) this.skipped += 1;
+    return takes;
   }
 
   close(): void {
-    this.#undoTick?.();
+    this.#rate.close();
   }
 
   // ── over HTTP ─────────────────────────────────────────────────────────────
 
   /** A request over HTTP has come. Undefined: it is not recorded. */
   request(exchange: Exchange): RecordedRow | undefined {
-    this.received += 1;
     const { body, verb, caller } = exchange;
-    if (!this.#takes(body?.byteLength ?? 0)) {
-      this.skipped += 1;
-      return undefined;
-    }
+    if (!this.#receives(body?.byteLength ?? 0)) return undefined;
     const request = storedText(body ?? "");
     const message: MessageText = verb === "POST" ? readMessage(request.text, request.isCut) : { kind: "request", method: verb };
-    const era = eraOf(exchange, message);
-    const row = this.#record({
-      ...this.#parts(caller, message, request),
-      transport: "http",
-      direction: "in",
-      era,
-      client: this.#clientOf(exchange, message, era),
+    const client = this.#clientOf(exchange, message);
+    const row = this.#recordFrom(caller, client, message, request, {
       headers: requestHeaders(exchange),
       ...(verb === "POST" ? undefined : { verb }),
     });
@@ -129,10 +104,10 @@ export class Traffic {
     return row;
   }
 
-  #clientOf(exchange: Exchange, message: MessageText, era: Era): SeenClient {
+  #clientOf(exchange: Exchange, message: MessageText): SeenClient {
     const { caller } = exchange;
     const now = this.now();
-    if (era === "modern") return this.clients.stateless(message.client, message.revision, caller, now);
+    if (eraOf(exchange, message) === "modern") return this.clients.stateless(message.client, message.revision, caller, now);
     const id = exchange.header("mcp-session-id");
     const known = id === undefined ? undefined : this.clients.known(id);
     return known ?? new SeenClient("", "http", "legacy", caller, now);
@@ -146,7 +121,7 @@ export class Traffic {
     if (body !== undefined) row.responded(this.now(), this.#cleaned(row, body));
     if (answer.open !== true) return this.#end(row, outcomeOf(answer.status, body));
     if (row.isLasting) this.#opened(row);
-    this.#changed(row);
+    this.rows.changed(row);
   }
 
   /** Only an answer shows that a session exists, and its begin. */
@@ -168,12 +143,12 @@ export class Traffic {
   /** A message was sent on the stream of an HTTP response. */
   sentFor(row: RecordedRow, text: string): void {
     const isReply = row.id !== undefined && responseId(text) === row.id;
-    const takes = this.#takes(text.length);
-    if (!isReply && row.isLasting) return takes ? this.#sentAlone(row.client, "http", text) : this.#skip();
+    const takes = this.#rate.takes(text.length);
+    if (!isReply && row.isLasting) return takes ? this.#sentAlone(row.client, text) : this.#skip();
     const stored = storedText(text);
     if (takes) row.responded(this.now(), this.#cleaned(row, stored));
     if (isReply) this.#end(row, readOutcome(stored.text, stored.isCut));
-    else this.#changed(row);
+    else this.rows.changed(row);
   }
 
   /** An open stream was closed by the server. */
@@ -190,11 +165,7 @@ export class Traffic {
 
   /** A frame has come on a connection. Undefined: it is no request, or is not recorded. */
   frame(client: SeenClient, frame: Uint8Array | string, caller: Caller): RecordedRow | undefined {
-    this.received += 1;
-    if (!this.#takes(frame.length)) {
-      this.skipped += 1;
-      return undefined;
-    }
+    if (!this.#receives(frame.length)) return undefined;
     const request = storedText(frame);
     const message = readMessage(request.text, request.isCut);
     if (message.client !== undefined) client.client = message.client;
@@ -202,8 +173,7 @@ export class Traffic {
       client.revision = message.revision;
       client.era = message.method === "initialize" ? "legacy" : "modern";
     }
-    const { transport, era } = client;
-    const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
+    const row = this.#recordFrom(caller, client, message, request);
     if (message.kind === "response") this.#settleQuestion(row);
     else if (message.method === "notifications/cancelled") this.#cancelled(client, message);
     else if (row.isRunning) {
@@ -217,9 +187,9 @@ export class Traffic {
   sent(client: SeenClient, text: string): void {
     const { pending } = client;
     // Most are responses to requests that were not recorded.
-    if (pending.size === 0 && this.#rowsLeft <= 0) return;
+    if (pending.size === 0 && this.#rate.isOutOfRows) return;
     const id = responseId(text) ?? (text.startsWith("[") ? BATCH : undefined);
-    if (id === undefined) return this.#takes(text.length) ? this.#sentAlone(client, client.transport, text) : this.#skip();
+    if (id === undefined) return this.#rate.takes(text.length) ? this.#sentAlone(client, text) : this.#skip();
     const row = pending.get(id);
     if (row === undefined) return;
     pending.delete(id);
@@ -255,12 +225,10 @@ export class Traffic {
   }
 
   /** A notification or a request of the server. */
-  #sentAlone(client: SeenClient, transport: Transport, text: string): void {
+  #sentAlone(client: SeenClient, text: string): void {
     const request = storedText(text);
     const message = readMessage(request.text, request.isCut);
-    const { principal, peer, era } = client;
-    const caller = { scopes: [], ...(principal === undefined ? undefined : { principal }), ...(peer === undefined ? undefined : { peer }) };
-    const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "out", era, client, headers: NO_HEADERS });
+    const row = this.#record(client, client, message, request, { direction: "out" });
     if (row.isRunning) this.#await(client, `server ${row.id}`, row);
   }
 
@@ -279,21 +247,15 @@ export class Traffic {
 
   /** A packet has come. Undefined: it is not recorded. */
   packet(client: SeenClient, text: Uint8Array | string, caller: Caller): RecordedRow | undefined {
-    this.received += 1;
-    if (!this.#takes(text.length)) {
-      this.skipped += 1;
-      return undefined;
-    }
+    if (!this.#receives(text.length)) return undefined;
     const request = storedText(text);
-    const message = readPacketText(request.text, request.isCut);
-    const { transport, era } = client;
-    return this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
+    return this.#recordFrom(caller, client, readPacketText(request.text, request.isCut), request);
   }
 
   /** A packet was sent for it. */
   packetSent(row: RecordedRow, reply: PacketReply): void {
     row.responded(this.now(), this.#cleaned(row, storedText(JSON.stringify(reply))));
-    if (reply.type === "capability_progress") this.#changed(row);
+    if (reply.type === "capability_progress") this.rows.changed(row);
     else this.#end(row, packetOutcome(reply));
   }
 
@@ -303,24 +265,34 @@ export class Traffic {
     this.skipped += 1;
   }
 
-  #parts(caller: Caller, message: MessageText, request: StoredText) {
-    const { principal, peer } = caller;
+  /** A message that came. */
+  #recordFrom(caller: Caller, client: SeenClient, message: MessageText, request: StoredText, more?: MoreParts): RecordedRow {
     this.clients.called(caller, this.now());
-    return { n: this.#next, at: this.now(), begun: this.#elapsed(), principal, peer, message, request };
+    return this.#record(caller, client, message, request, more);
   }
 
-  #record(parts: RowParts): RecordedRow {
-    const cleaned = this.#withoutSecrets(parts);
+  #record({ principal, peer }: Party, client: SeenClient, message: MessageText, request: StoredText, more?: MoreParts): RecordedRow {
+    const { transport, era } = client;
+    const at = this.now();
+    const cleaned = this.#withoutSecrets({
+      n: this.rows.next,
+      at,
+      begun: this.#elapsed(),
+      transport,
+      direction: "in",
+      era,
+      client,
+      principal,
+      peer,
+      message,
+      request,
+      headers: NO_HEADERS,
+      ...more,
+    });
     const row = new RecordedRow(cleaned.parts);
     row.secrets = cleaned.secrets;
-    row.client.lastAt = parts.at;
-    const at = row.n % this.#rows.length;
-    this.#forget(this.#rows[at]);
-    this.#next += 1;
-    this.#rows[at] = row;
-    this.#size += row.size;
-    row.held = row.size;
-    this.#changed(row);
+    client.lastAt = at;
+    this.rows.add(row);
     return row;
   }
 
@@ -340,25 +312,8 @@ export class Traffic {
     return row.secrets.length === 0 ? stored : { ...stored, text: withoutSecrets(stored.text, row) };
   }
 
-  #changed(row: RecordedRow): void {
-    this.#stamp += 1;
-    row.stamp = this.#stamp;
-    if (this.#rows[row.n % this.#rows.length] !== row) return;
-    this.#size += row.size - row.held;
-    row.held = row.size;
-    while (this.#size > this.#mostSize && this.#oldest < row.n) this.#forget(this.find(this.#oldest));
-  }
-
-  #forget(row: RecordedRow | undefined): void {
-    if (row === undefined) return;
-    this.#rows[row.n % this.#rows.length] = undefined;
-    for (const { actor, seq } of row.events) this.#byEvent.delete(eventKey(actor, seq));
-    this.#size -= row.held;
-    while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
-  }
-
   #end(row: RecordedRow, ending: Ending): void {
-    if (!row.isRunning) return this.#changed(row);
+    if (!row.isRunning) return this.rows.changed(row);
     const outcome = withoutSecretsIn(ending, row);
     const ms = this.#elapsed() - row.begun;
     row.ended(ms, outcome);
@@ -369,20 +324,7 @@ export class Traffic {
       this.minute.add(this.now(), ms, isError);
       if (isError) this.#count(outcome);
     }
-    this.#changed(row);
-  }
-
-  /** It has caused an event. */
-  committed(row: RecordedRow, { actor, seq }: Pick<Receipt, "actor" | "seq">): void {
-    if (this.find(row.n) !== row || !isAddress(actor) || !row.committed({ actor, seq })) return;
-    row.client.actor = actor;
-    this.#byEvent.set(eventKey(actor, seq), row);
-    this.#changed(row);
-  }
-
-  /** The request that caused an event. Undefined: none did, or it is not recorded any more. */
-  requestOf(actor: ActorId, seq: number): RecordedRow | undefined {
-    return this.#byEvent.get(eventKey(actor, seq));
+    this.rows.changed(row);
   }
 
   #count({ code, error }: Ending): void {
@@ -397,21 +339,6 @@ export class Traffic {
       ...(error === undefined ? undefined : { message: error.message }),
     });
   }
-
-  // ── to be read ────────────────────────────────────────────────────────────
-
-  find(n: number): RecordedRow | undefined {
-    const row = this.#rows[n % this.#rows.length];
-    return row?.n === n ? row : undefined;
-  }
-
-  /** Newest first. */
-  *newest(): Generator<RecordedRow> {
-    for (let n = this.#next - 1; n >= this.#oldest; n -= 1) {
-      const row = this.find(n);
-      if (row !== undefined) yield row;
-    }
-  }
 }
 
 const withoutSecrets = (text: string, { secrets }: RecordedRow): string => (secrets === "unknown" ? HIDDEN : withoutTexts(text, secrets));
@@ -421,8 +348,6 @@ function withoutSecretsIn(ending: Ending, row: RecordedRow): Ending {
   if (error === undefined || row.secrets.length === 0) return ending;
   return { ...ending, error: { ...error, message: withoutSecrets(error.message, row) } };
 }
-
-const eventKey = (actor: ActorId, seq: number): string => `${seq} ${actor}`;
 
 /** In place of an id: the responses of a batch are one. */
 const BATCH = "[]";

@@ -1,0 +1,42 @@
+// Owns: how many messages are recorded in a while. Does not own: which.
+//
+// A pipelined call takes a few microseconds, and recording one about as long. So not more than a thousand messages a second are recorded.
+
+import type { Clock } from "../../core/contract/index.ts";
+
+const TICK_MS = 250;
+const ROWS_A_TICK = 250;
+const BYTES_A_TICK = 262_144;
+
+export class RecordingRate {
+  readonly #clock: Clock;
+  #rowsLeft = ROWS_A_TICK;
+  #bytesLeft = BYTES_A_TICK;
+  #undoTick: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** No message is recorded before the next tick. */
+  get isOutOfRows(): boolean {
+    return this.#rowsLeft <= 0;
+  }
+
+  /** Whether another message may be recorded now. */
+  takes(bytes: number): boolean {
+    if (this.isOutOfRows || this.#bytesLeft <= 0) return false;
+    this.#rowsLeft -= 1;
+    this.#bytesLeft -= bytes;
+    this.#undoTick ??= this.#clock.after(TICK_MS, () => {
+      this.#undoTick = undefined;
+      this.#rowsLeft = ROWS_A_TICK;
+      this.#bytesLeft = BYTES_A_TICK;
+    });
+    return true;
+  }
+
+  close(): void {
+    this.#undoTick?.();
+  }
+}

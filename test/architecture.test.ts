@@ -104,7 +104,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "mcp/source/actor-views.ts": ["bridges/console"],
   "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
-  "mcp/source/names.ts": ["mcp/server"],
+  "mcp/source/names.ts": ["mcp/server", "bridges/console"],
   "core/store/log-hooks.ts": ["cli", "mcp/server"],
   "core/store/memory-sessions.ts": ["cli"],
   "core/store/secret-file.ts": ["cli", "mcp/server"],

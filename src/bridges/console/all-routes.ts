@@ -3,6 +3,7 @@
 import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
 import { appRoutes } from "./app-routes.ts";
+import { callRoutes } from "./call-routes.ts";
 import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
 import { guestRoutes } from "./guest-routes.ts";
@@ -23,6 +24,7 @@ export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...aboutRoutes,
   ...actorRoutes,
   ...appRoutes,
+  ...callRoutes,
   ...causeRoutes,
   ...chainRoutes,
   ...guestRoutes,

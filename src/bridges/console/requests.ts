@@ -41,6 +41,9 @@ export function numberIn({ query }: ConsoleRequest, name: string): number | unde
   return text === null ? undefined : Number(text);
 }
 
+/** Of a viewer. */
+export const MAX_SCOPES = 100;
+
 /** The number of an event. */
 export const SEQ = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 

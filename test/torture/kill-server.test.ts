@@ -125,7 +125,11 @@ const drained = async (server: MortalServer): Promise<Store> => {
     while ((await beside.undelivered(1)).length > 0) await sleep(20);
   }
   assert.equal(await server.stop(), 0);
-  assert.deepEqual(server.log, []);
+  // How long a turn takes is the machine's matter.
+  assert.deepEqual(
+    server.log.filter((line) => !line.includes('"event":"turn-slow"')),
+    [],
+  );
   return sqliteStore({ directory: server.data, readOnly: true });
 };
 

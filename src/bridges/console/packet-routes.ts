@@ -1,10 +1,10 @@
 // Owns: the routes about capabilities: which there are, which lead from one field to another, and what was said to their actors. Does not
 // own: packets that pass (traffic-routes.ts).
 
-import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Capability } from "../packet/index.ts";
 import type { ConsoleData, PacketsData } from "./data.ts";
-import { badRequest, notAvailable, numberIn, pageLimit, textIn } from "./requests.ts";
+import { actorIn, badRequest, notAvailable, numberIn, pageLimit, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { CapabilityRow, PageOf, PlanShape, SearchHit } from "./shapes.ts";
 
@@ -106,8 +106,7 @@ function fieldsIn(request: ConsoleRequest, name: string): readonly string[] {
 async function search(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<SearchHit>> {
   const text = textIn(request, "text");
   if (text === undefined) throw badRequest("text must have the words to search for.");
-  const actor = textIn(request, "actor");
-  if (actor !== undefined && !isActorId(actor)) throw badRequest("actor must be an id such as counter/main.");
+  const actor = actorIn(request);
   const limit = numberIn(request, "limit") ?? 20;
   const items = await packetsOf(data).search(text, { limit, ...omitUndefined({ actor }) });
   if (items === undefined) throw notAvailable("No capability here declares searchable fields.");

@@ -63,6 +63,13 @@ export function textIn({ query }: ConsoleRequest, name: string): string | undefi
   return text === null || text === "" ? undefined : text;
 }
 
+/** An actor's id. Undefined: it is absent. Throws `BAD_REQUEST`. */
+export function actorIn(request: ConsoleRequest): ActorId | undefined {
+  const actor = textIn(request, "actor");
+  if (actor === undefined || isActorId(actor)) return actor;
+  throw badRequest("actor must be an id such as counter/main.");
+}
+
 /** A JSON object. Undefined: it is absent. Throws `BAD_REQUEST`. */
 export function objectIn({ query }: ConsoleRequest, name: string): JsonObject | undefined {
   const text = query.get(name);

@@ -1,11 +1,10 @@
 // Owns: `GET /stream`: figures, changes, traffic and the log as they come, to a page that may read slowly. Does not own: these data.
 
 import { type ActorId, type Change, systemClock } from "../../core/contract/index.ts";
-import { isActorId } from "../../core/contract/internal.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
 import { type LogEntry, logRow } from "./log-book.ts";
 import { overviewOf } from "./overview.ts";
-import { badRequest, textIn } from "./requests.ts";
+import { actorIn, badRequest, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { Changes, LogBatch, LogRow, TrafficBatch, TrafficRow } from "./shapes.ts";
 
@@ -90,10 +89,7 @@ function watchedIn({ query }: ConsoleRequest): ReadonlySet<(typeof WATCHED)[numb
 
 /** Throws `BAD_REQUEST`. */
 function topicIn(request: ConsoleRequest): ActorId | `${string}/*` {
-  const actor = textIn(request, "actor");
-  if (actor === undefined) return `${textIn(request, "kind") ?? "*"}/*`;
-  if (!isActorId(actor)) throw badRequest("actor must be an id such as counter/main.");
-  return actor;
+  return actorIn(request) ?? `${textIn(request, "kind") ?? "*"}/*`;
 }
 
 /** Calls it again and again. Returns its undo. */

@@ -1,5 +1,5 @@
 // Owns: the views that operators query: their names, columns and SQL. They are documented and stable; the tables below them are neither.
-// Does not own: who may read what (access.ts), the functions they call (functions.ts).
+// Does not own: who may read what (access.ts), the functions they call (index.ts).
 
 import type { SqlColumn, SqlView } from "../../contract/index.ts";
 import { omitUndefined } from "../../contract/internal.ts";
@@ -18,7 +18,7 @@ export interface ViewSource extends Pick<SqlView, "name" | "what"> {
   readonly more?: { readonly values: Readonly<Record<string, string>>; readonly from: string };
 }
 
-/** Functions that views call. Their names are drawn by lot, so that queries cannot call them. */
+/** Functions that views call. Their names are random, so that queries cannot call them. */
 export interface FunctionNames {
   /** (actor, id, seq, head, pos, full) → the state as JSON. */
   readonly state: string;

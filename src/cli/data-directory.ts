@@ -92,6 +92,12 @@ export class DataDirectory {
     return OWN_FILE.test(basename(path)) && realpathSync(dirname(path)) === realpathSync(this.path);
   }
 
+  /** Throws unless actors are stored here. */
+  requireActors(): void {
+    this.refuseLoss();
+    if (!this.holdsActors()) throw this.noActors();
+  }
+
   noActors(): CommandError {
     return notFound(`There are no actors in ${this.path}: name the directory with --data, or serve something on disk first.`);
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { type ActorId, isJsonObject, type JsonObject } from "../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { DataDirectory } from "./data-directory.ts";
 import type { EditOptions } from "./edit-command.ts";
@@ -23,12 +23,14 @@ export const edit = async (id: ActorId, options: EditOptions): Promise<JsonObjec
   if (given.length === 0 && !process.stdin.isTTY)
     throw usage("Give the new state: --patch, --state or --file. Only in a terminal does it open in an editor.");
   await refuseUnlessAllowed(options);
-  if (patch !== undefined) return await send(id, options, { patch: parseJson(patch, "--patch", '{"n":3}') });
-  if (state !== undefined) return await send(id, options, { state: parseJson(state, "--state", '{"n":3}') });
+  if (patch !== undefined) return await send(id, options, { patch: jsonIn(patch, "--patch") });
+  if (state !== undefined) return await send(id, options, { state: jsonIn(state, "--state") });
   if (file === undefined) return await inEditor(id, options);
   const text = file === "-" ? await textOf(process.stdin) : readTextFile(file, "--file");
-  return await send(id, options, { state: parseJson(text, "--file", '{"n":3}') });
+  return await send(id, options, { state: jsonIn(text, "--file") });
 };
+
+const jsonIn = (text: string, what: string): Json => parseJson(text, what, '{"n":3}');
 
 /** A running server decides for itself; where none runs, the user does. */
 const refuseUnlessAllowed = async (options: EditOptions): Promise<void> => {
@@ -69,7 +71,7 @@ const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject |
     const after = readTextFile(file, "The edited state");
     if (after.trim() !== before.trim()) {
       // Refused if the actor has changed while the user typed.
-      written = await send(id, options, { state: parseJson(after, "The edited state", '{"n":3}'), head: found.head });
+      written = await send(id, options, { state: jsonIn(after, "The edited state"), head: found.head });
     }
   } catch (error) {
     const { exit, code, message } = describeFailure(error);

@@ -47,8 +47,7 @@ const exporterOf = (options: ExportOptions): (() => Exporter) => {
   const engine = transferOf(options);
   if (engine !== undefined) return () => restateExporter(engine);
   const directory = new DataDirectory(options.data);
-  directory.refuseLoss();
-  if (!directory.holdsActors()) throw directory.noActors();
+  directory.requireActors();
   return () =>
     sqliteExporter({
       directory: directory.path,

@@ -90,8 +90,7 @@ const opened = async (options: Place): Promise<IndexReader> => {
 
 const storeIn = async (data: string): Promise<Store> => {
   const directory = new DataDirectory(data);
-  directory.refuseLoss();
-  if (!directory.holdsActors()) throw directory.noActors();
+  directory.requireActors();
   // Commands that do not read it load no store.
   const { sqliteStore } = await import("../core/store/index.ts");
   return sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss });

@@ -19,8 +19,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   const engine = transferOf(place);
   if (engine !== undefined) return { store: await (await import("./cluster-reader.ts")).readCluster(engine) };
   const directory = new DataDirectory(place.data);
-  directory.refuseLoss();
-  if (!directory.holdsActors()) throw directory.noActors();
+  directory.requireActors();
   const { sqliteStore } = await import("../core/store/index.ts");
   const store = sqliteStore({
     directory: directory.path,

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { type ConsoleData, consoleFor, readFailures, sqliteSql } from "../bridges/console/index.ts";
 import { clusterOperations, clusterReader, storeReader } from "../bridges/operate/index.ts";
@@ -12,7 +11,7 @@ import { isLoopback } from "../mcp/transport/listen.ts";
 import type { ConsoleCommand } from "./console-command.ts";
 import { consoleFiles } from "./console-page.ts";
 import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
-import { DataDirectory } from "./data-directory.ts";
+import { directoryToRead } from "./directory-to-read.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { serverLog } from "./log.ts";
@@ -21,7 +20,6 @@ import { notesLoss } from "./noted-loss.ts";
 import { paintError, print } from "./output.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { transferOf } from "./transfer-options.ts";
-import { unpacked } from "./unpacked.ts";
 import { unservedKinds } from "./unserved.ts";
 
 /** Serves the console until it is stopped. */
@@ -65,10 +63,7 @@ const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDispo
     };
   }
   const path = resolve(options.data);
-  const isFile = (await stat(path).catch(() => undefined))?.isFile() === true;
-  const directory = new DataDirectory(isFile ? await unpacked(path, open) : path);
-  directory.refuseLoss();
-  if (!directory.holdsActors()) throw directory.noActors();
+  const directory = await directoryToRead(path, open);
   const store = open.use(sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss }));
   const kinds = await unservedKinds(store, new Set());
   const guests = guestsData();

@@ -1,11 +1,8 @@
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import type { Behaviour, Json, Sql, SqlResult } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { type Place, placedInDirectory } from "./cluster-place.ts";
-import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { wholeNumber } from "./options.ts";
 import { counted, output, printLine, table } from "./output.ts";
@@ -26,7 +23,8 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
     throw usage('A cluster\'s history is in Restate: query it there ("restate sql"), or find actors with "troupe find".');
   await using open = new AsyncDisposableStack();
   const { module: modules } = options;
-  const directory = await directoryOf(options.data, open);
+  const { directoryToRead } = await import("./directory-to-read.ts");
+  const { path: directory } = await directoryToRead(options.data, open);
   const run = async (kinds: readonly Behaviour[]): Promise<void> => {
     const { sqliteSql } = await import("../bridges/sql/index.ts");
     const source = sqliteSql({ directory, kinds: () => kinds });
@@ -37,16 +35,6 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
   };
   if (modules === undefined) return await run([]);
   await (await import("./with-modules.ts")).withModules(modules, options, ({ parts }) => run(parts.flatMap(({ kinds }) => kinds)));
-};
-
-/** The data directory. An exported history is unpacked into one. */
-const directoryOf = async (data: string, open: AsyncDisposableStack): Promise<string> => {
-  const path = resolve(data);
-  const isFile = (await stat(path).catch(() => undefined))?.isFile() === true;
-  const directory = new DataDirectory(isFile ? await (await import("./unpacked.ts")).unpacked(path, open) : path);
-  directory.refuseLoss();
-  if (!directory.holdsActors()) throw directory.noActors();
-  return directory.path;
 };
 
 const showViews = async (source: Sql, options: SqlOptions): Promise<void> => {

@@ -2,7 +2,7 @@
 
 import { apply, diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
-import { isAddress, omitUndefined } from "../../core/contract/internal.ts";
+import { isAddress, omitUndefined, pointerStep } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
 import type { EventRow } from "./shapes.ts";
 
@@ -108,12 +108,10 @@ export function pathsOf(patch: Json): readonly string[] {
   return paths;
 }
 
-const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-
 function collect(node: Json, path: string, paths: string[]): void {
   if (paths.length >= MAX_PATHS) return;
   if (isJsonObject(node)) {
-    for (const [key, value] of Object.entries(node)) collect(value, path + segment(key), paths);
+    for (const [key, value] of Object.entries(node)) collect(value, path + pointerStep(key), paths);
     return;
   }
   if (node === REMOVED || !isList(node) || node.length < 2) {

@@ -1,5 +1,5 @@
 import { type JsonObject, type Json, isList } from "../../core/contract/index.ts";
-import { countValues, tooManyValues } from "../../core/contract/internal.ts";
+import { countValues, pointerStep, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
@@ -77,7 +77,7 @@ class Walk {
       this.members += 1;
       if (!key.isWellFormed()) return lone();
       const flaw = this.flaw(bag[key] ?? null, above);
-      if (flaw !== undefined) return { ...flaw, path: `/${segment(key)}${flaw.path}` };
+      if (flaw !== undefined) return { ...flaw, path: segment(key) + flaw.path };
     }
     return undefined;
   }
@@ -89,4 +89,4 @@ const lone = (): PacketIssue => ({
 });
 
 /** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
-const segment = (key: string): string => key.slice(0, 100).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+const segment = (key: string): string => pointerStep(key.slice(0, 100).toWellFormed());

@@ -8,11 +8,12 @@ import {
   freezeDeep,
   headerParameters,
   isTexts,
+  pointerStep,
   setOwn,
   templateVariables,
   withScopes,
 } from "../contract/internal.ts";
-import { pointerStep, takesMisfits } from "../schema/index.ts";
+import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
 import type { AllowedRoles, AnyMessage, AnyPrompt, AnyReply, AnyResource, AnyTool, Choices, Enabled } from "./any-definition.ts";
@@ -352,13 +353,13 @@ const NONE = Object.freeze({ value: Object.freeze({}) });
 function texts(names: readonly string[], required: readonly string[]): Check {
   return (value) => {
     if (typeof value !== "object" || value === null)
-      return required.length === 0 ? NONE : { issues: [{ path: "", pointer: "", message: `${required.join(", ")} must be given` }] };
+      return required.length === 0 ? NONE : { issues: [{ pointer: "", message: `${required.join(", ")} must be given` }] };
     const given: Record<string, unknown> = {};
     for (const name of names) {
       const text: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
       if (text === undefined && !required.includes(name)) continue;
       if (typeof text !== "string")
-        return { issues: [{ path: name, pointer: pointerStep(name), message: text === undefined ? "is required" : "must be text" }] };
+        return { issues: [{ pointer: pointerStep(name), message: text === undefined ? "is required" : "must be text" }] };
       given[name] = text;
     }
     return { value: given };

@@ -1,8 +1,8 @@
 // Owns: the sentences for mistakes in an author's code, found where they happen. Does not own: what a definition may hold
 // (validate-definition.ts), refusals (replies.ts).
 import { type Json, type StateMisfit, TroupeError } from "../contract/index.ts";
-import { nameOf, shapeOf } from "../contract/internal.ts";
-import { describeIssues, type Issue, pointerStep } from "../schema/index.ts";
+import { nameOf, pointerStep, shapeOf } from "../contract/internal.ts";
+import { describeIssues, dottedPath } from "../schema/index.ts";
 import type { Check } from "./schema.ts";
 
 /** The author's turn did what cannot work: the message says what to do instead. */
@@ -86,7 +86,7 @@ export const misfitOf =
       const { issues, value } = { value: undefined, ...check(state) };
       const lacks = issues === undefined ? missingDefaults(state, value) : [];
       if (issues === undefined && lacks.length === 0) return undefined;
-      const how = issues === undefined ? `it lacks ${lacks.map(({ path }) => path).join(", ")}` : describeIssues(issues);
+      const how = issues === undefined ? `it lacks ${lacks.map(dottedPath).join(", ")}` : describeIssues(issues);
       return `the state it was given does not fit its schema (${how}): what is new in a state needs \`version\` and \`migrate\``;
     } catch {
       // A schema that throws proves nothing about the state.
@@ -94,23 +94,21 @@ export const misfitOf =
     }
   };
 
-type Place = Pick<Issue, "path" | "pointer">;
-
-/** Paths that the schema's defaults would have filled in. A first state has them, an old one may not. */
-function missingDefaults(state: unknown, filled: unknown): readonly Place[] {
-  const found: Place[] = [];
-  const queue: (readonly [place: Place, state: object, filled: object])[] = [];
-  const visit = (place: Place, one: unknown, other: unknown): void => {
-    if (isObject(one) && isObject(other)) queue.push([place, one, other]);
+/** JSON Pointers to values that the schema's defaults would have filled in. A first state has them, an old one may not. */
+function missingDefaults(state: unknown, filled: unknown): readonly string[] {
+  const found: string[] = [];
+  const queue: (readonly [pointer: string, state: object, filled: object])[] = [];
+  const visit = (pointer: string, one: unknown, other: unknown): void => {
+    if (isObject(one) && isObject(other)) queue.push([pointer, one, other]);
   };
-  visit({ path: "", pointer: "" }, state, filled);
+  visit("", state, filled);
   for (let looks = 0; looks < MOST_LOOKS && found.length < MAX_REPORTED; looks += 1) {
     const next = queue.shift();
     if (next === undefined) break;
-    const [{ path, pointer }, one, other] = next;
+    const [pointer, one, other] = next;
     for (const [name, value] of Object.entries(other)) {
       if (value === undefined) continue;
-      const at = { path: path === "" ? name : `${path}.${name}`, pointer: pointer + pointerStep(name) };
+      const at = pointer + pointerStep(name);
       if (Object.hasOwn(one, name)) visit(at, Reflect.get(one, name), value);
       else found.push(at);
     }
@@ -129,7 +127,7 @@ export const stateMisfits =
       const checked = check(state);
       const issues =
         checked.issues ??
-        missingDefaults(state, checked.value).map((place) => ({ ...place, message: "is missing: its default is for a first state only" }));
+        missingDefaults(state, checked.value).map((pointer) => ({ pointer, message: "is missing: its default is for a first state only" }));
       const found = issues.slice(0, MOST_MISFITS).map(({ pointer, message }) => ({ path: pointer, message: message.slice(0, MAX_LENGTH) }));
       return found.length === 0 && !isObject(state) ? [{ path: "", message: "must be an object" }] : found;
     } catch (error) {

@@ -1,8 +1,8 @@
 // Owns: what a viewer may do now: `allow`, `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
 import type { ActorId, ActorViewer, Catalogue, OfferRef, Reply, Surface, TroupeError } from "../contract/index.ts";
-import { choicesMessage, isRefusal, isTexts, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
-import { describeIssues, listIssues, pointerStep } from "../schema/index.ts";
+import { choicesMessage, isRefusal, isTexts, missingScopes, pointerStep, scopesOf, unavailableMessage } from "../contract/internal.ts";
+import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
@@ -77,7 +77,7 @@ export function outOfChoice(action: Action, state: object, args: unknown, viewer
     const allowed = choicesIn(action.name, `choices.${name}`, choose({ state, viewer }));
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (areAmong(values, allowed)) continue;
-    return invalid([{ path: name, pointer: pointerStep(name), message: choicesMessage(allowed) }]);
+    return invalid([{ pointer: pointerStep(name), message: choicesMessage(allowed) }]);
   }
   return undefined;
 }

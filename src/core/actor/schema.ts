@@ -2,6 +2,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type JsonObject, TroupeError } from "../contract/index.ts";
+import { pointerStep, pointerSteps } from "../contract/internal.ts";
 import {
   assertPlain,
   checkSchema,
@@ -9,7 +10,6 @@ import {
   type Issue,
   issueOf,
   isStandard,
-  pointerStep,
   takesMisfits,
   toJsonSchema as written,
   WRAPPED,
@@ -81,7 +81,7 @@ export function fromJsonSchema(schema: JsonObject): StandardSchemaV1 & StandardJ
   const validate = (value: unknown): StandardSchemaV1.Result<unknown> => {
     const checked = check(value);
     if (checked.issues === undefined) return { value: checked.value };
-    return { issues: checked.issues.map(({ pointer, message }) => ({ message, path: stepsOf(pointer) })) };
+    return { issues: checked.issues.map(({ pointer, message }) => ({ message, path: pointerSteps(pointer) })) };
   };
   const convert = (): Record<string, unknown> => schema;
   return { "~standard": { version: 1, vendor: WRAPPED, validate, jsonSchema: { input: convert, output: convert } } };
@@ -130,21 +130,14 @@ function jsonSchemaCheck(schema: JsonObject, where: string): Check {
   };
 }
 
-const issueAt = (pointer: string, message: string): Issue => ({ path: stepsOf(pointer).join("."), pointer, message });
-
 function ajvIssue(error: ErrorObject): Issue {
   const missing: unknown = error.params["missingProperty"];
-  if (error.keyword === "required" && typeof missing === "string") return issueAt(error.instancePath + pointerStep(missing), "is required");
+  if (error.keyword === "required" && typeof missing === "string")
+    return { pointer: error.instancePath + pointerStep(missing), message: "is required" };
   const extra: unknown = error.params["additionalProperty"];
-  if (typeof extra === "string") return issueAt(error.instancePath + pointerStep(extra), "is not known");
+  if (typeof extra === "string") return { pointer: error.instancePath + pointerStep(extra), message: "is not known" };
   const allowed: unknown = error.params["allowedValues"];
-  if (Array.isArray(allowed)) return issueAt(error.instancePath, `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}`);
-  return issueAt(error.instancePath, error.message ?? "does not fit");
+  if (Array.isArray(allowed))
+    return { pointer: error.instancePath, message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}` };
+  return { pointer: error.instancePath, message: error.message ?? "does not fit" };
 }
-
-/** The steps of a JSON Pointer. */
-const stepsOf = (pointer: string): readonly string[] =>
-  pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));

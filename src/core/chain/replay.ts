@@ -13,7 +13,7 @@ import {
   StoreError,
   TroupeError,
 } from "../contract/index.ts";
-import { getOwn } from "../contract/internal.ts";
+import { getOwn, pointerStep } from "../contract/internal.ts";
 import { readBody, readHeader, seal, sha256 } from "./event.ts";
 import { failed, stateNewer } from "./faults.ts";
 import { check, freezeNew } from "./json-check.ts";
@@ -77,14 +77,12 @@ export function diffStates(before: Json, after: Json, limit = 10_000): readonly 
   return found;
 }
 
-const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-
 function compare(before: Json | undefined, after: Json | undefined, path: string, found: Difference[], limit: number): void {
   if (before === after || found.length >= limit) return;
   if (isJsonObject(before) && isJsonObject(after)) {
-    for (const key of Object.keys(before)) compare(before[key], getOwn(after, key), path + segment(key), found, limit);
+    for (const key of Object.keys(before)) compare(before[key], getOwn(after, key), path + pointerStep(key), found, limit);
     for (const key of Object.keys(after))
-      if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + segment(key), found, limit);
+      if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + pointerStep(key), found, limit);
   } else if (isList(before) && isList(after)) {
     for (let index = 0; index < Math.max(before.length, after.length); index += 1)
       compare(before[index], after[index], `${path}/${index}`, found, limit);

@@ -57,6 +57,7 @@ export {
   stripBom,
 } from "./json.ts";
 export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
+export { pointerStep, pointerSteps } from "./json-pointer.ts";
 export { Listeners, notify, safeCall } from "./listeners.ts";
 export { observers } from "./observer.ts";
 export {

@@ -2,12 +2,12 @@ export { assertPlain, checkSchema } from "./check-schema.ts";
 export { compilerFor } from "./compiler.ts";
 export {
   describeIssues,
+  dottedPath,
   type Issue,
   issueOf,
   isStandard,
   judgesMisfits,
   listIssues,
-  pointerStep,
   takesMisfits,
   WRAPPED,
 } from "./standard.ts";

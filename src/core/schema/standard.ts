@@ -2,6 +2,7 @@
 // them to JSON Schema (to-json-schema.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject, Json, Offer } from "../contract/index.ts";
+import { pointerStep, pointerSteps } from "../contract/internal.ts";
 
 /** Whether it is a schema of a library (zod, ArkType, …): an object or a function. */
 export function isStandard(value: unknown): value is StandardSchemaV1 {
@@ -17,10 +18,8 @@ export const takesMisfits = (schema: object): boolean => isStandard(schema) && s
 /** The vendor of a Standard Schema that is a JSON Schema and nothing else. */
 export const WRAPPED = "json-schema";
 
-/** The path of an invalid value (`a.0.b`, "" for the root) and what was expected there. */
+/** An invalid value, as a JSON Pointer, and what was expected there. */
 export interface Issue {
-  readonly path: string;
-  /** The same as a JSON Pointer (RFC 6901). */
   readonly pointer: string;
   readonly message: string;
 }
@@ -31,25 +30,27 @@ const MAX_LENGTH = 300;
 
 /** Converts an issue of a library. */
 export function issueOf({ path = [], message }: StandardSchemaV1.Issue): Issue {
-  const steps = path.map((step) => String(typeof step === "object" ? step.key : step));
-  return { path: steps.join("."), pointer: steps.map(pointerStep).join(""), message };
+  const steps = path.map((step) => pointerStep(String(typeof step === "object" ? step.key : step)));
+  return { pointer: steps.join(""), message };
 }
 
-/** One step of a JSON Pointer (RFC 6901). */
-export const pointerStep = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+/** A pointer for people: `a.0.b`, "" for the root. */
+export const dottedPath = (pointer: string): string => pointerSteps(pointer).join(".");
 
 /** One sentence for people and models, bounded in length. */
 export function describeIssues(issues: readonly Issue[]): string {
   const described = issues
     .slice(0, MAX_DESCRIBED)
-    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`).slice(0, MAX_LENGTH));
+    .map(({ pointer, message }) => (pointer === "" ? message : `${dottedPath(pointer)}: ${message}`).slice(0, MAX_LENGTH));
   const more = issues.length - described.length;
   return described.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
 /** The issues as data, bounded too: a sender can make names, and so paths, arbitrarily long. */
 export const listIssues = (issues: readonly Issue[]): readonly JsonObject[] =>
-  issues.slice(0, MAX_LISTED).map(({ path, message }) => ({ path: path.slice(0, MAX_LENGTH), message: message.slice(0, MAX_LENGTH) }));
+  issues
+    .slice(0, MAX_LISTED)
+    .map(({ pointer, message }) => ({ path: dottedPath(pointer).slice(0, MAX_LENGTH), message: message.slice(0, MAX_LENGTH) }));
 
 // Libraries allocate objects for each invalid value and continue: a large body of them would take a hundred times its size.
 const FEW = 1_000;

@@ -64,6 +64,9 @@ const SCHEMA = [
   `,
 ];
 
+/** Of the file, after all migrations. */
+export const SESSIONS_VERSION = SCHEMA.length;
+
 export interface SessionStores extends Closable {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;

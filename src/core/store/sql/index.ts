@@ -9,6 +9,7 @@ import { isTexts, tryParseJson } from "../../contract/internal.ts";
 import { EventTable } from "../event-table.ts";
 import { int, split, sqliteCode, storeFault, text } from "../faults.ts";
 import { openReadableStore } from "../open-store.ts";
+import { SESSIONS_VERSION } from "../sessions.ts";
 import { type ReadableNames, SqlAccess } from "./access.ts";
 import { checkStatement, errorPlace, placeText } from "./statement.ts";
 import { MAX_ROWS, ResultRows } from "./values.ts";
@@ -87,10 +88,8 @@ export function openSqlDatabase(options: SqlDatabaseOptions): SqlDatabase {
 }
 
 const SESSIONS = "sessions_file";
-/** Of the file of sessions (sessions.ts): before that, it had other tables. */
-const SESSIONS_VERSION = 3;
 
-/** The name that the file of sessions is attached as. Undefined: there is none, or an older version wrote it. */
+/** The name that the file of sessions is attached as. Undefined: there is none, or another version wrote it, with other tables. */
 function attachSessions(database: DatabaseSync, { sessions }: SqlDatabaseOptions): string | undefined {
   if (sessions === undefined || !existsSync(sessions)) return undefined;
   const url = pathToFileURL(sessions);

@@ -2,7 +2,7 @@
 // attention (doctor.ts).
 
 import type { Figures } from "../../core/contract/index.ts";
-import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { kindOf, memoize, omitUndefined } from "../../core/contract/internal.ts";
 import type { SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
@@ -37,7 +37,7 @@ interface Counted {
 
 const NO_LATENCY = new LastMinute().figures(0).latencyMs;
 
-export class OverviewSource {
+class OverviewSource {
   readonly #data: ConsoleData;
   readonly #startedAt: number;
   #latest: Promise<Overview> | undefined;
@@ -191,13 +191,5 @@ function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientSh
     .slice(0, MOST_CLIENTS);
 }
 
-const sources = new WeakMap<ConsoleData, OverviewSource>();
-
 /** One for all pages of a console. */
-export function overviewOf(data: ConsoleData): OverviewSource {
-  const known = sources.get(data);
-  if (known !== undefined) return known;
-  const made = new OverviewSource(data);
-  sources.set(data, made);
-  return made;
-}
+export const overviewOf = memoize((data: ConsoleData) => new OverviewSource(data));

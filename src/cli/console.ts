@@ -59,7 +59,7 @@ const bridgesOf = async ({ packets, theater, ground }: Served): Promise<Pick<Con
     const done = await theater?.operate(operation, args);
     return done === undefined ? await ground.operate(operation, args) : done;
   },
-  ...(packets !== undefined && { packets: packets.shown }),
+  ...(packets !== undefined && { packets: packets.forConsole }),
   // Loaded only where there are guests: what it needs is much.
   ...(theater !== undefined && { guests: (await import("./guest-data.ts")).guestsData(theater.guests) }),
 });

@@ -184,13 +184,12 @@ export class Packets implements AsyncDisposable {
     return { http: over("packets-http").http, webSocket: over("packets-websocket").webSocket, tcp: over("packets-tcp").tcp };
   }
 
-  /** For the console. */
-  get shown(): PacketsData {
+  get forConsole(): PacketsData {
     const list = (): readonly Capability[] => this.#flow?.capabilities.list() ?? [];
     return {
       capabilities: list,
       plan: (from, to) => planChain(list(), from, to)?.steps,
-      search: async (query, options) => await this.#searches?.find(query, options).catch(throwUnfound),
+      search: async (query, options) => await this.#searches?.find(query, options).catch(throwAsTroupeError),
     };
   }
 
@@ -216,7 +215,7 @@ export class Packets implements AsyncDisposable {
   }
 }
 
-const throwUnfound = (error: unknown): never => {
+const throwAsTroupeError = (error: unknown): never => {
   if (!(error instanceof PacketError)) throw error;
   throw new TroupeError(error.type === "validation_failed" ? "BAD_QUERY" : "UNAVAILABLE", error.message, { cause: error });
 };

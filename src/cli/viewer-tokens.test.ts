@@ -14,7 +14,7 @@ test("a viewer's token is that viewer for an hour, in the process that made it",
   assert.equal(expiresAt, clock.now() + 3_600_000);
   assert.deepEqual(await check(token), { caller: ann, expiresAt });
   assert.deepEqual(await check(tokens.issue({ scopes: [] }).token), { caller: { scopes: [] }, expiresAt });
-  assert.match(JSON.stringify(await check(token, new ViewerTokens(clock).before(undefined))), /"invalid".*started anew/);
+  assert.match(JSON.stringify(await check(token, new ViewerTokens(clock).before(undefined))), /"invalid".*has restarted/);
   const [name, body = "", signature = ""] = token.split(".");
   const forged = Buffer.from(JSON.stringify({ expiresAt, scopes: ["admin"], principal: "root" })).toString("base64url");
   for (const wrong of [`${name}.${forged}.${signature}`, `${name}.${body}.${"A".repeat(43)}`])
@@ -23,7 +23,7 @@ test("a viewer's token is that viewer for an hour, in the process that made it",
   assert.match(JSON.stringify(await check(token)), /"invalid".*expired/);
 });
 
-test("callers with another token, or none, are whom the server says", async () => {
+test("callers with another token, or none, are left to the server's own authentication", async () => {
   const asBo = {
     scopes: ["all"],
     issuers: [],

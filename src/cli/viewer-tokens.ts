@@ -29,9 +29,9 @@ export class ViewerTokens {
     return { token: `troupe-viewer.${body}.${this.#sign(body)}`, expiresAt };
   }
 
-  /** Callers with such a token are its viewer; the others are whom `otherwise` says, without it anonymous. */
-  before(otherwise: Authenticator | undefined): Authenticator {
-    const rest = otherwise ?? { scopes: [], issuers: [], needsResource: false, check: () => ANONYMOUS, metadata: () => ({}) };
+  /** Accepts these tokens, and leaves other callers to `next`; without it, they are anonymous. */
+  before(next: Authenticator | undefined): Authenticator {
+    const rest = next ?? { scopes: [], issuers: [], needsResource: false, check: () => ANONYMOUS, metadata: () => ({}) };
     return {
       ...rest,
       check: (authorization, resource, peer) => this.#check(authorization) ?? rest.check(authorization, resource, peer),
@@ -43,7 +43,7 @@ export class ViewerTokens {
     const [, body = "", signature = ""] = TOKEN.exec(authorization ?? "") ?? [];
     if (body === "") return undefined;
     const value = sameBytes(utf8Of(signature), utf8Of(this.#sign(body))) ? tryParseJson(textOf(fromBase64(body)) ?? "") : undefined;
-    if (!isJsonObject(value)) return { refused: "invalid", why: "The server was started anew since this viewer connected: connect again." };
+    if (!isJsonObject(value)) return { refused: "invalid", why: "The server has restarted since this viewer connected: connect again." };
     const { expiresAt, principal, scopes, claims } = value;
     if (typeof expiresAt !== "number" || expiresAt <= this.#clock.now())
       return { refused: "invalid", why: "The token of this viewer has expired: connect again." };
@@ -60,7 +60,7 @@ export class ViewerTokens {
   }
 }
 
-/** Undefined: others than this machine reach the server, so callers are who their own keys say. */
+/** Undefined: other machines reach the server, so callers need keys of their own. */
 export function viewerTokens(at: HostPort | undefined): ViewerTokens | undefined {
   return at !== undefined && isLoopback(at.host) ? new ViewerTokens() : undefined;
 }

@@ -20,53 +20,53 @@ async function about(data: ConsoleData): Promise<About> {
   const { about: own, running, operate, reader, live } = data;
   const can: Ability[] = [];
   const cannot: Partial<Record<Ability, string>> = {};
-  const say = (ability: Ability, present: boolean, why: string): void => {
+  const add = (ability: Ability, present: boolean, why: string): void => {
     if (present) can.push(ability);
     else cannot[ability] = why;
   };
   const offline = "Nothing runs here: this is a history that is only read.";
-  say(
+  add(
     "run",
     running !== undefined,
     operate === undefined ? offline : "These actors run elsewhere: a node's own console shows their tools.",
   );
-  say(
+  add(
     "rewrite",
     operate !== undefined && own.engine !== "restate",
     operate === undefined ? offline : "On a cluster, turns alone write chains.",
   );
   const editable = own.development || data.edit === true;
-  say(
+  add(
     "edit",
     operate !== undefined && own.engine === "sqlite" && editable,
     editable ? "Only the states of actors on disk can be edited." : editsOff().message,
   );
-  say("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
+  add("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
   const elsewhere = own.engine === "restate" ? " On a cluster, the Restate server has them: its own page lists them." : "";
-  say("timers", reader.due !== undefined, `This engine does not list its timers.${elsewhere}`);
-  say("outbox", reader.undelivered !== undefined, `This engine does not list what it has yet to deliver.${elsewhere}`);
-  say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
-  say("sql", data.sql !== undefined, whyNoSql(own.engine));
+  add("timers", reader.due !== undefined, `This engine does not list its timers.${elsewhere}`);
+  add("outbox", reader.undelivered !== undefined, `This engine does not list what it has yet to deliver.${elsewhere}`);
+  add("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
+  add("sql", data.sql !== undefined, whyNoSql(own.engine));
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
-  for (const ability of ["traffic", "sessions", "tasks", "log"] as const) say(ability, live !== undefined, unrecorded);
-  say(
+  for (const ability of ["traffic", "sessions", "tasks", "log"] as const) add(ability, live !== undefined, unrecorded);
+  add(
     "packets",
     data.packets !== undefined,
     running === undefined ? offline : "No capability is served here: serve a module that has some, or start the server with --packets.",
   );
-  say(
+  add(
     "guests",
     data.guests !== undefined,
     running === undefined
       ? "There are no WebAssembly guests in this history."
       : "No WebAssembly guests run here: start the server with --theater, or with troupe theater.",
   );
-  say(
+  add(
     "act-as",
     running !== undefined && own.development,
     'Calls as another user are possible in "troupe dev" only: here they are made as the operator.',
   );
-  say(
+  add(
     "connect-as",
     data.viewerToken !== undefined && own.development,
     'Only "troupe dev" on this machine connects clients as another user.',

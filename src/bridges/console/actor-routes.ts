@@ -270,7 +270,7 @@ function appsOf(id: ActorId, data: ConsoleData): readonly AppResource[] {
 // ── its mailbox ─────────────────────────────────────────────────────────────
 
 const MAX_WAITING = 100;
-/** In characters, about. Of longer arguments it is only said that there are some. */
+/** In characters, about. Longer arguments are left out. */
 const MAX_ARGS = 16_384;
 
 function mailbox(id: ActorId, data: ConsoleData): MailboxShape {

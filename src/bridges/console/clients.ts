@@ -102,7 +102,7 @@ export class SeenClients {
     return Array.from(this.#callers.entries.values()).toSorted((one, other) => other.lastAt - one.lastAt);
   }
 
-  /** A session over HTTP, by its id, that is known already. Other clients are named by what anybody may send as an id. */
+  /** A session over HTTP, by its id, that is known already. Any client can send the name of another client as its id. */
   known(id: string): SeenClient | undefined {
     const found = this.#all.get(id);
     return found?.isSession === true ? found : undefined;

@@ -29,7 +29,7 @@ export interface ConsoleData {
   readonly live?: LiveRecorder;
   /** Queries in SQL: `sqliteSql` for a store on SQLite. Absent: there are none. */
   readonly sql?: Sql;
-  /** How the server was started, for the doctor. Absent: nothing is said of it. */
+  /** How the server was started, for the doctor. Absent: the doctor does not check that. */
   readonly settings?: ServerSettings;
   /** Kinds that have actors in the data directory, and no served module. */
   readonly unserved?: () => readonly { readonly kind: string; readonly actors: number }[];
@@ -72,7 +72,7 @@ export interface GuestsData {
   readonly kind: string;
   /** Undefined: this is no guest's state. */
   readonly read: (id: ActorId, state: Json) => { readonly facts: GuestFacts; readonly paused: boolean } | undefined;
-  /** Undefined: its text is gone from the content store. */
+  /** Undefined: its text is not in the content store. */
   readonly manifest?: (state: Json) => Promise<GuestManifest | undefined>;
 }
 

@@ -39,7 +39,7 @@ export const guestRoutes: readonly ConsoleRoute[] = [
   {
     verb: "POST",
     path: "/guests/:key/restart",
-    summary: "Ends a guest's pause, or loads it anew: it goes on from the state of its last call.",
+    summary: "Ends a guest's pause, or loads it again from the state of its last call.",
     body: { type: "object", properties: {}, additionalProperties: false },
     answers: "Done",
     handle: async (request, data): Promise<Done> => {

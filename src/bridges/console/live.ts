@@ -32,7 +32,7 @@ export interface LiveRecorder extends Disposable {
   readonly observer: Observer;
   /** The same gateway, for one transport: what goes through it is recorded. */
   gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway;
-  /** What runs from now on: its turns are counted, and its secret arguments hidden. `consoleFor` says it, before there are clients. */
+  /** What runs from now on: its turns are counted, and its secret arguments hidden. `consoleFor` calls it, before there are clients. */
   serves(running: () => RunningServer): void;
   /** The same packets, for one transport: what goes through it is recorded. */
   packets(flow: PacketOpener, transport: PacketTransport): PacketOpener;

@@ -85,7 +85,7 @@ test("capabilities are listed by name with their actors, fields and effects, and
   assert.deepEqual(await ids("limit=1"), ["Notes"]);
   assert.deepEqual(await ids("limit=1&after=Notes"), ["minutes"]);
 
-  // An operator finds what was said to anyone's actors.
+  // An operator finds messages to actors of all owners.
   const found = async (query: string): Promise<readonly unknown[]> => {
     for (const end = Date.now() + 10_000; ; await new Promise((later) => setTimeout(later, 20))) {
       const hits = itemsIn((await server.client.get(`/packets/search?${query}`)).body);

@@ -1,4 +1,4 @@
-// Owns: the routes about capabilities: which there are, which lead from one field to another, and what was said to their actors. Does not
+// Owns: the routes about capabilities: which there are, which lead from one field to another, and searching the messages to their actors. Does not
 // own: packets that pass (traffic-routes.ts).
 
 import { omitUndefined } from "../../core/contract/internal.ts";
@@ -41,7 +41,7 @@ export const packetRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/packets/search",
-    summary: "Full text of what was said to actors of capabilities that declare searchable fields, the best first.",
+    summary: "Full-text search of the messages to actors, for capabilities that declare searchable fields. The best results come first.",
     query: {
       text: { description: 'All of these words; "a phrase"; the beginning of a word: begin*' },
       actor: { description: "Only of this actor: kind/key." },

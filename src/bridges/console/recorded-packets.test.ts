@@ -21,13 +21,13 @@ test("packets are recorded with capability, result and code, and found by their 
   await using server = await RecordedServer.start();
   const { engine, live } = server;
   await using flow = new PacketFlow({ capabilities: new Capabilities([count, capabilityOf(safe)]), engine });
-  const told: ReplyPacket[] = [];
-  const session = live.packets(flow, "packets-websocket").open({ caller: { scopes: [], principal: "ann" }, tell: (one) => told.push(one) });
+  const sent: ReplyPacket[] = [];
+  const session = live.packets(flow, "packets-websocket").open({ caller: { scopes: [], principal: "ann" }, tell: (one) => sent.push(one) });
   await session.receive(packet("a", "count", { numbers: [1, 2] }));
   await session.receive(packet("b", "count", {}));
   await session.receive(packet("c", "safe", { tool: "open", code: "xyzzy-1234" }));
   await session.receive("{");
-  assert.equal(told.length, 1);
+  assert.equal(sent.length, 1);
   const web = live.packets(flow, "packets-http").open({ caller: { scopes: [], principal: "ann" } });
   await web.receive(packet("d", "count", { numbers: [] }));
   await web.close();

@@ -20,7 +20,7 @@ function searchKind({ does }: Capability): SearchKind | undefined {
 export interface Searches extends Closable {
   /** `<id>_search`, for each capability with searchable fields. */
   readonly capabilities: readonly Capability[];
-  /** In what was said to all of these actors, whoever's they are. Throws `PacketError`. */
+  /** Searches the messages to these actors, of all owners. Throws `PacketError`. */
   find(query: string, options: Pick<SearchOptions, "actor" | "limit">): Promise<readonly Hit[]>;
   /** Something of these actors was erased, or they are gone: the index follows in a moment. */
   erased(ids: readonly ActorId[]): void;

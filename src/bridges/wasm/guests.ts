@@ -45,7 +45,7 @@ export interface Guests extends Closable {
   prepare(start: GuestStart): Promise<Outgoing>;
   /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
   component(reference: string, guest: GuestState): Promise<Digest>;
-  /** What its manifest says, and the limits that follow. Undefined: its text is gone. */
+  /** Its manifest, and the limits that follow from it. Undefined: its text is not in the content store. */
   manifest(guest: GuestState): Promise<{ readonly manifest: Manifest; readonly limits: GuestLimits } | undefined>;
   /** What tells it of channels that somebody outside held by a process before this one. */
   stale(id: ActorId, guest: GuestState): readonly Outgoing[];

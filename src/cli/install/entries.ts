@@ -13,7 +13,7 @@ export type Server =
   | { readonly how: "stdio"; readonly command: string; readonly args: readonly string[] }
   | { readonly how: "http"; readonly url: string; readonly token?: Token };
 
-/** What a client's settings say of a server. */
+/** The entry of a server in a client's settings. */
 export interface ClientEntry {
   readonly title: string;
   /** The property that holds all servers. */

@@ -95,7 +95,7 @@ export interface Verified {
   readonly head: string;
 }
 
-/** `POST /receipts/check`: whether the chain has what a receipt says. */
+/** `POST /receipts/check`: whether the chain has the event of a receipt. */
 export interface ReceiptCheck {
   readonly ok: boolean;
   readonly what: string;

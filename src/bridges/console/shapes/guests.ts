@@ -2,7 +2,7 @@
 
 import type { ActorId, Json } from "../../../core/contract/index.ts";
 
-/** What a guest's state says of it, and what this process measured. */
+/** A guest as its state has it, and what this process measured. */
 export interface GuestFacts {
   /** Of its manifest. */
   readonly name: string;
@@ -58,7 +58,7 @@ export interface GuestDetail extends GuestRow {
   readonly manifestOf?: GuestManifest;
 }
 
-/** What a guest's manifest says, and what follows from it. */
+/** A guest's manifest, and what follows from it. */
 export interface GuestManifest {
   readonly text: string;
   readonly version?: string;

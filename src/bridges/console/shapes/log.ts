@@ -10,7 +10,7 @@ export interface LogRow {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly event: string;
   readonly fields: JsonObject;
-  /** Whom it is about, where its fields say so. */
+  /** The actor that its fields name. */
   readonly actor?: ActorId;
   /** The stable code of an error. */
   readonly code?: string;

@@ -24,7 +24,7 @@ export interface About {
   readonly docs: string;
 }
 
-/** What is not there for every engine or server; a page about the rest says why it is missing. */
+/** What not every engine or server has. `About.cannot` has the reason where it is missing. */
 export type Ability =
   /** Actors run here: they can be called, stopped and restarted, and their surfaces are known. */
   | "run"
@@ -109,7 +109,7 @@ export interface Pace {
 
 /** The clients of one name and revision, together. */
 export interface ClientShape {
-  /** Name and version, as the client says. */
+  /** Name and version, as the client sent them. */
   readonly client: string;
   readonly revision: string;
   readonly sessions: number;

@@ -13,7 +13,7 @@ export interface SurfaceShape {
   readonly links: readonly LinkShape[];
 }
 
-/** Whom a surface is shown to, or a call is made as. */
+/** The caller that a surface is for, or that a call is made as. */
 export interface ViewerShape {
   readonly principal?: string;
   readonly scopes: readonly string[];

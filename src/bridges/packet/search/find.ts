@@ -10,7 +10,7 @@ const RANKED = 2_048;
 export interface Wanted extends Times {
   readonly match: string;
   readonly owner: string | undefined;
-  /** Whoever's they are. */
+  /** Those of all owners. */
   readonly everyone?: true;
   readonly kind?: string;
   readonly actor?: ActorId;

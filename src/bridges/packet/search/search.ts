@@ -30,7 +30,7 @@ export interface SearchIndexOptions {
 export interface SearchOptions extends Times {
   /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
   readonly owner: string | undefined;
-  /** For operators: all actors, whoever's they are. */
+  /** For operators: the actors of all owners. */
   readonly everyone?: true;
   readonly kind?: string;
   /** One actor. One that nobody in particular has begun is found by this alone. */

@@ -84,6 +84,37 @@ describe("C8 a write queue", () => {
     assert.deepEqual([long.dropped, long.sink.destroyed], [["blocked"], true]);
   });
 
+  it("leaves a client that reads slowly its time: after each part it took, and for each MiB that waits", async () => {
+    const slow = outletOf({ queuedBytes: 100, blockedMs: 1_000 });
+    slow.sink.reads = false;
+    for (let n = 0; n < 5; n += 1) slow.queue.write("12345");
+    for (let n = 0; n < 4; n += 1) {
+      await slow.clock.advance(900);
+      slow.sink.readSome();
+    }
+    assert.deepEqual([slow.dropped, slow.queue.queued], [[], 5]);
+    await slow.clock.advance(1_000);
+    assert.deepEqual(slow.dropped, ["blocked"], "it has stopped reading");
+    const long = outletOf({ queuedBytes: 100, blockedMs: 1_000 });
+    long.sink.reads = false;
+    long.queue.write("x".repeat(2_500_000));
+    await long.clock.advance(2_999);
+    assert.deepEqual(long.dropped, []);
+    await long.clock.advance(1);
+    assert.deepEqual(long.dropped, ["blocked"]);
+  });
+
+  it("sets no timer once its client has gone", async () => {
+    const { queue, sink, clock, dropped } = outletOf({ queuedBytes: 100, blockedMs: 1_000 });
+    sink.reads = false;
+    queue.write("first");
+    queue.write("second");
+    queue.end();
+    sink.readSome();
+    await clock.advance(10_000);
+    assert.deepEqual(dropped, []);
+  });
+
   it("is destroyed even if the drop listener throws", () => {
     const [sink, clock] = [new Slow(), new SimulatedClock()];
     const onDrop = (): never => {

@@ -1,15 +1,20 @@
-// Owns: back-pressure towards one client: what it has not read, for how long, and when it is dropped.
-// Does not own: framing (lines.ts, event-stream.ts, websocket-connection.ts).
+// Owns: back-pressure towards one client of a stream: what it has not read, for how long, and when it is dropped.
+// Does not own: framing (lines.ts, event-stream.ts, websocket-connection.ts), plain HTTP responses (pending-responses.ts).
 import type { Channel, Clock } from "../../core/contract/index.ts";
 
 export interface WriteQueueLimits {
-  /** A client that reads nothing for this long is dropped. Absent: never. */
+  /** A client that takes longer than this to read a MiB, or the last part of one, is dropped. Absent: never. */
   readonly blockedMs?: number;
   /** A client that lets more than this wait is dropped when the next message comes. */
   readonly queuedBytes: number;
 }
 
 export type DropReason = "blocked" | "queue-full";
+
+const MIB = 1_048_576;
+
+/** How long a client may take to read that many bytes: `blockedMs` for each MiB begun, so that a large reply reaches a slow client, too. */
+export const timeToRead = (bytes: number, blockedMs: number): number => Math.max(1, Math.ceil(bytes / MIB)) * blockedMs;
 
 /** Shared by all queues of one transport, since there may be very many idle ones. */
 export interface WriteQueueOptions {
@@ -62,15 +67,13 @@ export abstract class WriteQueue {
     this.put(data);
     const { queued } = this;
     if (queued === 0) return;
-    const { limits, clock } = this.#options;
+    const { limits } = this.#options;
     // The present data is not counted: a long answer does not mean that its client does not read.
     if (queued - Buffer.byteLength(data) > limits.queuedBytes) return this.#drop("queue-full");
     const waits = this.#onFlushed !== undefined;
     this.#onFlushed ??= () => this.#written();
     this.afterwards(this.#onFlushed);
-    if (waits) return;
-    const { blockedMs } = limits;
-    if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
+    if (!waits) this.#startTimer();
   }
 
   /** Accepts no more data; what was written may still be read within `blockedMs`. */
@@ -82,19 +85,31 @@ export abstract class WriteQueue {
   /** The client has disconnected, or has read everything: frees all resources. */
   end(): void {
     this.finish();
-    this.#undoTimer?.();
-    this.#undoTimer = undefined;
+    this.#stopTimer();
+    this.#onFlushed = undefined;
   }
 
   #written(): void {
-    if (this.#onFlushed === undefined || this.queued > 0) return;
+    if (this.#onFlushed === undefined) return;
+    this.#stopTimer();
+    // The client reads, if slowly: the rest has its own time.
+    if (this.queued > 0) return this.#startTimer();
     this.#onFlushed = undefined;
-    this.#undoTimer?.();
-    this.#undoTimer = undefined;
     for (const run of Array.from(this.#waiting ?? [])) {
       if (!this.ready) return;
       run();
     }
+  }
+
+  #startTimer(): void {
+    const { limits, clock } = this.#options;
+    const { blockedMs } = limits;
+    if (blockedMs !== undefined) this.#undoTimer = clock.after(timeToRead(this.queued, blockedMs), () => this.#drop("blocked"));
+  }
+
+  #stopTimer(): void {
+    this.#undoTimer?.();
+    this.#undoTimer = undefined;
   }
 
   #drop(reason: DropReason): void {

@@ -102,7 +102,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/operate/paging.ts": ["cli"],
   "mcp/gateway/session-name.ts": ["bridges/console", "bridges/sql"],
   "mcp/source/actor-views.ts": ["bridges/console"],
-  "mcp/source/access.ts": ["cli"],
+  "mcp/source/actor-access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
   "mcp/source/names.ts": ["mcp/server", "bridges/console"],
   "core/store/log-hooks.ts": ["cli", "mcp/server"],

@@ -71,6 +71,12 @@ test("CONTRIBUTING.md names only files that exist", () => {
   );
 });
 
+test("'Where is it decided?' names only files that exist, and functions that they have", () => {
+  const rows = [...read("docs/design/where.md").matchAll(/`((?:cli|core|mcp|bridges|hosts)\/[^`]+\.ts)`(?: \(`(\w+)`\))?/g)];
+  assert.ok(rows.length > 50);
+  for (const [, file = "", name = ""] of rows) assert.ok(read(`src/${file}`).includes(name), `${file} has ${name}`);
+});
+
 test("nothing compiles at install, and what npm ci brings stays under 420 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   // Its script takes a Node that is built already.

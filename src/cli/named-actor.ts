@@ -7,7 +7,7 @@ export const namedActor = async (text: string): Promise<ActorId> => {
   const at = id.indexOf("/");
   // What reads handles is loaded only where there may be one.
   if (!id.startsWith("h_", at + 1)) return id;
-  const { handleActor, isHandle } = await import("../mcp/source/access.ts");
+  const { handleActor, isHandle } = await import("../mcp/source/actor-access.ts");
   const key = id.slice(at + 1);
   return isHandle(key) ? handleActor(id.slice(0, at), key) : id;
 };

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { faults } from "./internal.ts";
-import { afterCrash, letterReason, thrownText } from "./failures.ts";
+import { letterReason, thrownText } from "./failures.ts";
+import { afterCrash } from "./crash-limit.ts";
 
 test("without a limit crashes never fail an actor", () => {
   let times: readonly number[] = [];

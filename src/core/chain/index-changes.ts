@@ -13,10 +13,11 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo } from "../contract/internal.ts";
-import * as faults from "./faults.ts";
+import * as faults from "./engine-errors.ts";
 import { type Kind, kindFrom } from "./kind.ts";
 import { keyOf } from "./messages.ts";
-import { upcast, type VersionedState } from "./replay.ts";
+import type { VersionedState } from "./replay.ts";
+import { upcast } from "./migrate.ts";
 import type { Plan } from "./turn.ts";
 
 const UNCHANGED: readonly IndexChange[] = [];

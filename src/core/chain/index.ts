@@ -6,11 +6,10 @@ export { isRedacted, secretsIn, withoutSecrets } from "./entry.ts";
 export { exportLine, importLine, readBody, readHeader, sha256 } from "./event.ts";
 export { apply, diff } from "./patch.ts";
 export { reexecute, Reexecuting, type Mismatch, type Reexecution } from "./reexecute.ts";
+export { type Difference, diffStates, stateAt, stateFrom, type VersionedState } from "./replay.ts";
 export {
   checkpointEntry,
   checkSignature,
-  type Difference,
-  diffStates,
   editEntry,
   type EditOptions,
   forkEntry,
@@ -19,8 +18,5 @@ export {
   type Stamped,
   type RevertOptions,
   revertEntry,
-  stateAt,
-  stateFrom,
-  type VersionedState,
-} from "./replay.ts";
+} from "./operator-entries.ts";
 export { type Flaw, type FlawCode, Verifier, verify, verifyStream, type Verdict, type VerifyOptions } from "./verify.ts";

@@ -14,7 +14,7 @@ import {
 } from "../contract/index.ts";
 import { canonical, isReplyAction, keyIn } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { badId } from "./faults.ts";
+import { badId } from "./engine-errors.ts";
 import { check } from "./json-check.ts";
 import type { CallKey } from "./turn.ts";
 

@@ -24,7 +24,7 @@ import {
   SETTLED_ACTION,
 } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./faults.ts";
+import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./engine-errors.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
 import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
 

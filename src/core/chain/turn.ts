@@ -19,7 +19,7 @@ import {
 } from "../contract/index.ts";
 import { type Changes, DirtyPaths, freezeDeep, hasOwn, nextCronTime, tickAfter, unserialisableError } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { stateTooLarge } from "./faults.ts";
+import { stateTooLarge } from "./engine-errors.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
 import { checkAction, keyOf, storedViewer } from "./messages.ts";

@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import type { ActorId, ChainEvent, Receipt } from "../contract/index.ts";
 import { readBody, readHeader, sha256 } from "./event.ts";
-import { checkSignature } from "./replay.ts";
+import { checkSignature } from "./operator-entries.ts";
 
 /** Why a chain is not valid. */
 export type FlawCode =

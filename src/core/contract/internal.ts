@@ -1,4 +1,5 @@
 /** Helpers that other folders share. Not public: no subpath leads here. */
+export { admitsReply, readAccept } from "./accept-header.ts";
 export { authorPlace } from "./author-place.ts";
 export {
   BEGIN_ACTION,
@@ -89,7 +90,7 @@ export {
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";
 export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
-export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri.ts";
+export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri-template.ts";
 export {
   ANNOTATIONS,
   ARGUMENT,

@@ -19,7 +19,7 @@ function unlessTooDeep(cancel: () => void): void {
   }
 }
 
-export interface CancellationHost {
+export interface CallCancellationHost {
   readonly clock: Clock;
   readonly deferred: DeferredReplies;
   /** The cell that the job is in. */
@@ -30,8 +30,8 @@ export interface CancellationHost {
 export type ErrorFor = (to: ActorId, applied: boolean, begun: boolean) => EngineError;
 
 /** A caller's abort signal and deadline. They take effect until the commit, and again while the reply is deferred. */
-export class Cancellation {
-  readonly #host: CancellationHost;
+export class CallCancellation {
+  readonly #host: CallCancellationHost;
   #job: Job | undefined;
   readonly #signal: CancelSignal | undefined;
   /** The caller cancels. */
@@ -41,7 +41,7 @@ export class Cancellation {
   #missed: ErrorFor | undefined;
 
   /** For a job that is not over. */
-  constructor(host: CancellationHost, job: Job, signal: CancelSignal | undefined) {
+  constructor(host: CallCancellationHost, job: Job, signal: CancelSignal | undefined) {
     const { deadline } = job.message;
     this.#host = host;
     this.#job = job;
@@ -83,13 +83,13 @@ const MAX_LEFT = 100_000;
  * leaves ends that one: it is refused, and the refusal goes back the way of every reply.
  */
 export class ForwardedCalls {
-  readonly #host: Pick<CancellationHost, "cell">;
+  readonly #host: Pick<CallCancellationHost, "cell">;
   /** Messages that are being delivered. */
   readonly #running = new Map<string, Job>();
   /** No message could be ended when the caller left, since its turn was being committed: the next one is refused. */
   readonly #left = new Map<string, ErrorFor>();
 
-  constructor(host: Pick<CancellationHost, "cell">) {
+  constructor(host: Pick<CallCancellationHost, "cell">) {
     this.#host = host;
   }
 

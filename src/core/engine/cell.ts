@@ -33,7 +33,7 @@ import {
 } from "./lifecycle.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SlowTurn } from "./fault-reports.ts";
-import { type Ancestors, NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
+import { type Ancestors, NO_ACTORS, stopChildrenMessage } from "./children.ts";
 import { failDropped, PendingCommit, UncommittedTurns } from "./uncommitted.ts";
 import { type WorkOps, WorkRun } from "./work.ts";
 
@@ -93,7 +93,7 @@ export class Cell {
   /** Its place in passivation.ts. */
   idlePlace = 0;
   idleIndex = 0;
-  /** Removed from the registry: another cell may represent the actor. An error: the actor could not be loaded. */
+  /** Removed from the table of cells: another cell may represent the actor. An error: the actor could not be loaded. */
   discarded: EngineError | true | undefined;
   #phase: Phase = READY;
   /** A turn is on the stack. */

@@ -4,19 +4,19 @@
 import { byOperator, faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { Cancellation, type CancellationHost } from "./cancellation.ts";
+import { CallCancellation, type CallCancellationHost } from "./cancellation.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Outbox } from "./outbox.ts";
-import type { CellDirectory, Registry } from "./registry.ts";
-import { type Ancestors, NO_ACTORS } from "./supervision.ts";
+import type { CellDirectory, CellTable } from "./cells.ts";
+import { type Ancestors, NO_ACTORS } from "./children.ts";
 
 export interface DispatcherHost {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly deferred: DeferredReplies;
-  readonly registry: Registry;
+  readonly table: CellTable;
   readonly cells: CellDirectory;
   readonly outbox: Outbox;
   readonly fault: OnFault;
@@ -24,13 +24,13 @@ export interface DispatcherHost {
 
 export class Dispatcher {
   readonly #host: DispatcherHost;
-  readonly #cancellations: CancellationHost;
+  readonly #cancellations: CallCancellationHost;
   #closed: EngineError | undefined;
 
   constructor(host: DispatcherHost) {
-    const { clock, deferred, registry } = host;
+    const { clock, deferred, table } = host;
     this.#host = host;
-    this.#cancellations = { clock, deferred, cell: ({ message }) => registry.get(message.to) };
+    this.#cancellations = { clock, deferred, cell: ({ message }) => table.get(message.to) };
   }
 
   /** The engine has closed: a message that was waiting for the store meanwhile is refused with `error`. */
@@ -52,7 +52,7 @@ export class Dispatcher {
     if (this.#host.outbox.empty || !this.#isBehind(job)) this.accept(job);
     // An idle actor's turn has run by now, and a job that is over cannot be cancelled.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
-    const cancellation = new Cancellation(this.#cancellations, job, signal);
+    const cancellation = new CallCancellation(this.#cancellations, job, signal);
     job.cancellation = cancellation;
     // Its caller may have cancelled while its work was being started, before there was a listener.
     if (signal?.aborted) cancellation.cancel();
@@ -62,7 +62,7 @@ export class Dispatcher {
   #isBehind(job: Job): boolean {
     const { message } = job;
     job.fresh = false;
-    const limit = this.#host.registry.get(message.to)?.actor.extra.policy.mailbox;
+    const limit = this.#host.table.get(message.to)?.actor.extra.policy.mailbox;
     if (limit !== undefined && this.#host.outbox.waiting(message).calls >= limit) {
       job.fail(faults.mailboxFull(message.to));
       return true;
@@ -116,7 +116,7 @@ export class Dispatcher {
 
   /** Only its cell knows that an actor has failed, so without a cell there is nothing to do. */
   restartChild(child: ActorId, parent: ActorId): void {
-    const cell = this.#host.registry.get(child);
+    const cell = this.#host.table.get(child);
     if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
     const job = this.#own(child, "restart", null);
     job.onEnd = (_, error) => error && this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });

@@ -1,5 +1,5 @@
 // Owns: how faults are reported, to the operator (onFault) and to callers (EngineError).
-// Does not own: what the errors say (chain/faults.ts).
+// Does not own: what the errors say (chain/engine-errors.ts).
 import { faults } from "../chain/internal.ts";
 import type { ActorId, Damaged } from "../contract/index.ts";
 

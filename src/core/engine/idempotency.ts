@@ -6,7 +6,7 @@ import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, isCancelledReply, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
-import type { CellDirectory } from "./registry.ts";
+import type { CellDirectory } from "./cells.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 
 /** Replies retained for each memory actor: a caller that always uses new keys must not fill the memory. */

@@ -1,5 +1,5 @@
 // Owns: how an actor starts, stops, crashes and restarts, and events that are appended to its chain without a message.
-// Does not own: the order of its turns (cell.ts), how its children stop (supervision.ts).
+// Does not own: the order of its turns (cell.ts), how its children stop (children.ts).
 import { type Base, failedMessage, faults, hasParent, OK_NULL, type Plan } from "../chain/internal.ts";
 import { type Clock, EngineError, type Entry, type Message, type Store, type Stored, type Turn } from "../contract/index.ts";
 import { invalidMessageReply } from "../contract/internal.ts";
@@ -8,14 +8,14 @@ import { announce, announceStored, type EventOps, type EventSource, publishNow }
 import type { Job, Task } from "./job.ts";
 import { fromStore } from "./fault-reports.ts";
 import type { MemoryEvent } from "./lazy-heads.ts";
-import { type Ancestors, NO_ACTORS, stopChildrenMessage, type Supervision } from "./supervision.ts";
+import { type Ancestors, NO_ACTORS, stopChildrenMessage, type Children } from "./children.ts";
 import type { PendingCommit } from "./uncommitted.ts";
 
 /** What starting and stopping need of the engine. */
 export interface LifecycleOps {
   readonly clock: Clock;
   readonly store: Store | undefined;
-  readonly supervision: Pick<Supervision, "stopChildren" | "stopChildrenOf" | "senderLives" | "whenSure">;
+  readonly children: Pick<Children, "stopChildren" | "stopChildrenOf" | "senderLives" | "whenSure">;
 }
 
 /** The cell of the actor that starts, stops or fails. */
@@ -48,18 +48,18 @@ export function startIfParentLives(cell: LifecycleCell, job: Job): void {
 export function ifParentLives(cell: LifecycleCell, job: Job, act: () => void): void {
   const { message } = job;
   const { from } = message;
-  const { supervision } = cell.ops;
+  const { children } = cell.ops;
   if (from === undefined || !isSentByParent(cell, job)) return act();
   const go = (lives: boolean): void => (lives ? act() : job.fail(faults.parentStopped(cell.id, from)));
-  const lives = supervision.senderLives(message);
+  const lives = children.senderLives(message);
   if (lives !== undefined) return go(lives);
   // The parent may have stopped since `whenSure` was resolved. If this process does not know, it did not change.
-  startAfter(cell, job, supervision.whenSure(message), (sure) => go(supervision.senderLives(message) ?? sure));
+  startAfter(cell, job, children.whenSure(message), (sure) => go(children.senderLives(message) ?? sure));
 }
 
 /** A new life starts once the children of the last one have stopped. */
 export function start(cell: LifecycleCell, job: Job): void {
-  const stopping = cell.actor.life === "" ? undefined : cell.ops.supervision.stopChildren(cell.id, NO_ACTORS);
+  const stopping = cell.actor.life === "" ? undefined : cell.ops.children.stopChildren(cell.id, NO_ACTORS);
   if (stopping === undefined) firstTurn(cell, job);
   else startAfterChildren(cell, job, stopping);
 }
@@ -140,7 +140,7 @@ export function stopInStore(
 
 /** A committed stop is announced once the actor's children have stopped, or could not be stopped for now. */
 function afterChildren(cell: LifecycleCell, job: Job, message: Message, ancestors: Ancestors, act: () => void): void {
-  const stopping = cell.ops.supervision.stopChildrenOf(message, !cell.actor.memory, ancestors);
+  const stopping = cell.ops.children.stopChildrenOf(message, !cell.actor.memory, ancestors);
   if (stopping === undefined) return act();
   cell.suspend(
     "stopping-children",

@@ -64,8 +64,8 @@ import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fau
 import { Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
 import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "./queries.ts";
-import { CellDirectory, Registry } from "./registry.ts";
-import { isStopChildrenMessage, NO_ACTORS, Supervision } from "./supervision.ts";
+import { CellDirectory, CellTable } from "./cells.ts";
+import { isStopChildrenMessage, NO_ACTORS, Children } from "./children.ts";
 import { TimerService } from "./timers.ts";
 import { WaitForGraph } from "./wait-for-graph.ts";
 
@@ -117,18 +117,18 @@ export class LocalEngine implements Engine {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #store: Store | undefined;
-  readonly #registry = new Registry();
+  readonly #table = new CellTable();
   readonly #cells: CellDirectory;
   readonly #queries: Queries;
   readonly #watchers: Watchers;
-  readonly #forwarded = new ForwardedCalls({ cell: ({ message }) => this.#registry.get(message.to) });
+  readonly #forwarded = new ForwardedCalls({ cell: ({ message }) => this.#table.get(message.to) });
   readonly #deferred = new DeferredReplies(this.#forwarded);
   readonly #passivation: Passivation;
   readonly #outbox: Outbox;
   readonly #dispatcher: Dispatcher;
   readonly #timers: TimerService;
   readonly #idempotency: IdempotencyCache;
-  readonly #supervision: Supervision;
+  readonly #children: Children;
   readonly #indexes: Indexes;
   readonly #ops: CellOps & { draining: boolean };
   /** While draining, work that runs may finish, with all the calls it makes. */
@@ -154,10 +154,10 @@ export class LocalEngine implements Engine {
     this.#watchers = new Watchers((error, actor) => fault(error, { where: "watcher", actor }));
     const drop = (cell: Cell): void => this.#forget(cell);
     this.#passivation = new Passivation(clock, drop);
-    const eviction = new Eviction({ registry: this.#registry, maxCells: maxActors, usedShare: usedHeapShare, drop });
+    const eviction = new Eviction({ table: this.#table, maxCells: maxActors, usedShare: usedHeapShare, drop });
     this.#cells = new CellDirectory(options.kinds, {
       store,
-      registry: this.#registry,
+      table: this.#table,
       passivation: this.#passivation,
       eviction,
       make: (kind, id, memory) => new Cell(this.#ops, new ActorState(kind, id, memory)),
@@ -170,7 +170,7 @@ export class LocalEngine implements Engine {
       fault,
       onProgress: options.onIndexProgress,
     });
-    this.#queries = new Queries(store, this.#registry, this.#cells);
+    this.#queries = new Queries(store, this.#table, this.#cells);
     this.#outbox = new Outbox({
       clock,
       store,
@@ -179,13 +179,13 @@ export class LocalEngine implements Engine {
       hasSecrets: (message) => this.#cells.redactedArgs(message) !== message.args,
       forwarded: this.#forwarded,
       listeners: (call) => this.#deferred.listeners(call, fault),
-      accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),
+      accept: (job) => (isStopChildrenMessage(job.message) ? this.#children.delivered(job) : this.#dispatcher.accept(job)),
     });
-    const parts = { deferred: this.#deferred, registry: this.#registry, cells: this.#cells, outbox: this.#outbox };
+    const parts = { deferred: this.#deferred, table: this.#table, cells: this.#cells, outbox: this.#outbox };
     this.#dispatcher = new Dispatcher({ ...parts, clock, entropy, fault });
-    this.#supervision = new Supervision({
+    this.#children = new Children({
       store,
-      registry: this.#registry,
+      table: this.#table,
       mayBeStored: (kind) => this.#cells.mayBeStored(kind),
       stop: (id, reason, ancestors) => this.#dispatcher.stop(id, reason, ancestors),
       deliver: (message, stored) => this.#outbox.add([message], stored),
@@ -219,9 +219,9 @@ export class LocalEngine implements Engine {
       rereadStore: () => this.#rereadStore(),
       restart: (child, parent) => this.#dispatcher.restartChild(child, parent),
       timersChanged: (cell) => this.#timers.changed(cell),
-      supervision: this.#supervision,
+      children: this.#children,
       started: (cell) => this.#started(cell),
-      stopped: (cell) => this.#registry.stopped(cell),
+      stopped: (cell) => this.#table.stopped(cell),
       idle: (cell) => this.#cellIdle(cell),
       forget: (cell) => this.#forget(cell),
       remember: (id, replies) => this.#idempotency.remember(id, replies),
@@ -236,7 +236,7 @@ export class LocalEngine implements Engine {
       receiptFault: (error, { actor }) => fault(error, { where: "receipt", actor }),
     };
     this.#hide = options.observer?.shows?.(() => ({
-      ...this.#registry.figures(),
+      ...this.#table.figures(),
       outbox: this.#outbox.size,
       ...omitUndefined({ backlog: options.store?.backlog }),
       faults: this.#faults,
@@ -315,11 +315,11 @@ export class LocalEngine implements Engine {
   }
 
   queued(id: ActorId): number {
-    return this.#registry.get(id)?.waiting ?? 0;
+    return this.#table.get(id)?.waiting ?? 0;
   }
 
   mailbox(id: ActorId, most: number): ActorMailbox {
-    return this.#registry.get(id)?.mailbox(most) ?? { phase: "ready", queued: 0, waiting: [] };
+    return this.#table.get(id)?.mailbox(most) ?? { phase: "ready", queued: 0, waiting: [] };
   }
 
   list(query: ListQuery): Promise<readonly Change[]> {
@@ -331,7 +331,7 @@ export class LocalEngine implements Engine {
   }
 
   async find(uid: string): Promise<ActorId | undefined> {
-    return this.#registry.find(uid) ?? (await fromStore(this.#store?.find(uid)));
+    return this.#table.find(uid) ?? (await fromStore(this.#store?.find(uid)));
   }
 
   /** What an actor has beyond its state: timers, pending replies, parent. Undefined: there is no such actor. */
@@ -410,7 +410,7 @@ export class LocalEngine implements Engine {
     const remove = async (ended: Ended): Promise<boolean> => {
       const removed = await store.remove(ended);
       // Its cell has a head that no longer exists, so its commits would be refused (C6) until it is loaded again.
-      if (removed && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
+      if (removed && this.#table.get(ended.id) !== undefined) await this.restart(ended.id);
       return removed;
     };
     return fromStore(prune({ store, now: settledNow(this.#clock), keyMs, remove }, pruning));
@@ -426,7 +426,7 @@ export class LocalEngine implements Engine {
 
   /** Crashes within the window, and why the actor has failed; undefined if it is not in this process. */
   health(id: ActorId): Health | undefined {
-    const actor = this.#registry.get(id)?.actor;
+    const actor = this.#table.get(id)?.actor;
     return actor && { crashes: actor.crashes, ...omitUndefined({ failure: actor.failure?.message }) };
   }
 
@@ -454,7 +454,7 @@ export class LocalEngine implements Engine {
       await withTimeout(this.#clock, graceMs, quiet, () => undefined);
     }
     this.#phase = "closed";
-    const cells = [...this.#registry.all()];
+    const cells = [...this.#table.all()];
     const closed = faults.draining();
     this.#dispatcher.close(closed);
     for (const cell of cells) {
@@ -479,14 +479,14 @@ export class LocalEngine implements Engine {
   }
 
   #allQuiet(): boolean {
-    for (const cell of this.#registry.all()) if (!cell.quiet) return false;
+    for (const cell of this.#table.all()) if (!cell.quiet) return false;
     return true;
   }
 
   // ── what cells report ────────────────────────────────────────────────────────
 
   #started(cell: Cell): void {
-    this.#registry.started(cell);
+    this.#table.started(cell);
     if (cell.actor.extra.policy.expireMs !== undefined) this.#timers.changed(cell);
   }
 
@@ -501,12 +501,12 @@ export class LocalEngine implements Engine {
   }
 
   #forget(cell: Cell): void {
-    this.#registry.forget(cell);
+    this.#table.forget(cell);
     this.#passivation.remove(cell);
   }
 
   #pastOf(id: ActorId): Past | undefined {
-    const actor = this.#registry.get(id)?.actor;
+    const actor = this.#table.get(id)?.actor;
     if (actor === undefined || actor.memory || this.#store === undefined) return undefined;
     const { kind, life, seq, extra } = actor;
     return pastOf({ kind, life, seq, wakes: extra.wakes, history: (afterSeq) => this.#queries.history(id, afterSeq) });

@@ -3,7 +3,7 @@
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import type { Clock } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import type { Registry } from "./registry.ts";
+import type { CellTable } from "./cells.ts";
 
 /** Cells that expire within the same second share a timer: one for each would cost more than the cells. */
 const GRAIN_MS = 1_000;
@@ -91,7 +91,7 @@ const MIN_CELLS = 16;
 const STEPS = 64;
 
 export interface EvictionHost {
-  readonly registry: Registry;
+  readonly table: CellTable;
   readonly maxCells: number;
   /** The share of the heap in use, 0 to 1. Takes a tenth of a millisecond. */
   readonly usedShare: () => number;
@@ -116,23 +116,23 @@ export class Eviction {
   /** A cell of an actor on disk was made. */
   made(): void {
     this.#made += 1;
-    const every = this.#host.registry.size < FEW_CELLS ? CHECK_OFTEN : CHECK_EVERY;
+    const every = this.#host.table.size < FEW_CELLS ? CHECK_OFTEN : CHECK_EVERY;
     if (this.#made % every === 0) this.#setLimit(every);
-    if (this.#host.registry.size > this.#limit) this.#makeRoom();
+    if (this.#host.table.size > this.#limit) this.#makeRoom();
   }
 
   #setLimit(every: number): void {
-    const { registry, maxCells, usedShare } = this.#host;
+    const { table, maxCells, usedShare } = this.#host;
     if (usedShare() > HEAP_SHARE)
-      this.#limit = Math.max(Math.min(MIN_CELLS, maxCells), Math.floor(Math.min(this.#limit, registry.size) * 0.9));
+      this.#limit = Math.max(Math.min(MIN_CELLS, maxCells), Math.floor(Math.min(this.#limit, table.size) * 0.9));
     else this.#limit = Math.min(maxCells, this.#limit + 2 * every);
   }
 
   #makeRoom(): void {
-    const { registry, drop } = this.#host;
-    for (let step = 0; step < STEPS && registry.size > this.#limit; step += 1) {
-      const cell = registry.slot(this.#hand);
-      this.#hand = this.#hand + 1 < registry.slots ? this.#hand + 1 : 0;
+    const { table, drop } = this.#host;
+    for (let step = 0; step < STEPS && table.size > this.#limit; step += 1) {
+      const cell = table.slot(this.#hand);
+      this.#hand = this.#hand + 1 < table.slots ? this.#hand + 1 : 0;
       if (cell === undefined || cell.actor.memory || !cell.quiet || cell.loading !== undefined || cell.actor.crashedOut) continue;
       if (cell.used) cell.used = false;
       else drop(cell);

@@ -1,4 +1,4 @@
-// Owns: queries about actors, and the removal of those that stopped long ago. Does not own: what it reads (registry.ts, the store).
+// Owns: queries about actors, and the removal of those that stopped long ago. Does not own: what it reads (cells.ts, the store).
 import { keyOf } from "../chain/internal.ts";
 import {
   type ActorId,
@@ -16,7 +16,7 @@ import { compareIds, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { fromStore } from "./fault-reports.ts";
-import type { CellDirectory, Registry } from "./registry.ts";
+import type { CellDirectory, CellTable } from "./cells.ts";
 
 const PAGE = 256;
 
@@ -29,17 +29,17 @@ export interface Health {
 /** Law 2: queries are answered from durable state, in this process or in the store. */
 export class Queries {
   readonly #store: Store | undefined;
-  readonly #registry: Registry;
+  readonly #table: CellTable;
   readonly #cells: CellDirectory;
 
-  constructor(store: Store | undefined, registry: Registry, cells: CellDirectory) {
+  constructor(store: Store | undefined, table: CellTable, cells: CellDirectory) {
     this.#store = store;
-    this.#registry = registry;
+    this.#table = table;
     this.#cells = cells;
   }
 
   readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
-    const known = this.#registry.get(id);
+    const known = this.#table.get(id);
     if (known !== undefined && known.loading === undefined) {
       known.used = true;
       return known.snapshot();
@@ -58,9 +58,9 @@ export class Queries {
 
   async list(query: ListQuery): Promise<readonly Change[]> {
     const stored = (await fromStore(this.#store?.list(query))) ?? [];
-    const here = this.#registry.list(query);
+    const here = this.#table.list(query);
     const marked = stored.map((change): Change => {
-      const cell = this.#registry.get(change.id);
+      const cell = this.#table.get(change.id);
       return cell?.actor.status === "failed" ? { ...change, status: "failed" } : change;
     });
     const seen = new Set(here.map(({ id }) => id));
@@ -71,7 +71,7 @@ export class Queries {
 
   /** What an actor has beyond its state. Undefined: there is no such actor. */
   async row(id: ActorId): Promise<Row | undefined> {
-    const known = this.#registry.get(id)?.actor;
+    const known = this.#table.get(id)?.actor;
     if (known?.memory === true) return known.seq === 0 ? undefined : rowInMemory(known);
     keyOf(id);
     return (await fromStore(this.#store?.load(id)))?.row;
@@ -80,16 +80,16 @@ export class Queries {
   /** Those that have not stopped. */
   async children(id: ActorId): Promise<readonly ActorId[]> {
     const stored = (await fromStore(this.#store?.children(id))) ?? [];
-    return [...new Set([...stored, ...this.#registry.children(id)])].toSorted(compareIds);
+    return [...new Set([...stored, ...this.#table.children(id)])].toSorted(compareIds);
   }
 
   async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    return ((await fromStore(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
+    return ((await fromStore(this.#store?.count(query))) ?? 0) + this.#table.count(query);
   }
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
     keyOf(id);
-    const cell = this.#registry.get(id);
+    const cell = this.#table.get(id);
     if (cell?.actor.memory) {
       if (cell.actor.last !== undefined && cell.actor.last.seq > afterSeq) yield cell.actor.last.event;
       return;

@@ -7,7 +7,7 @@ import { settledNow } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { Job, type OnEnd } from "./job.ts";
 import { damageReporter, type OnFault } from "./fault-reports.ts";
-import { NO_ACTORS } from "./supervision.ts";
+import { NO_ACTORS } from "./children.ts";
 
 const MAX_FAILURES = 3;
 /** How many fire in one turn of the event loop: to load an actor, run its turn and store it takes some hundred microseconds. */

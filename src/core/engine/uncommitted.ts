@@ -5,7 +5,7 @@ import type { ActorId, EngineError, Entry, Message, Snapshot, Store } from "../c
 import type { CommitCallbacks } from "../contract/internal.ts";
 import { storedSnapshot } from "./actor-state.ts";
 import type { Job } from "./job.ts";
-import type { Ancestors } from "./supervision.ts";
+import type { Ancestors } from "./children.ts";
 
 /** Waits for a commit: for example a reply that is based on uncommitted state, which is sent or dropped with it. */
 export interface CommitWaiter {

@@ -9,7 +9,7 @@ import { type ActorId, type Closable, type Clock, type IndexStore, type Store, S
 import { commitFrom, settledNow } from "../contract/internal.ts";
 import { type Head, HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
-import { Directory } from "./directory.ts";
+import { Directory } from "./find-actors.ts";
 import { EventIndex } from "./event-index.ts";
 import { EventTable } from "./event-table.ts";
 import { isDamage, storeFault, text } from "./faults.ts";
@@ -18,7 +18,7 @@ import { type IndexHost, IndexTables, sqliteIndexes } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore, openToRead } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";
 import { Purge } from "./purge.ts";
-import { Replies } from "./replies.ts";
+import { Replies } from "./remembered-replies.ts";
 import { closed } from "./rules.ts";
 import { TurnWrite, TurnWriter } from "./turn-writer.ts";
 import type { LogLoss } from "./log-loss.ts";

@@ -18,13 +18,13 @@ import {
   type Undelivered,
 } from "../contract/index.ts";
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
-import { Directory } from "./directory.ts";
+import { Directory } from "./find-actors.ts";
 import { eventIn, EventTable, missingEvent, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import { actorId, damaged, int, isDamage, sqliteCode, storeFault, text } from "./faults.ts";
 import { IndexTables } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";
-import { keyedCallIn, Replies } from "./replies.ts";
+import { keyedCallIn, Replies } from "./remembered-replies.ts";
 import { closed } from "./rules.ts";
 import { Sequences } from "./schema.ts";
 import type { SqliteOptions } from "./sqlite.ts";

@@ -11,7 +11,7 @@ import { type EventTable, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import type { PendingWrite } from "./group-commit.ts";
 import type { IndexTables } from "./index-tables.ts";
 import type { OutboxTable } from "./outbox-table.ts";
-import type { Replies } from "./replies.ts";
+import type { Replies } from "./remembered-replies.ts";
 import { conflict, expiresAfter } from "./rules.ts";
 import { Sequences } from "./schema.ts";
 

@@ -5,7 +5,7 @@ import { SimulatedClock, until } from "../../testing/index.ts";
 import { Calls } from "./calls.ts";
 import { fakeIngress, patiently } from "./fake-ingress.fixture.ts";
 import { Ingress } from "./ingress.ts";
-import { Laters } from "./laters.ts";
+import { WaitingCallers } from "./waiting-callers.ts";
 import { Names } from "./names.ts";
 
 const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
@@ -37,7 +37,7 @@ test("a stop aborts work that had only just begun, and was not known when it was
     seal: (_, input) => input,
     shown: ({ args }) => args,
     announce: () => undefined,
-    laters: new Laters({
+    waitingCallers: new WaitingCallers({
       clock,
       patience: clock,
       due: async () => ({ reply: undefined, pending: false }),
@@ -67,7 +67,7 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
     seal: (_, input) => input,
     shown: ({ args }) => args,
     announce: () => undefined,
-    laters: new Laters({
+    waitingCallers: new WaitingCallers({
       clock,
       patience: clock,
       due: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
@@ -106,7 +106,7 @@ test("only the caller of the first call ends what was forwarded for it, and only
       seal: (_, input) => input,
       shown: ({ args }) => args,
       announce: () => undefined,
-      laters: new Laters({
+      waitingCallers: new WaitingCallers({
         clock,
         patience: clock,
         due: async () => ({ reply: undefined, pending: true }),

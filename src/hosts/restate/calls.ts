@@ -20,7 +20,7 @@ import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
-import type { Laters } from "./laters.ts";
+import type { WaitingCallers } from "./waiting-callers.ts";
 import type { Names } from "./names.ts";
 import { passed, pauses } from "./pauses.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
@@ -39,7 +39,7 @@ export interface CallsHost {
   /** The arguments without what is secret. */
   shown(message: Message): Json;
   announce(change: Change): void | Promise<void>;
-  readonly laters: Laters;
+  readonly waitingCallers: WaitingCallers;
   /** A call's only caller here has left; its reply is not known yet. */
   left(messageId: string): void;
   fault(error: unknown, actor: ActorId): void;
@@ -105,7 +105,7 @@ export class Calls {
     };
     this.#waiting.put(of, options);
     try {
-      return await this.#host.laters.wait(to, of, deadline, options, onLeft);
+      return await this.#host.waitingCallers.wait(to, of, deadline, options, onLeft);
     } finally {
       this.#waiting.take(of, options);
     }

@@ -25,7 +25,7 @@ import type { ShardHead } from "./index-shard.ts";
 import { RestateIndexes } from "./indexes.ts";
 import { Ingress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
-import { Laters } from "./laters.ts";
+import { WaitingCallers } from "./waiting-callers.ts";
 import { LeftCallers } from "./left-callers.ts";
 import { Letters } from "./letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
@@ -63,7 +63,7 @@ export class Node implements NodeHost {
   readonly indexes: IndexChanges;
   /** Queries and watchers of those. */
   readonly rows: RestateIndexes;
-  readonly #laters: Laters;
+  readonly #waitingCallers: WaitingCallers;
   readonly #hearing: Hearing;
   readonly #leftCallers = new LeftCallers();
   readonly #options: RestateOptions;
@@ -116,7 +116,7 @@ export class Node implements NodeHost {
       fault: indexFault,
       onProgress: options.onIndexProgress,
     });
-    this.#laters = new Laters({
+    this.#waitingCallers = new WaitingCallers({
       clock,
       patience,
       due: (id, key) => this.queries.due(id, key),
@@ -136,7 +136,7 @@ export class Node implements NodeHost {
       seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
       shown: (message) => this.kinds.shown(message),
       announce: (change) => this.announcer.announce(change),
-      laters: this.#laters,
+      waitingCallers: this.#waitingCallers,
       left: (messageId) => this.#leftCallers.leave(messageId),
       fault: (error, actor) => this.#told(error, { where: "network", actor }),
     });
@@ -201,7 +201,7 @@ export class Node implements NodeHost {
 
   /** Takes no more turns. Settles when those that run have ended, or been left for another node since `signal` was aborted. */
   async close(signal: AbortSignal): Promise<void> {
-    this.#laters.close();
+    this.#waitingCallers.close();
     await this.#endpoint?.drain(signal);
     this.announcer.close();
     this.rows.close();

@@ -25,7 +25,7 @@ import { ofIndexes, ofLetters } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
 import { Ingress } from "./ingress.ts";
-import { Laters } from "./laters.ts";
+import { WaitingCallers } from "./waiting-callers.ts";
 import { Letters, readLetter } from "./letters.ts";
 import type { ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
@@ -80,7 +80,7 @@ export class RestateOperator {
       seal: (_message, input) => sealer.seal(input),
       shown: ({ args }) => args,
       announce: () => undefined,
-      laters: new Laters({
+      waitingCallers: new WaitingCallers({
         clock,
         patience,
         due: (id, key) => this.#queries.due(id, key),

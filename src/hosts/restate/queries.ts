@@ -18,7 +18,7 @@ import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
 import { isEvents, isReply } from "./kept.ts";
-import type { Due } from "./laters.ts";
+import type { Due } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
 import { isSnapshot, isTold, type Told } from "./outcome.ts";

@@ -1,17 +1,17 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
-// resources and prompts differ in (kinds.ts), the other methods (list-pages.ts, validate-arguments.ts, tasks.ts), and the reply's shape in each era.
+// resources and prompts differ in (offer-kinds.ts), the other methods (list-pages.ts, validate-arguments.ts, tasks.ts), and the reply's shape in each era.
 import type { JsonObject, Caller, CallOptions, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
-import { complete } from "./validate-arguments.ts";
+import { complete } from "./completion.ts";
 import { type Call, type Method, methodNotFound, type Outcome, type Refusal } from "./call.ts";
 import type { Core } from "./core.ts";
 import { Fault, type ValidationError } from "./errors.ts";
 import { objectIn } from "./json-rpc.ts";
-import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
+import { type OfferKind, prompt, resource, tool, withHandlerErrors } from "./offer-kinds.ts";
 import { listMethods } from "./list-pages.ts";
-import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./offers.ts";
+import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./find-offer.ts";
 import type { Settings } from "./options.ts";
-import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./questions.ts";
+import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./question-shapes.ts";
 import { eraOf, has, TASKS } from "./revision.ts";
 import { knowsTasks, needsTasks, offersTasks, type Tasks } from "./tasks.ts";
 
@@ -41,12 +41,12 @@ export function methodsOf(settings: Settings, tasks: Tasks | undefined): Readonl
 
 /** `tools/call`, `resources/read` and `prompts/get`: resolve, check scopes, validate, act, encode. */
 class OfferMethod {
-  readonly #kind: Kind;
+  readonly #kind: OfferKind;
   readonly #receipts: boolean;
   readonly #handlerErrors: boolean;
   readonly #tasks: Tasks | undefined;
 
-  constructor(kind: Kind, { receipts, dialect }: Settings, tasks?: Tasks) {
+  constructor(kind: OfferKind, { receipts, dialect }: Settings, tasks?: Tasks) {
     this.#tasks = tasks;
     this.#kind = dialect.handlerErrors ? withHandlerErrors(kind) : kind;
     this.#receipts = receipts;

@@ -28,7 +28,7 @@ import { HttpRouter } from "./http-router.ts";
 import { SentEvents } from "./legacy/resumable-stream.ts";
 import { SessionHttp } from "./legacy/session-http.ts";
 import { type GatewayOptions, settle, type Settings } from "./options.ts";
-import { SilentCalls } from "./progress.ts";
+import { SilentCalls } from "./silent-calls.ts";
 import { LATEST_MODERN } from "./revision.ts";
 import { Tasks } from "./tasks.ts";
 

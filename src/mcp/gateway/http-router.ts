@@ -1,7 +1,7 @@
 // Owns: HTTP requests to an MCP endpoint: their headers, which era they are of, and the answers of 2026-07-28. Does not own: those of
 // sessions (legacy/session-http.ts), and how a request is performed (modern/modern-request.ts).
 import type { Answer, JsonObject, Channel, Exchange, Source } from "../../core/contract/index.ts";
-import { isLarge, memoizeByString, andThenElse } from "../../core/contract/internal.ts";
+import { admitsReply, andThenElse, isLarge, memoizeByString, readAccept } from "../../core/contract/internal.ts";
 import type { Core } from "./core.ts";
 import type { Dialect } from "./dialects.ts";
 import { claimedRevision, isModernParams, unknownRevision } from "./envelope.ts";
@@ -20,7 +20,8 @@ import type { SessionHttp } from "./legacy/session-http.ts";
 import { checkMethodHeader, joined } from "./modern/headers.ts";
 import { listen } from "./modern/listen.ts";
 import { type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
-import { acceptsEvents, acceptsMedia, type OutOfBandChannel, type SilentCall } from "./progress.ts";
+import type { OutOfBandChannel } from "./progress.ts";
+import type { SilentCall } from "./silent-calls.ts";
 import { pieces } from "./results.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 
@@ -131,15 +132,12 @@ function isModern(dialect: Dialect, request: Exchange, incoming: Incoming | Batc
 }
 
 const isJson = memoizeByString((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
-const acceptsBoth = memoizeByString((accept) => acceptsMedia(accept, "application", "json") && acceptsEvents(accept));
-
-const acceptsOne = memoizeByString((accept) => acceptsMedia(accept, "application", "json") || acceptsEvents(accept));
 
 function checkHeaders(request: Exchange, { acceptsEither }: Dialect): void {
   const type = request.header("content-type");
   if (type !== undefined && !isJson(type)) throw new Fault("MEDIA_TYPE", "The body is application/json.");
   const accept = request.header("accept");
-  if (accept !== undefined && !(acceptsEither ? acceptsOne : acceptsBoth)(accept))
+  if (accept !== undefined && !admitsReply(readAccept(accept), acceptsEither))
     throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
 }
 
@@ -215,6 +213,6 @@ class ModernPostChannel implements OutOfBandChannel, SilentCall {
   }
 
   breakSilence(): void {
-    if (acceptsEvents(this.#exchange.header("accept") ?? "")) this.#exchange.stream();
+    if (readAccept(this.#exchange.header("accept") ?? "").events) this.#exchange.stream();
   }
 }

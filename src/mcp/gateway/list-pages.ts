@@ -7,7 +7,7 @@ import { type Entry, hidesOffers, listed, type Lists } from "../source/index.ts"
 import type { Call, Method, Outcome, SerialisedMembers } from "./call.ts";
 import { listModeFor } from "./core.ts";
 import { Fault } from "./errors.ts";
-import { missingOffersMeta } from "./offers.ts";
+import { missingOffersMeta } from "./find-offer.ts";
 import type { Settings } from "./options.ts";
 import { type Feature, has, type Revision } from "./revision.ts";
 

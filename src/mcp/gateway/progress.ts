@@ -1,7 +1,6 @@
-// Owns: what reaches a client before the reply to its request: log messages, progress, and the head of an event stream for a call that has
-// been silent for too long. Does not own: the reply.
-import { type JsonObject, type Clock, isJsonObject, type Json, type Log, type LogLevel, type Progress } from "../../core/contract/index.ts";
-import { memoizeByString } from "../../core/contract/internal.ts";
+// Owns: what reaches a client before the reply to its request: log messages and progress. Does not own: the reply, the event stream that a silent
+// call becomes (silent-calls.ts).
+import { type JsonObject, isJsonObject, type Json, type Log, type LogLevel, type Progress } from "../../core/contract/index.ts";
 import type { ActiveRequest } from "./active-requests.ts";
 import { Fault } from "./errors.ts";
 import { has, type Revision } from "./revision.ts";
@@ -67,78 +66,3 @@ function stepOf(done: number, total: number | undefined, text: string | undefine
     ...(text === undefined ? undefined : { message: text }),
   };
 }
-
-const TICK_MS = 2_500;
-const TICKS = 4;
-
-/** A call over HTTP whose response has not begun yet. */
-export interface SilentCall {
-  /** Its index in the list; -1: it is not in it. */
-  place: number;
-  /** The tick in which it began. */
-  since: number;
-  /** Sends the head of an event stream, which comments then keep alive. */
-  breakSilence(): void;
-}
-
-/**
- * Proxies and clients end a response that stays silent, often after 60 s: a call that has been silent for 7.5 to 10 s becomes an event
- * stream. There is one timer for all calls, which stops when no call is left, since nearly all end at once. An array, since a `Set`
- * that entries enter and leave with each call survives, with its old tables, into the collector's old space.
- */
-export class SilentCalls {
-  readonly #clock: Clock;
-  readonly #calls: SilentCall[] = [];
-  #tick = 0;
-  #ticking = false;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  add(call: SilentCall): void {
-    call.since = this.#tick;
-    call.place = this.#calls.push(call) - 1;
-    if (!this.#ticking) this.#startTimer();
-  }
-
-  /** The call was answered, or has become an event stream. */
-  delete(call: SilentCall): void {
-    const { place } = call;
-    if (place === -1) return;
-    call.place = -1;
-    const last = this.#calls.pop();
-    if (last === undefined || last === call) return;
-    this.#calls[place] = last;
-    last.place = place;
-  }
-
-  #startTimer(): void {
-    this.#ticking = true;
-    this.#clock.after(TICK_MS, () => this.#sweep());
-  }
-
-  #sweep(): void {
-    this.#ticking = false;
-    this.#tick += 1;
-    for (const call of this.#calls.filter(({ since }) => this.#tick - since >= TICKS)) {
-      // It may have ended while another was handled.
-      if (call.place === -1) continue;
-      this.delete(call);
-      call.breakSilence();
-    }
-    if (this.#calls.length > 0) this.#startTimer();
-  }
-}
-
-/** Whether an Accept header takes that media type. */
-export function acceptsMedia(accept: string, type: string, subtype: string): boolean {
-  return accept
-    .toLowerCase()
-    .split(",")
-    .filter((range) => !/;\s*q\s*=\s*"?0(?:\.0*)?"?\s*(?:;|$)/.test(range))
-    .map((range) => range.split(";")[0]?.trim())
-    .some((range) => range === "*/*" || range === `${type}/*` || range === `${type}/${subtype}`);
-}
-
-export const acceptsEvents = memoizeByString((accept) => acceptsMedia(accept, "text", "event-stream"));

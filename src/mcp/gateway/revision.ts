@@ -1,4 +1,5 @@
-// Owns: the revisions of MCP, the features that they differ in, and the name of its extension for tasks. Does not own: the shapes those features take.
+// Owns: the revisions of MCP, which one a session gets, and the features that they differ in. Does not own: the revision of a request that names
+// its own (envelope.ts), the shapes that features take.
 /** Revisions with an initialize handshake, oldest first. */
 export const LEGACY_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /** Revisions whose requests carry their own envelope. */
@@ -61,6 +62,11 @@ const features = new Map<Revision, Readonly<Partial<Record<Feature, true>>>>(
 /** Whether that revision of the protocol knows the feature. */
 export function has(revision: Revision, feature: Feature): boolean {
   return features.get(revision)?.[feature] === true;
+}
+
+/** The revision of a session: the requested one if it is served, else the newest of those served. */
+export function negotiate(served: readonly [LegacyRevision, ...LegacyRevision[]], wanted: string | undefined): LegacyRevision {
+  return served.find((one) => one === wanted) ?? served.at(-1) ?? served[0];
 }
 
 export function isLegacyRevision(text: string): text is LegacyRevision {

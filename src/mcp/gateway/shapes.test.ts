@@ -5,7 +5,7 @@ import { type Entry, listed } from "../source/index.ts";
 import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./results.ts";
 import { shapeEntry, Pages } from "./list-pages.ts";
 import { canOf } from "./envelope.ts";
-import { questionsOf, shapeQuestion } from "./questions.ts";
+import { questionsOf, shapeQuestion } from "./question-shapes.ts";
 import { has, LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from "./revision.ts";
 
 const ALL: readonly Revision[] = [...LEGACY_REVISIONS, ...MODERN_REVISIONS];

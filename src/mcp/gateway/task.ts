@@ -4,7 +4,7 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Call, type Members, withAnswers } from "./call.ts";
 import { type Fault, type FaultOverrides, wireError } from "./errors.ts";
 import { shortText } from "./json-rpc.ts";
-import { type Question, questionsOf, shapeQuestion } from "./questions.ts";
+import { type Question, questionsOf, shapeQuestion } from "./question-shapes.ts";
 
 /** A task's status, and what goes with it. */
 type Stage =

@@ -16,9 +16,9 @@ import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import { type Call, type Members, type Method, methodNotFound, type Outcome } from "./call.ts";
 import { Fault, inLog, requestFault } from "./errors.ts";
 import { objectIn, shortText } from "./json-rpc.ts";
-import { requireScopes, type Target } from "./offers.ts";
+import { requireScopes, type Target } from "./find-offer.ts";
 import type { Settings } from "./options.ts";
-import { checkAnswer, questionsOf, unmet } from "./questions.ts";
+import { checkAnswer, questionsOf, unmet } from "./question-shapes.ts";
 import { eraOf, TASKS } from "./revision.ts";
 import { errorOf, legacyTask, Task } from "./task.ts";
 

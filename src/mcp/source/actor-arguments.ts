@@ -1,5 +1,5 @@
 // Owns: the arguments that say which actor a call is about: a handle, and the keys of links by argument; in definitions and in calls. Does
-// not own: who may address which actor (access.ts), the targets of links (link-graph.ts).
+// not own: who may address which actor (actor-access.ts), the targets of links (link-graph.ts).
 
 import {
   isJsonObject,
@@ -11,7 +11,7 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { templateVariables } from "../../core/contract/internal.ts";
-import { refused, type Refused } from "./access.ts";
+import { refused, type Refused } from "./actor-access.ts";
 import { fillAlias, uriOf, withSegment } from "./names.ts";
 
 /** An argument that says which actor is meant. */

@@ -14,7 +14,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { isStatic, Lru } from "../../core/contract/internal.ts";
-import { rootActor } from "./access.ts";
+import { rootActor } from "./actor-access.ts";
 import { sameJson } from "./json.ts";
 import { offersOf } from "./names.ts";
 import { ViewerDependencies } from "./viewers.ts";

@@ -1,4 +1,4 @@
-// Owns: the way of one call from a viewer to an actor. Does not own: access rules (access.ts), turns (core/engine).
+// Owns: the way of one call from a viewer to an actor. Does not own: access rules (actor-access.ts), turns (core/engine).
 
 import {
   type ActorId,
@@ -20,7 +20,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, memoize } from "../../core/contract/internal.ts";
-import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
+import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
 import { linkTarget, noTarget, offNow } from "./link-graph.ts";

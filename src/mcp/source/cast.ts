@@ -30,7 +30,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { andThen, checkNeeded, getOwn, hasOwn, INDEXES, kindOf, KINDS } from "../../core/contract/internal.ts";
-import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
+import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
 import { splitAddress } from "./actor-arguments.ts";
 import { CallRouter, isUnknownUri } from "./call-router.ts";

@@ -1,4 +1,4 @@
-// Owns: the life of handles. Does not own: their form and who may use one (access.ts), the argument of that name (actor-arguments.ts).
+// Owns: the life of handles. Does not own: their form and who may use one (actor-access.ts), the argument of that name (actor-arguments.ts).
 
 import {
   type ActorId,
@@ -17,7 +17,7 @@ import {
 } from "../../core/contract/index.ts";
 import { hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
 import { secretBytes } from "../../core/platform/index.ts";
-import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./access.ts";
+import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./actor-access.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;

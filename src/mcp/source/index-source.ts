@@ -23,7 +23,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { freezeDeep, INDEX_LIMITS, isVisibleTo, omitUndefined } from "../../core/contract/internal.ts";
-import { refused, rootActor, unknownOffer } from "./access.ts";
+import { refused, rootActor, unknownOffer } from "./actor-access.ts";
 import { describeSource, refOf } from "./names.ts";
 
 export interface IndexSourceOptions {

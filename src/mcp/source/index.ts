@@ -1,5 +1,5 @@
 export { type Schema, toJsonSchema } from "../../core/schema/index.ts";
-export { type Address, addressOf, isByHandle } from "./access.ts";
+export { type Address, addressOf, isByHandle } from "./actor-access.ts";
 export { Acting, cast, type CastOptions } from "./cast.ts";
 export { type Checked, checkJson, sameJson } from "./json.ts";
 export { merge } from "./merge.ts";

@@ -10,7 +10,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { andThen, choicesMessage, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
-import { lacksScope, linkedActor, refused, type Refused, rootActor } from "./access.ts";
+import { lacksScope, linkedActor, refused, type Refused, rootActor } from "./actor-access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-views.ts";
 import { sameJson } from "./json.ts";
 import { type Names, offersOf } from "./names.ts";

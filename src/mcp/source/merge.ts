@@ -18,7 +18,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { andThen, hasOwn, MultiMap } from "../../core/contract/internal.ts";
-import { unknownOffer } from "./access.ts";
+import { unknownOffer } from "./actor-access.ts";
 import { describeSource, joinInstructions, LISTS, offersOf, sourceWords, uriOf } from "./names.ts";
 
 /**

@@ -14,7 +14,7 @@ import {
 } from "../../core/contract/index.ts";
 import { andThen, hasOwn, memoize, missingScopes, missingScopesMessage, omitUndefined, scopesOf } from "../../core/contract/internal.ts";
 import { judgesMisfits } from "../../core/schema/index.ts";
-import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
+import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { checkJson } from "./json.ts";
 import { type Entry, listed } from "./lists.ts";
 import { describeSource, offersOf, refOf, sourceWords, splitRef } from "./names.ts";

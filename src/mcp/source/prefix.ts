@@ -15,7 +15,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { andThen, Lru, memoize } from "../../core/contract/internal.ts";
-import { unknownOffer } from "./access.ts";
+import { unknownOffer } from "./actor-access.ts";
 import {
   checkName,
   describePrefix,

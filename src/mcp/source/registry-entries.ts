@@ -37,7 +37,7 @@ import {
   unavailableMessage,
 } from "../../core/contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../../core/schema/index.ts";
-import { lacksScope } from "./access.ts";
+import { lacksScope } from "./actor-access.ts";
 import { checkName, type Names, refOf, uriOf } from "./names.ts";
 import type {
   CallContext,

@@ -27,7 +27,7 @@ import {
 } from "../../core/contract/index.ts";
 import { invalidInBlock, inWords, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
-import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
+import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { check, type Misfit, sameJson, toJson } from "./json.ts";
 import { describeSource, type Names, type NameStyle, namesOf } from "./names.ts";
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";

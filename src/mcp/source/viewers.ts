@@ -1,4 +1,4 @@
-// Owns: the root actors of a viewer, and which parts of a viewer something depends on. Does not own: who may do what (access.ts).
+// Owns: the root actors of a viewer, and which parts of a viewer something depends on. Does not own: who may do what (actor-access.ts).
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
 import { Lru, omitUndefined, sameClaims } from "../../core/contract/internal.ts";

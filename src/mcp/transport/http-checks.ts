@@ -1,11 +1,10 @@
-// Owns: the checks of a request's head: headers, Host and Origin, method and CORS, media types; and the options for them.
-// Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
+// Owns: the checks of a request's head: repeated headers, method and CORS, media types. Does not own: which hosts and origins are known
+// (host-and-origin.ts), the order of all steps of a request (http-core.ts), tokens (auth/).
 import type { IncomingMessage } from "node:http";
-import { isIP } from "node:net";
-import { isLoopback } from "./listen.ts";
-import { isTexts, memoizeByString } from "../../core/contract/internal.ts";
-import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
+import { admitsReply, memoizeByString, readAccept } from "../../core/contract/internal.ts";
+import type { Answer, Gateway } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
+import type { HttpGuard } from "./host-and-origin.ts";
 
 /** Headers that must not be repeated: with two values, an intermediary could see another request than this server (request smuggling). */
 const ONCE = new Set([
@@ -79,91 +78,6 @@ export function headersAsSent(raw: readonly string[]): HeaderList {
   }
   return new HeaderList(Object.fromEntries(map), raw);
 }
-
-/** The name part of `name:port`, lower-case, without brackets and the root's dot. Undefined: not a host. */
-function hostName(host: string): string | undefined {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\\?#\s]+))(?::(\d{1,5}))?$/i.exec(host);
-  const name = match?.[1] ?? match?.[2];
-  return name?.toLowerCase().replace(/\.$/, "");
-}
-
-const isAddress = (name: string): boolean => isIP(name) !== 0;
-
-export interface GuardOptions {
-  /** The address the server listens on. */
-  readonly host: string;
-  /** Further names clients may use, `name` or `name:port`; `*` for any. */
-  readonly allowedHosts: readonly string[];
-  /** Origins whose pages may call, `https://app.example`, of any scheme; `*` for any. */
-  readonly allowedOrigins: readonly string[];
-  /** The address by which clients know the server, if it is another one. */
-  readonly resource: string | undefined;
-}
-
-/**
- * Host and Origin checks against DNS rebinding: a page that rebinds its own name to this machine still sends that name as `Host`,
- * so only known names are accepted.
- */
-export interface HttpGuard {
-  /** True: the request names a host this server answers to. */
-  host(value: string | undefined): boolean;
-  /** True: it was not sent by a web page, or by one of an allowed origin. */
-  origin(value: string | undefined, host: string): boolean;
-  /** True: pages of that origin may read answers. */
-  cors(value: string | undefined): value is string;
-}
-
-export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: GuardOptions): HttpGuard {
-  const bound = hostName(host.includes(":") ? `[${host}]` : host);
-  const local = isLoopback(host);
-  const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));
-  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/(?<!\/)\/$/, "")));
-  if (resource !== undefined && URL.canParse(resource)) hosts.add(new URL(resource).hostname);
-
-  const knows = (value: string): boolean => {
-    const name = hostName(value);
-    if (name === undefined) return false;
-    if (hosts.has("*") || hosts.has(name) || hosts.has(value.toLowerCase())) return true;
-    if (isLoopback(name)) return true;
-    // Beyond loopback an address is safe too: rebinding needs a name.
-    return !local && (name === bound || isAddress(name));
-  };
-
-  const known = memoizeByString(knows);
-
-  const listed = (value: string): boolean => origins.has("*") || origins.has(value.toLowerCase());
-
-  return {
-    host: (value) => value !== undefined && known(value),
-    origin(value, hostHeader) {
-      if (value === undefined || listed(value)) return true;
-      const match = /^https?:\/\/([^/?#@]+)$/i.exec(value);
-      if (match?.[1] === undefined) return false;
-      const name = hostName(match[1]);
-      if (local && name !== undefined && isLoopback(name)) return true;
-      return match[1].toLowerCase() === hostHeader.toLowerCase();
-    },
-    cors: (value): value is string => value !== undefined && listed(value),
-  };
-}
-
-// URLs and patterns are refused: no Host header could match them.
-const isHost = (text: string): boolean => text === "*" || isAddress(text) || (!text.includes("*") && hostName(text) !== undefined);
-
-/** The rule for `allowedHosts`. */
-export const HOSTS: OptionRule = [
-  'a list of hosts, each a name as "mcp.example", with a port where that one alone counts, or "*"',
-  (value) => isTexts(value) && value.every(isHost),
-];
-
-/** The rule for `allowedOrigins`. */
-export const ORIGINS: OptionRule = [
-  'a list of origins, each of scheme and host as "https://app.example" or "chrome-extension://<id>", or "*"',
-  (value) => isTexts(value) && value.every((one) => one === "*" || ORIGIN.test(one)),
-];
-
-// RFC 6454, 6.2: any scheme. Not `null`, which pages of every site can have, and no patterns, which would match nothing.
-const ORIGIN = /^(?:https?:\/\/[^/?#@*\s]+|(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]*)\/?$/i;
 
 export interface HeadRules {
   readonly guard: HttpGuard;
@@ -241,42 +155,6 @@ export function answerVerb(method: string, verbs: readonly string[], guard: Http
   return asks ? preflight(headers, verbs) : { status: 204, headers: allow };
 }
 
-/** The media types that an `Accept` header admits. */
-interface Admits {
-  readonly json: boolean;
-  readonly events: boolean;
-}
-
-const EVERYTHING: Admits = { json: true, events: true };
-
-function quality(parameters: readonly string[]): number {
-  for (const parameter of parameters) {
-    const match = /^\s*q\s*=\s*([0-9.]+)\s*$/i.exec(parameter);
-    if (match !== null) return Number(match[1]);
-  }
-  return 1;
-}
-
-const readAccept = memoizeByString((text): Admits => {
-  const qualities = new Map<string, number>();
-  for (const range of text.split(",")) {
-    const [type = "", ...parameters] = range.split(";");
-    qualities.set(type.trim().toLowerCase(), quality(parameters));
-  }
-  // The most specific range decides (RFC 9110, 12.5.1).
-  const admits = (type: string): boolean =>
-    (qualities.get(type) ?? qualities.get(`${type.slice(0, type.indexOf("/"))}/*`) ?? qualities.get("*/*") ?? 0) > 0;
-  return { json: admits("application/json"), events: admits("text/event-stream") };
-});
-
-/** No `Accept` header admits everything (RFC 9110, 12.5.1). */
-const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
-
-/** Whether a POST accepts both media types of its answer, or one if the gateway says that one is enough. */
-function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
-  return acceptsEither === true ? json || events : json && events;
-}
-
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
 const isJson: (contentType: string) => boolean = memoizeByString((text) => {
   const [type = "", ...parameters] = text.split(";");
@@ -297,9 +175,10 @@ interface MediaRules extends Pick<Gateway, "acceptsEither"> {
 /** The answer to an MCP request whose media types cannot be served. */
 export function refuseMedia(method: string, headers: HeaderList, rules: MediaRules): Answer | undefined {
   if (method === "DELETE") return undefined;
-  const admits = accepts(headers.get("accept"));
+  // No header admits everything (RFC 9110, 12.5.1).
+  const admits = readAccept(headers.get("accept") ?? "*/*");
   if (method !== "POST") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
-  if (rules.bodiless !== true && !acceptsReply(admits, rules))
+  if (rules.bodiless !== true && !admitsReply(admits, rules.acceptsEither === true))
     return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
   return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
 }

@@ -25,7 +25,8 @@ import {
 } from "./auth/index.ts";
 import { textOf } from "./http-answer.ts";
 import { type BodyRefusal, refuseBody } from "./http-body.ts";
-import { answerVerb, type HeaderList, type HttpGuard, originHeaders, refuseHead, refuseMedia, refusePacked } from "./http-checks.ts";
+import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked } from "./http-checks.ts";
+import type { HttpGuard } from "./host-and-origin.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";

@@ -28,7 +28,7 @@ export interface HttpLimits {
   readonly streamsPerCaller: number;
   /** Interval of the comments on open event streams, so that intermediaries do not close them, and of the pings on WebSockets, each of which must be answered before the next. Default 15 s. */
   readonly keepAliveMs: number;
-  /** A client that reads nothing of its stream or WebSocket for this long is dropped. Default 30 s. */
+  /** A client that takes longer than this to read a MiB of a response, stream or WebSocket is dropped. Default 30 s. */
   readonly blockedMs: number;
   /** Limit for output that the client of a stream or WebSocket has not read, in bytes; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;

@@ -6,7 +6,7 @@ import { type Line, LineSplitter, LineChannel, readLines } from "./lines.ts";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { SinkWriteQueue } from "./write-queue.ts";
-import { TickBatcher } from "./pending-responses.ts";
+import { TickBatcher } from "./tick-batcher.ts";
 import type { Clock } from "../../core/contract/index.ts";
 
 function split(maxBytes: number, chunks: readonly Uint8Array[]): { lines: string[]; tooLong: number } {

@@ -4,7 +4,7 @@ import { isAscii } from "node:buffer";
 import { type Upload, FREE_BYTES } from "./budgets.ts";
 import type { Readable } from "node:stream";
 import type { Clock } from "../../core/contract/index.ts";
-import type { TickBatcher } from "./pending-responses.ts";
+import type { TickBatcher } from "./tick-batcher.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import { QueueChannel, type WriteQueue } from "./write-queue.ts";
 

@@ -13,7 +13,8 @@ import { headersOf, pathOf } from "./http-checks.ts";
 import { type Framing, type HttpCore, HttpExchange, type Rejection, type RequestHead } from "./http-core.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
-import { type ConnectionWork, PendingResponses, TickBatcher } from "./pending-responses.ts";
+import { type ConnectionWork, PendingResponses } from "./pending-responses.ts";
+import { TickBatcher } from "./tick-batcher.ts";
 
 const LINGER_MS = 1_000;
 

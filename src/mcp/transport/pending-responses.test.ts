@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { TickBatcher } from "./pending-responses.ts";
+import { TickBatcher } from "./tick-batcher.ts";
 
 function batch() {
   const time = { now: 1_000 };

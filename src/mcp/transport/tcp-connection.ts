@@ -6,9 +6,9 @@ import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./listen.ts";
 import { type UploadBudget, NO_ROOM, type UnreadBudget } from "./budgets.ts";
 import { LineChannel, readLines, type Line } from "./lines.ts";
-import { SinkWriteQueue } from "./write-queue.ts";
+import { SinkWriteQueue, timeToRead } from "./write-queue.ts";
 import type { TcpLimits, TcpOptions } from "./tcp.ts";
-import type { TickBatcher } from "./pending-responses.ts";
+import type { TickBatcher } from "./tick-batcher.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;
@@ -82,7 +82,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       if (refused) return endRefused(socket, clock);
       socket.end();
       // A client that does not close its side, or does not read its last answers, would hold the socket.
-      undo.push(clock.after(limits.blockedMs, () => void socket.destroy()));
+      undo.push(clock.after(timeToRead(socket.writableLength, limits.blockedMs), () => void socket.destroy()));
     },
   });
 

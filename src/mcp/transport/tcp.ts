@@ -19,7 +19,7 @@ import type { LineChannel } from "./lines.ts";
 import { authority, isLoopback, listenAt, listenAtPath, refuseOpenListener } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
-import { TickBatcher } from "./pending-responses.ts";
+import { TickBatcher } from "./tick-batcher.ts";
 
 /** Bounds of a TCP listener. Sizes in bytes, times in milliseconds. */
 export interface TcpLimits {
@@ -33,7 +33,7 @@ export interface TcpLimits {
   readonly tokenMs: number;
   /** A connection without traffic in either direction is closed after this time. Default 1 h. */
   readonly idleMs: number;
-  /** A client that reads nothing for this long is dropped. Default 30 s. */
+  /** A client that takes longer than this to read a MiB is dropped. Default 30 s. */
   readonly blockedMs: number;
   /** Limit for output that one client has not read, in bytes; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;

@@ -1,4 +1,4 @@
-// Owns: requests of the server to one client: elicitation, sampling, roots. Does not own: their shape (questions.ts).
+// Owns: requests of the server to one client: elicitation, sampling, roots. Does not own: their shape (question-shapes.ts).
 import type { JsonObject, CancelSignal, Json } from "../../../core/contract/index.ts";
 import { objectIn, shortText, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";

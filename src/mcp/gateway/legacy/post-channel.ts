@@ -1,11 +1,12 @@
 // Owns: the response to one POST of a session: a plain answer, or an event stream once something has to be sent before the reply. Does not
 // own: the stream itself (resumable-stream.ts).
 import type { Answer, JsonObject, Exchange, Json } from "../../../core/contract/index.ts";
+import { readAccept } from "../../../core/contract/internal.ts";
 import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
 import { faultAnswer } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
-import { acceptsEvents, type SilentCall } from "../progress.ts";
+import type { SilentCall } from "../silent-calls.ts";
 import { pieces, wholeText } from "../results.ts";
 import { has } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";
@@ -63,7 +64,7 @@ export class PostChannel implements SessionChannel, SilentCall {
   }
 
   breakSilence(): void {
-    if (acceptsEvents(this.#exchange.header("accept") ?? "")) this.#open();
+    if (readAccept(this.#exchange.header("accept") ?? "").events) this.#open();
   }
 
   /** Static, since the function that a pending reply is passed to should close over nothing. */

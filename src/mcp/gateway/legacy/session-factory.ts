@@ -2,10 +2,9 @@
 import type { JsonObject, Caller, Exchange, Json, SessionRow } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
-import type { Dialect } from "../dialects.ts";
 import { Fault, type Reason } from "../errors.ts";
 import { objectIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
-import type { LegacyRevision } from "../revision.ts";
+import { negotiate } from "../revision.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./live-sessions.ts";
 
@@ -121,7 +120,7 @@ function uninitialized({ settings }: Core, caller: Caller, posture: "meta" | und
   return {
     id: settings.entropy.hex(16),
     ...(caller.principal === undefined ? undefined : { principal: caller.principal }),
-    protocol: negotiate(settings.dialect, wanted),
+    protocol: negotiate(settings.dialect.revisions, wanted),
     client: EMPTY,
     capabilities: EMPTY,
     subscriptions: NONE,
@@ -129,11 +128,6 @@ function uninitialized({ settings }: Core, caller: Caller, posture: "meta" | und
     createdAt: now,
     seenAt: now,
   };
-}
-
-/** The requested revision if it is served, else the newest one with a handshake. */
-function negotiate({ revisions }: Dialect, wanted: string | undefined): LegacyRevision {
-  return revisions.find((one) => one === wanted) ?? revisions.at(-1) ?? revisions[0];
 }
 
 function clientIn(params: JsonObject): JsonObject {

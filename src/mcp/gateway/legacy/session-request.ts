@@ -12,7 +12,7 @@ import { errorText, Fault, requestFault } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 import { observe, type RequestObserver } from "../observer.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
-import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
+import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
 import { isListMethod, legacyReply, type ReplyText, toolError } from "../results.ts";
 import { NoAnswer } from "./client-requests.ts";
 import type { Session } from "./session.ts";

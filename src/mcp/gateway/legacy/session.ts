@@ -20,7 +20,7 @@ import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
 import { type Notification, notificationText } from "../json-rpc.ts";
-import { indexOf } from "../offers.ts";
+import { indexOf } from "../find-offer.ts";
 import type { Settings } from "../options.ts";
 import { isLogLevel } from "../progress.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";

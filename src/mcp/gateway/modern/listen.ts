@@ -17,7 +17,7 @@ import { type Core, type OpenEnded, viewerOf } from "../core.ts";
 import { SUBSCRIPTION_META } from "../envelope.ts";
 import { Fault, inLog } from "../errors.ts";
 import { objectIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
-import { subscribable, type Target } from "../offers.ts";
+import { subscribable, type Target } from "../find-offer.ts";
 import { modernReply, wholeText } from "../results.ts";
 import { type SubscriptionHost, ClientNotifications } from "../client-notifications.ts";
 import type { Task } from "../task.ts";

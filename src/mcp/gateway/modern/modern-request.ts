@@ -22,7 +22,7 @@ import { objectIn, EMPTY, type Request } from "../json-rpc.ts";
 import { observe, type RequestObserver, UNOBSERVED } from "../observer.ts";
 import type { Settings } from "../options.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
-import { type AskMethod, cannotAsk, checkAnswer, isAskMethod, questionsOf, shapeQuestion, unmet } from "../questions.ts";
+import { type AskMethod, cannotAsk, checkAnswer, isAskMethod, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
 import { cacheHints, modernReply, type ReplyText } from "../results.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UriPattern } from "./uri.ts";
+import { UriPattern } from "./uri-template.ts";
 import { test } from "node:test";
 
 // Which URIs a template takes, and what its expressions stand for then.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OfferRef, Reply, Source, Surface } from "../../core/contract/index.ts";
-import { subscribable } from "./offers.ts";
+import { subscribable } from "./find-offer.ts";
 
 const viewer = { principal: "iss|ann", scopes: [] };
 

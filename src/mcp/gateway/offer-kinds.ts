@@ -5,11 +5,11 @@ import { hintUnknownNames, validateArguments } from "./validate-arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { failureData, Fault, faultOf, type Reason, type ValidationError } from "./errors.ts";
 import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
-import type { OfferIndex, Target } from "./offers.ts";
+import type { OfferIndex, Target } from "./find-offer.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "./results.ts";
 
 /** How one of the three methods does each step. */
-export interface Kind {
+export interface OfferKind {
   /** Resolves what the call names. Throws if there is no such offer. */
   target(call: Call, offers: OfferIndex): Target;
   /** The error for an offer that does not exist for the viewer. */
@@ -73,7 +73,7 @@ const unknownPrompt = (name: string): Fault =>
   new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name}`, { reason: "prompt-unknown", about: name });
 const noResource = (uri: string): Fault => new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri }, about: uri });
 
-export const tool: Kind = {
+export const tool: OfferKind = {
   target(call, offers) {
     const name = nameIn(call);
     argumentsIn(call);
@@ -103,7 +103,7 @@ export const tool: Kind = {
   },
 };
 
-export const prompt: Kind = {
+export const prompt: OfferKind = {
   target(call, offers) {
     const name = nameIn(call);
     const target = offers.prompts.get(name);
@@ -146,7 +146,7 @@ function uriIn(call: Call): string {
   return uri;
 }
 
-export const resource: Kind = {
+export const resource: OfferKind = {
   target(call, offers) {
     const uri = uriIn(call);
     const target = offers.resource(uri);
@@ -172,7 +172,7 @@ function refused(refusal: Refusal): Fault {
 }
 
 /** The same kind for dialects where a handler that throws or refuses gives an error with its message, and never a result. */
-export function withHandlerErrors(kind: Kind): Kind {
+export function withHandlerErrors(kind: OfferKind): OfferKind {
   return {
     ...kind,
     refuse({ code, message }: Refusal) {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Cancellation, type CallOptions, type Receipt } from "../../core/contract/index.ts";
 import { settle, SimulatedClock } from "../../testing/index.ts";
 import type { KeptReply } from "./kept.ts";
-import { Laters, type Due } from "./laters.ts";
+import { WaitingCallers, type Due } from "./waiting-callers.ts";
 
 const TO = "tally/main";
 const REPLY: KeptReply = { key: "later one", call: "", reply: { ok: 7 }, until: 1_000, seq: 3, head: "head" };
@@ -18,7 +18,7 @@ function stage() {
   const receipts: Receipt[] = [];
   const left: string[] = [];
   let due: () => Promise<Due> = async () => PENDING;
-  const laters = new Laters({
+  const waitingCallers = new WaitingCallers({
     clock,
     patience,
     due(_, key) {
@@ -34,13 +34,13 @@ function stage() {
   return {
     clock,
     patience,
-    laters,
+    waitingCallers,
     asked,
     receipts,
     left,
     changed: () => [...listeners].forEach((listener) => listener()),
     owes: (now: Due | (() => Promise<Due>)) => void (due = typeof now === "function" ? now : async () => now),
-    wait: (options: CallOptions = {}, deadline?: number) => laters.wait(TO, "one", deadline, options, () => left.push("one")),
+    wait: (options: CallOptions = {}, deadline?: number) => waitingCallers.wait(TO, "one", deadline, options, () => left.push("one")),
     nothingLeft: () => assert.deepEqual([listeners.size, clock.pending, patience.pending], [0, 0, 0]),
   };
 }
@@ -94,7 +94,7 @@ void test("whoever leaves, is late, or whose node goes is told that the call has
     const ends = [
       [how.CANCELLED, how.CANCELLED.wait({ signal }), () => signal.abort(), "CANCELLED"],
       [how.DEADLINE, how.DEADLINE.wait({}, how.DEADLINE.clock.now() + 50), () => how.DEADLINE.clock.advance(50), "DEADLINE"],
-      [how.DRAINING, how.DRAINING.wait(), () => how.DRAINING.laters.close(), "DRAINING"],
+      [how.DRAINING, how.DRAINING.wait(), () => how.DRAINING.waitingCallers.close(), "DRAINING"],
     ] as const;
     for (const [at, waiting, end, code] of ends) {
       if (asking) at.owes(() => new Promise(() => undefined));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { Replies } from "./replies.ts";
+import { Replies } from "./remembered-replies.ts";
 import { SCHEMA } from "./schema.ts";
 
 const A_SECOND = 2_500;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it, test } from "node:test";
 import { actor } from "../../core/actor/index.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
-import { handleActor, isHandle, mintedAt, mintHandle, rootActor } from "./access.ts";
+import { handleActor, isHandle, mintedAt, mintHandle, rootActor } from "./actor-access.ts";
 
 const box = actor("box", { description: "A box.", per: "user", initial: () => ({}), tools: {} });
 const rootOf = (principal: string) => rootActor(box, { principal, scopes: [] });

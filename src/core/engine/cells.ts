@@ -20,7 +20,7 @@ import type { OnFault } from "./fault-reports.ts";
 import { IdTable } from "./id-table.ts";
 
 /** The cells of this process, with the indexes that a store has for actors on disk. */
-export class Registry {
+export class CellTable {
   readonly #cells = new IdTable<Cell>();
   /** By owner: each start by an owner with a limit needs a count. */
   readonly #owned = new MultiMap<string, Cell>();
@@ -130,7 +130,7 @@ const uidOf = ({ actor: { extra, life } }: Cell): string => extra.uid ?? life;
 
 export interface DirectoryHost {
   readonly store: Store | undefined;
-  readonly registry: Registry;
+  readonly table: CellTable;
   /** Drops cells that become idle; `addBriefly`: soon. */
   readonly passivation: { add(cell: Cell): void; addBriefly(cell: Cell): void };
   /** Drops cells when there are too many; `made`: there is one more. */
@@ -196,7 +196,7 @@ export class CellDirectory {
 
   /** The cell that a message goes to, loading or loaded; undefined if there is no such memory actor. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
   reachedBy(message: Message): Cell | undefined {
-    const known = this.#host.registry.get(message.to);
+    const known = this.#host.table.get(message.to);
     if (known !== undefined) return known;
     const kind = this.#kindOf(message.to);
     const persistence = message.policy?.persistence ?? kind.plain.policy.persistence;
@@ -211,7 +211,7 @@ export class CellDirectory {
    * one of very many, and the cell is probably not needed for long.
    */
   at(id: ActorId, briefly = false): Cell | undefined {
-    const known = this.#host.registry.get(id);
+    const known = this.#host.table.get(id);
     if (known !== undefined) return known;
     const kind = this.#kinds.get(kindOf(id));
     if (kind === undefined || !this.#isStored(kind)) return undefined;
@@ -244,7 +244,7 @@ export class CellDirectory {
 
   #create(kind: Kind, id: ActorId, memory: boolean): Cell {
     const cell = this.#host.make(kind, id, memory);
-    this.#host.registry.add(cell);
+    this.#host.table.add(cell);
     return cell;
   }
 

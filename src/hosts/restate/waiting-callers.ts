@@ -24,7 +24,7 @@ export interface LatersHost {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 
-export class Laters {
+export class WaitingCallers {
   readonly #host: LatersHost;
   readonly #waits = new Set<(error: EngineError) => void>();
 

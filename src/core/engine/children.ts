@@ -14,10 +14,10 @@ interface KnownActor {
   readonly uncommitted: { whenEmpty(): Promise<void> } | undefined;
 }
 
-export interface SupervisionHost {
+export interface ChildrenHost {
   readonly store: Store | undefined;
   /** The actors in memory. */
-  readonly registry: { get(id: ActorId): KnownActor | undefined; children(id: ActorId): readonly ActorId[] };
+  readonly table: { get(id: ActorId): KnownActor | undefined; children(id: ActorId): readonly ActorId[] };
   /** Whether actors of this kind may be in the store. */
   mayBeStored(kind: string): boolean;
   stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void>;
@@ -56,17 +56,17 @@ export const isStopChildrenMessage = ({ id }: Message): boolean => id.endsWith(I
  * C2: an actor's stop is committed first, then its children stop, then the stop is published. A stopped parent gets no new children,
  * or a message that was on its way would leave one behind.
  */
-export class Supervision {
-  readonly #host: SupervisionHost;
+export class Children {
+  readonly #host: ChildrenHost;
 
-  constructor(host: SupervisionHost) {
+  constructor(host: ChildrenHost) {
     this.#host = host;
   }
 
   /** Undefined: there are none. Rejects with the first error once all have been tried. */
   stopChildren(id: ActorId, ancestors: Ancestors): Promise<void> | undefined {
-    const { store, registry } = this.#host;
-    const inMemory = registry.children(id);
+    const { store, table } = this.#host;
+    const inMemory = table.children(id);
     return store === undefined && inMemory.length === 0 ? undefined : this.#stopAll(id, inMemory, ancestors);
   }
 
@@ -104,7 +104,7 @@ export class Supervision {
   /** The outbox delivers a `stopChildrenMessage`. */
   delivered(job: Job): void {
     const { to, id } = job.message;
-    const known = this.#host.registry.get(to);
+    const known = this.#host.table.get(to);
     const again = (): void => this.delivered(job);
     if (known?.loading !== undefined) return void known.loading.then(again, again);
     // A new life has started, and has stopped the children of the last one: the present children are its own.
@@ -120,7 +120,7 @@ export class Supervision {
   /** Whether the sender is still in the life it sent this in. Undefined: not known yet, call `whenSure`. */
   senderLives({ id, from }: Message): boolean | undefined {
     if (from === undefined) return true;
-    const sender = this.#host.registry.get(from);
+    const sender = this.#host.table.get(from);
     if (sender === undefined) return this.#host.mayBeStored(kindOf(from)) ? undefined : false;
     const { status, life } = sender.actor;
     if (sender.loading !== undefined || (status === "stopped" && sender.uncommitted !== undefined)) return undefined;
@@ -133,10 +133,10 @@ export class Supervision {
     for (;;) {
       const lives = this.senderLives(message);
       if (lives !== undefined || from === undefined) return lives ?? true;
-      const sender = this.#host.registry.get(from);
+      const sender = this.#host.table.get(from);
       if (sender === undefined) {
         const row = (await this.#host.store?.load(from))?.row;
-        if (this.#host.registry.get(from) === undefined) return row !== undefined && row.status !== "stopped" && isOfLife(id, row.life);
+        if (this.#host.table.get(from) === undefined) return row !== undefined && row.status !== "stopped" && isOfLife(id, row.life);
       } else {
         await sender.loading;
         await sender.uncommitted?.whenEmpty();

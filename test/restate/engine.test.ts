@@ -1,8 +1,8 @@
-// The engine suite against a real server: all of it, and every trait that is claimed.
+// The engine suites against a real server: all of the first, and every trait that is claimed; indexes in small.
 import { after, before } from "node:test";
-import { engineSuite } from "../../src/testing/conformance/index.ts";
+import { engineIndexSuite, engineSuite } from "../../src/testing/conformance/index.ts";
 import { install } from "./install.ts";
-import { openOn, serverClock } from "./open-engine.ts";
+import { openIndexesOn, openOn, serverClock } from "./open-engine.ts";
 import { RestateServer } from "./restate-server.ts";
 
 let server: RestateServer | undefined;
@@ -25,4 +25,10 @@ engineSuite(
   "RestateEngine",
   openOn(running, () => sdk),
   { clock: serverClock(running) },
+);
+
+engineIndexSuite(
+  "indexes of RestateEngine",
+  openIndexesOn(running, () => sdk),
+  { actors: 40, runs: 1, steps: 12 },
 );

@@ -1,7 +1,7 @@
 import type { Behaviour } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { settle, SimulatedClock } from "../../src/testing/index.ts";
-import { type OpenEngine } from "../../src/testing/conformance/index.ts";
+import type { OpenEngine, OpenIndexes } from "../../src/testing/conformance/index.ts";
 import type { RestateServer } from "./restate-server.ts";
 
 let opened = 0;
@@ -66,6 +66,34 @@ export const openOn =
       async [Symbol.asyncDispose]() {
         await current[Symbol.asyncDispose]();
       },
+    };
+  };
+
+/** The same for the suite of indexes, by the server's own time. */
+export const openIndexesOn =
+  (server: () => RestateServer, sdk: () => unknown): OpenIndexes =>
+  async (kinds) => {
+    const loaded = sdk();
+    if (!isRestateSdk(loaded)) throw new TypeError("The SDK has another shape than the one that is used.");
+    const { ingress, admin } = server();
+    const prefix = `t${process.pid}-${(opened += 1)}-`;
+    let port = 0;
+    const start = async (given: typeof kinds): Promise<RestateEngine> => {
+      const options = { ...given, ingress, admin, sdk: loaded, listen: { port }, secret: Buffer.alloc(32, 1), prefix };
+      const engine = await RestateEngine.start({ ...options, onFault: () => undefined });
+      port = Number(new URL(engine.url).port);
+      await register(server(), engine.url);
+      return engine;
+    };
+    let current = await start(kinds);
+    return {
+      engine: current,
+      arrived: () => quiet(server(), prefix),
+      async reopen(other) {
+        await current[Symbol.asyncDispose]();
+        return (current = await start(other));
+      },
+      [Symbol.asyncDispose]: async () => current[Symbol.asyncDispose](),
     };
   };
 

@@ -171,3 +171,21 @@ test("a flipped bit in the index of names never returns another actor's row", as
     await assert.rejects(store.load("door/alicd"), { code: "STORE_CORRUPT", message: /is another's/u });
   }
 });
+
+test("an event whose link leads to itself or a later one is missing its past, and no reader walks in a circle", async () => {
+  using place = temporary();
+  const directory = place.path;
+  const door = new ChainWriter("door/a");
+  {
+    await using store = sqliteStore({ directory });
+    for (let n = 0; n < 5; n += 1) await store.commit(door.id, door.next());
+  }
+  for (const prev of [2, 4]) {
+    const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(join(directory, "troupe.db"));
+    assert.equal(database.prepare("UPDATE event SET prev = ? WHERE pos = 2").run(prev).changes, 1);
+    database.close();
+    await using store = sqliteStore({ directory });
+    await assert.rejects(store.load(door.id), { code: "STORE_CORRUPT" });
+    await assert.rejects(store.events(door.id, 0, 5), { code: "STORE_CORRUPT" });
+  }
+});

@@ -43,11 +43,12 @@ interface Place {
   readonly far: number | undefined;
 }
 
-// One statement for the whole walk: a statement for each event takes twice as long.
+// One statement for the whole walk: a statement for each event takes twice as long. Places only ever decrease towards the chain's beginning,
+// so a damaged `prev` ends the walk instead of leading it in a circle for ever.
 const walk = (until: string): string => `
   WITH RECURSIVE walk(pos, n) AS (
     VALUES(?1, 1) UNION ALL
-    SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND ${until})
+    SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev < walk.pos AND ${until})
   SELECT e.id, e.header, e.body, e.actor, e.seq, e.pos FROM walk JOIN event e ON e.pos = walk.pos`;
 
 /** A row of `walk` as an array, which is cheaper than an object. */

@@ -170,3 +170,72 @@ test("pages of an index are read in its order, without sorting", async () => {
     assert.match(plan(page(where)), /^SEARCH/u, where);
   database.close();
 });
+
+test("verification finds a row whose key, owner, members or order was changed, and rows of no actor", async () => {
+  using directory = temporary();
+  const after = { data: '{"a":1,"b":2}', columns: [1, 2] };
+  const door = new ChainWriter("door/x");
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.indexes?.declare(SHAPE);
+    await store.indexes?.build("all", () => undefined, 10);
+    await store.commit(door.id, door.next({ indexed: [{ index: "all", after }] }));
+  }
+  const found: string[] = [];
+  for (const change of [
+    "SET key = 'y'",
+    "SET owner = 'eve'",
+    "SET data = '{}'",
+    "SET c0 = 9007199254740993",
+    "SET c1 = '2'",
+    "SET actor = 9",
+    "SET c0 = c0",
+  ]) {
+    {
+      using database = connect(join(directory.path, "troupe.db"), {});
+      database.exec(`SAVEPOINT s; UPDATE index_rows_1 ${change}`);
+      database.exec("RELEASE s");
+    }
+    await using store = sqliteStore({ directory: directory.path });
+    const verdict = await store.indexes?.verify("all", () => after, 10);
+    found.push(`${change}: ${verdict?.flaws.map(({ id, flaw }) => `${id} ${flaw}`).join(", ")}`);
+    await store.indexes?.build("all", () => after, 10);
+  }
+  assert.deepEqual(found, [
+    "SET key = 'y': door/x different",
+    "SET owner = 'eve': door/x different",
+    "SET data = '{}': door/x different",
+    "SET c0 = 9007199254740993: door/x different",
+    "SET c1 = '2': door/x different",
+    "SET actor = 9: door/x missing, door/x unexpected",
+    "SET c0 = c0: ",
+  ]);
+});
+
+test("an index whose stored shape was changed is built anew", async () => {
+  using directory = temporary();
+  for (const change of [
+    "kind = 'gate'",
+    "ordering = 'b'",
+    "ordering = NULL",
+    `fields = '["a"]'`,
+    `fields = '["a","b","c"]'`,
+    `fields = '{'`,
+    "searched = ''",
+    "state = 'x'",
+  ]) {
+    {
+      await using store = sqliteStore({ directory: directory.path });
+      await store.indexes?.declare(SHAPE);
+      await store.indexes?.build("all", () => undefined, 10);
+    }
+    {
+      using database = connect(join(directory.path, "troupe.db"), {});
+      database.exec(`UPDATE content_index SET ${change}`);
+    }
+    await using store = sqliteStore({ directory: directory.path });
+    assert.equal(await store.indexes?.declare(SHAPE), false, change);
+    await store.indexes?.build("all", () => undefined, 10);
+    assert.deepEqual(await store.indexes?.list(), [{ ...SHAPE, state: "complete", rows: 0 }], change);
+  }
+});

@@ -2,7 +2,7 @@
 // Does not own: the rows of one (row-table.ts), what a row contains (core/engine), the transaction that a turn's changes share with it
 // (turn-writer.ts).
 
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type ActorId,
   type FoundRows,
@@ -13,6 +13,7 @@ import {
   type IndexShape,
   type IndexState,
   type IndexStore,
+  type Json,
   type RowOf,
   type RowQuery,
   type Stored,
@@ -21,7 +22,7 @@ import {
 } from "../contract/index.ts";
 import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
 import { actorId, int, parsed, split, text } from "./faults.ts";
-import { type IndexedActor, RowTable } from "./row-table.ts";
+import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
 
 const isState = (value: string): value is IndexState => value === "complete" || value === "building" || value === "stale";
 
@@ -103,7 +104,8 @@ export class IndexTables {
   /** Returns whether the index is complete. */
   declare(shape: IndexShape): boolean {
     const known = this.#entry(shape.name);
-    if (known?.shape.definition === shape.definition) {
+    // Of a damaged list, more than the definition may differ.
+    if (known !== undefined && isSameShape(known.shape, shape)) {
       this.#rowsOf(known);
       return known.state === "complete";
     }
@@ -130,7 +132,7 @@ export class IndexTables {
   }
 
   #drop(entry: Entry): void {
-    this.#rowsOf(entry)?.drop();
+    dropRows(this.#database, entry.id);
     this.#sql.deleteStale.run(entry.id, null);
     this.#sql.delete.run(entry.id);
     this.rolledBack();
@@ -164,8 +166,12 @@ export class IndexTables {
     this.#rowsOf(this.#entry(name))?.set(actor, row);
   }
 
-  get(name: string, pk: number): Pick<IndexedRow, "data" | "text"> | undefined {
-    return this.#rowsOf(this.#entry(name))?.get(pk);
+  flaw(name: string, actor: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
+    return this.#rowsOf(this.#entry(name))?.flaw(actor, row);
+  }
+
+  unowned(name: string, limit: number): readonly string[] {
+    return this.#rowsOf(this.#entry(name))?.unowned(limit) ?? [];
   }
 
   kindOf(name: string): string {
@@ -188,19 +194,8 @@ export class IndexTables {
     const byName = new Map<string, Entry>();
     const byKind = new Map<string, Entry[]>();
     for (const columns of this.#sql.all.all()) {
-      const fields = parsed(columns["fields"]);
-      const searched = columns["searched"] === null ? undefined : parsed(columns["searched"]);
-      const [name, kind, state, order] = [text(columns["name"]), text(columns["kind"]), text(columns["state"]), columns["ordering"]];
-      if (searched !== undefined && !isTexts(searched)) throw missing(name);
-      if (!isTexts(fields) || fields.length > INDEX_LIMITS.fields || !isState(state)) throw missing(name);
-      const shape: IndexShape = {
-        name,
-        kind,
-        fields,
-        definition: text(columns["definition"]),
-        ...(typeof order === "string" ? { order } : {}),
-        ...(searched === undefined ? {} : { text: searched }),
-      };
+      const { shape, state } = listed(columns);
+      const { name, kind } = shape;
       const entry: Entry = { id: int(columns["id"]), shape, state, rows: undefined };
       byName.set(name, entry);
       byKind.set(kind, [...(byKind.get(kind) ?? []), entry]);
@@ -219,6 +214,40 @@ export class IndexTables {
     entry.state = state;
   }
 }
+
+/** A line of the list. One that is damaged has no fields and no definition, so the next server that declares the index builds it anew. */
+function listed(columns: Record<string, SQLOutputValue>): { readonly shape: IndexShape; readonly state: IndexState } {
+  const [name, kind, state, order] = [text(columns["name"]), text(columns["kind"]), text(columns["state"]), columns["ordering"]];
+  const fields = jsonIn(columns["fields"]);
+  const searched = columns["searched"] === null ? undefined : jsonIn(columns["searched"]);
+  const isWhole = isTexts(fields) && fields.length <= INDEX_LIMITS.fields && isState(state);
+  if (!isWhole || (searched !== undefined && !isTexts(searched)))
+    return { shape: { name, kind, fields: [], definition: "" }, state: "building" };
+  const definition = text(columns["definition"]);
+  const shape: IndexShape = {
+    name,
+    kind,
+    fields,
+    definition,
+    ...(typeof order === "string" ? { order } : {}),
+    ...(searched === undefined ? {} : { text: searched }),
+  };
+  return { shape, state };
+}
+
+/** Null where it is no JSON. */
+function jsonIn(value: unknown): Json {
+  try {
+    return parsed(value);
+  } catch {
+    return null;
+  }
+}
+
+const isSameShape = (one: IndexShape, other: IndexShape): boolean => shapeText(one) === shapeText(other);
+
+const shapeText = ({ kind, fields, order, text: searched, definition }: IndexShape): string =>
+  JSON.stringify([kind, fields, order, searched, definition]);
 
 const missing = (name: string): StoreError =>
   new StoreError("STORE_CORRUPT", `The store has no index ${name.slice(0, 64)} that can be read: run \`troupe index rebuild\`.`);
@@ -277,12 +306,15 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
         const ids = list(tables.kindOf(name), limit, after);
         const flaws = ids.flatMap((id): IndexFlaw[] => {
           const found = rowIn(id, rowOf);
-          const stored = found && tables.get(name, found.actor.pk);
-          const wanted = found?.row;
-          if (stored?.data === wanted?.data && stored?.text === wanted?.text) return [];
-          return [{ id, flaw: stored === undefined ? "missing" : wanted === undefined ? "unexpected" : "different" }];
+          const flaw = found && tables.flaw(name, found.actor, found.row);
+          return flaw === undefined ? [] : [{ id, flaw }];
         });
-        return { ...pageOf(ids, limit), flaws };
+        const page = pageOf(ids, limit);
+        if (page.next !== undefined) return { ...page, flaws };
+        const unowned = tables
+          .unowned(name, limit)
+          .map((key): IndexFlaw => ({ id: actorId(tables.kindOf(name), key), flaw: "unexpected" }));
+        return { ...page, flaws: [...flaws, ...unowned] };
       }),
   };
 }

@@ -4,7 +4,7 @@
 // The names of tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexShape, RowQuery } from "../contract/index.ts";
+import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
 import { Lru } from "../contract/internal.ts";
 import { int, split, text } from "./faults.ts";
 import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
@@ -40,7 +40,8 @@ export class RowTable {
   readonly #queries = new Lru<string, StatementSync>(MAX_STATEMENTS);
   readonly #put: StatementSync;
   readonly #delete: StatementSync;
-  readonly #get: StatementSync;
+  readonly #isSame: StatementSync;
+  readonly #unowned: StatementSync;
   readonly #size: StatementSync;
   /** Undefined: the index has no full text. */
   readonly #words: WordTable | undefined;
@@ -59,7 +60,12 @@ export class RowTable {
     const all = ["actor", "key", "owner", "data", ...this.#columns];
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${this.#name}(${all.join(", ")}) VALUES(${all.map(() => "?").join(", ")})`);
     this.#delete = database.prepare(`DELETE FROM ${this.#name} WHERE actor = ?`);
-    this.#get = database.prepare(`SELECT data FROM ${this.#name} WHERE actor = ?`);
+    // Compared by SQLite: a damaged value may be one that JavaScript has no number or text for.
+    const isSame = all.slice(1).map((column) => `${column} IS ?`);
+    this.#isSame = database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${this.#name} WHERE actor = ?`);
+    this.#unowned = database.prepare(
+      `SELECT key FROM ${this.#name} AS r WHERE NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = r.actor AND kind = ?) LIMIT ?`,
+    );
     this.#size = database.prepare(`SELECT count(*) AS n FROM ${this.#name}`);
   }
 
@@ -77,11 +83,6 @@ export class RowTable {
     );
   }
 
-  drop(): void {
-    this.#database.exec(`DROP TABLE ${this.#name}`);
-    this.#words?.drop();
-  }
-
   clear(): void {
     this.#database.exec(`DELETE FROM ${this.#name}`);
     this.#words?.clear();
@@ -91,10 +92,21 @@ export class RowTable {
     return int(this.#size.get()?.["n"]);
   }
 
-  /** What is stored of a row, to compare it. */
-  get(pk: number): Pick<IndexedRow, "data" | "text"> | undefined {
-    const found = this.#get.get(pk);
-    return found && { data: text(found["data"]), text: this.#words?.get(pk) };
+  /** How the actor's row differs from the one it should have. Undefined: not at all. */
+  flaw({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
+    const found = this.#isSame.get(split(id)[1], owner ?? null, row?.data ?? null, ...this.#bound(row), pk);
+    if (found === undefined) return row && "missing";
+    if (row === undefined) return "unexpected";
+    return found["same"] === 1 && this.#words?.get(pk) === row.text ? undefined : "different";
+  }
+
+  /** The keys of at most so many rows that belong to no actor of the kind. */
+  unowned(limit: number): readonly string[] {
+    return this.#unowned.all(this.#kind, limit).map(({ key }) => String(key));
+  }
+
+  #bound(row: IndexedRow | undefined): readonly SQLInputValue[] {
+    return row === undefined ? this.#columns.map(() => NOTHING) : row.columns.map(bound);
   }
 
   /** Undefined deletes the row. */
@@ -245,6 +257,10 @@ export class RowTable {
     return statement;
   }
 }
+
+/** Drops the tables of an index, also of one whose shape is damaged. */
+export const dropRows = (database: DatabaseSync, id: number): void =>
+  database.exec(`DROP TABLE IF EXISTS index_rows_${id}; DROP TABLE IF EXISTS index_words_${id}`);
 
 /** How to read rows. */
 interface Access {

@@ -36,20 +36,17 @@ export function writableCopy(value: Container): Container {
 
 // ── the frozen value behind a read-only proxy ───────────────────────────────
 
-/** Reads that value from the proxy. A symbol, so that no text from outside names it. */
+/** Reads the handler from its read-only proxy. A symbol, so that no text from outside names it. */
 export const FROZEN = Symbol("frozen");
-
-/** One read-only proxy per frozen value, so that author code may compare parts of a state and cache results by them. */
-export const proxies = new WeakMap<object, object>();
 
 /** The frozen value behind a read-only proxy; any other value unchanged. Throws what reading `value` throws. */
 export function frozenOf(value: object): object;
 export function frozenOf(value: unknown): unknown;
 export function frozenOf(value: unknown): unknown {
   if (!isObject(value)) return value;
-  const frozen: unknown = Reflect.get(value, FROZEN);
-  // An author's own proxy may return a value for every key.
-  return isObject(frozen) && proxies.get(frozen) === value ? frozen : value;
+  const handler: unknown = Reflect.get(value, FROZEN);
+  // An author's own proxy may return a value for every key, or pass this one on.
+  return isObject(handler) && Reflect.get(handler, "proxy") === value ? Reflect.get(handler, "frozen") : value;
 }
 
 // ── methods of arrays ───────────────────────────────────────────────────────

@@ -1,49 +1,61 @@
 // Owns: a committed state as author code reads it. Does not own: freezing it, or the draft that a turn writes to (draft.ts).
-import { asContainer, type Container, type CopyStrategy, FROZEN, methodOf, NODE, proxies, strategyOf, toPrimitive } from "./containers.ts";
+import { asContainer, type Container, type CopyStrategy, FROZEN, methodOf, NODE, strategyOf, toPrimitive } from "./containers.ts";
 
 /**
  * A committed state (deeply frozen JSON) for author code that only reads: `view`, `enabled`, `choices`, `confirm` and `links`. Like a
  * draft it inherits nothing, so `state.players[name]` is undefined for a `name` of "constructor" that a caller made up. Frozen objects
  * without a prototype would do the same, but differ from literals in `assert.deepStrictEqual` and print oddly.
  */
-export function readOnly(frozen: object): object {
-  const known = proxies.get(frozen);
+export function readOnly(state: object): object {
+  // Each turn makes a state, and an entry of a weak map for each costs the garbage collector more than the proxy. Functions read the
+  // same state one after the other, so the last one is enough.
+  if (latest?.frozen !== state) latest = new ReadOnly(asContainer(state));
+  return latest.proxy;
+}
+
+let latest: ReadOnly | undefined;
+
+/** One proxy for each part of a state, so that author code may compare parts, and store results by them: most outlive a turn. */
+const parts = new WeakMap<object, object>();
+
+function partOf(frozen: object): object {
+  const known = parts.get(frozen);
   if (known !== undefined) return known;
-  const handler = new ReadOnly(asContainer(frozen));
-  proxies.set(frozen, handler.proxy);
-  return handler.proxy;
+  const { proxy } = new ReadOnly(asContainer(frozen));
+  parts.set(frozen, proxy);
+  return proxy;
 }
 
 class ReadOnly implements ProxyHandler<object> {
   readonly proxy: object;
-  readonly #frozen: Container;
+  readonly frozen: Container;
   readonly #strategy: CopyStrategy;
 
   constructor(frozen: Container) {
-    this.#frozen = frozen;
+    this.frozen = frozen;
     this.#strategy = strategyOf(frozen);
     this.proxy = new Proxy(this.#strategy.target, this);
   }
 
   get(_target: object, key: PropertyKey): unknown {
-    const value = this.#frozen[key];
+    const value = this.frozen[key];
     if (typeof key === "symbol") return value ?? this.#ofSymbol(key);
     if (typeof value === "function") return methodOf(this, this.#strategy, key);
     if (typeof value !== "object" || value === null) return value;
-    return key === "__proto__" && !Object.hasOwn(this.#frozen, key) ? undefined : readOnly(value);
+    return key === "__proto__" && !Object.hasOwn(this.frozen, key) ? undefined : partOf(value);
   }
 
   has(_target: object, key: PropertyKey): boolean {
-    if (Object.hasOwn(this.#frozen, key)) return true;
-    return typeof key === "symbol" ? key in this.#frozen : this.#strategy.methods?.has(key) === true;
+    if (Object.hasOwn(this.frozen, key)) return true;
+    return typeof key === "symbol" ? key in this.frozen : this.#strategy.methods?.has(key) === true;
   }
 
   ownKeys(): (string | symbol)[] {
-    return Reflect.ownKeys(this.#frozen);
+    return Reflect.ownKeys(this.frozen);
   }
 
   getOwnPropertyDescriptor(target: object, key: PropertyKey): PropertyDescriptor | undefined {
-    if (!Object.hasOwn(this.#frozen, key)) return undefined;
+    if (!Object.hasOwn(this.frozen, key)) return undefined;
     // An array's length is the target's only property, and must be described as it is there.
     const isOfTarget = Object.hasOwn(target, key);
     return { value: this.get(target, key), writable: true, enumerable: !isOfTarget, configurable: !isOfTarget };
@@ -75,7 +87,7 @@ class ReadOnly implements ProxyHandler<object> {
   readonly canSplice = false;
 
   items(): Container {
-    return this.#frozen;
+    return this.frozen;
   }
 
   isDraft(): boolean {
@@ -87,7 +99,7 @@ class ReadOnly implements ProxyHandler<object> {
   }
 
   #ofSymbol(key: symbol): unknown {
-    if (key === FROZEN) return this.#frozen;
+    if (key === FROZEN) return this;
     return key === NODE ? this : key === Symbol.toPrimitive ? toPrimitive : undefined;
   }
 }

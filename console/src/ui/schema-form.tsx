@@ -4,7 +4,9 @@ import { useMemo } from "preact/hooks";
 import type { Json, JsonObject } from "../../../src/core/contract/index.ts";
 import { isObject } from "../json.ts";
 import type { Mistakes } from "./schema-form/check.ts";
-import { Field, FormContext, JsonField } from "./schema-form/fields.tsx";
+import { FormContext } from "./schema-form/context.ts";
+import { Field } from "./schema-form/fields.tsx";
+import { JsonField } from "./schema-form/json-field.tsx";
 import "./schema-form.css";
 
 export { check, type Mistakes, NO_MISTAKES } from "./schema-form/check.ts";

@@ -1,35 +1,15 @@
-// Owns: the fields of a form, by kind. Does not own: what a schema means (schema.ts), or the form around them (schema-form.tsx).
-import { type ComponentChildren, createContext } from "preact";
+// Owns: which field a value gets, and the fields that have others in them: lists, objects, variants. Does not own: what a schema means
+// (schema.ts), single values (controls.tsx), or the form around them (schema-form.tsx).
+import type { ComponentChildren } from "preact";
 import { useContext, useId } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import { pathOf } from "../../json-paths.ts";
 import { isList, isObject } from "../../json.ts";
-import { type Mistakes, NO_MISTAKES } from "./check.ts";
-import { emptyValue, firstValue, isRequired, kindOf, type Option, optionsOf, resolve, variantOf, variantsOf } from "./schema.ts";
-
-export const FormContext = createContext<{
-  readonly root: JsonObject;
-  readonly mistakes: Mistakes;
-  readonly choices: Readonly<Record<string, readonly string[]>>;
-}>({ root: {}, mistakes: NO_MISTAKES, choices: {} });
-
-interface FieldProps {
-  readonly schema: Json | undefined;
-  readonly path: string;
-  readonly name: string;
-  readonly value: Json | undefined;
-  /** Undefined: the member is left out. */
-  readonly onChange: (value: Json | undefined) => void;
-  readonly required: boolean;
-  readonly depth: number;
-  /** It is drawn inside its own group already. */
-  readonly bare?: boolean;
-}
-
-interface OwnProps extends Omit<FieldProps, "schema"> {
-  readonly schema: JsonObject;
-}
+import { pathOf } from "../../json-paths.ts";
+import { type FieldProps, FormContext, hintOf, type ResolvedProps } from "./context.ts";
+import { Choice, Constant, Numeric, Text, YesNo } from "./controls.tsx";
+import { JsonField } from "./json-field.tsx";
+import { emptyValue, firstValue, isRequired, kindOf, resolve, variantOf, variantsOf } from "./schema.ts";
 
 export function Field({ schema: given, ...rest }: FieldProps) {
   const { root, choices } = useContext(FormContext);
@@ -58,166 +38,15 @@ export function Field({ schema: given, ...rest }: FieldProps) {
   }
 }
 
-const hintOf = (schema: JsonObject): string | undefined => (typeof schema["description"] === "string" ? schema["description"] : undefined);
-
-/** The parts around one control: its name, what it is for, and what is wrong with it. */
-function Labelled({
-  props: { schema, name, path, required },
-  id,
-  children,
-}: {
-  readonly props: OwnProps;
-  readonly id: string;
-  readonly children: ComponentChildren;
-}) {
-  const { mistakes } = useContext(FormContext);
-  const hint = hintOf(schema);
-  const mistake = mistakes.get(path);
-  return (
-    <div class="form-field">
-      <label htmlFor={id}>
-        <span class="mono">{name}</span> {required && !isItem(name) ? <small class="dim">required</small> : null}
-      </label>
-      {children}
-      {hint === undefined ? null : (
-        <small class="dim" id={`${id}-hint`}>
-          {hint}
-        </small>
-      )}
-      {mistake === undefined ? null : (
-        <small class="mistake" id={`${id}-mistake`}>
-          {mistake}
-        </small>
-      )}
-    </div>
-  );
-}
-
-const isItem = (name: string): boolean => name.endsWith("]");
-
-function useControl({ schema, path }: OwnProps) {
-  const { mistakes } = useContext(FormContext);
-  const id = useId();
-  const wrong = mistakes.has(path);
-  const described = [hintOf(schema) === undefined ? "" : `${id}-hint`, wrong ? `${id}-mistake` : ""].filter((one) => one !== "").join(" ");
-  return { id, "aria-invalid": wrong, ...(described === "" ? {} : { "aria-describedby": described }) };
-}
-
-function Constant(props: OwnProps) {
-  const control = useControl(props);
-  return (
-    <Labelled props={props} id={control.id}>
-      <output {...control} class="mono">
-        {JSON.stringify(props.schema["const"])}
-      </output>
-    </Labelled>
-  );
-}
-
-function Choice(props: OwnProps) {
-  const { schema, value, onChange } = props;
-  const control = useControl(props);
-  const options: readonly Option[] = optionsOf(schema) ?? [];
-  const at = options.findIndex((option) => JSON.stringify(option.value) === JSON.stringify(value));
-  return (
-    <Labelled props={props} id={control.id}>
-      <select
-        {...control}
-        value={at === -1 ? "" : String(at)}
-        onChange={({ currentTarget }) => onChange(currentTarget.value === "" ? undefined : options[Number(currentTarget.value)]?.value)}
-      >
-        <option value="">{options.length === 0 ? "nothing is allowed now" : "choose …"}</option>
-        {options.map(({ label }, index) => (
-          <option key={label} value={String(index)}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </Labelled>
-  );
-}
-
-const INPUT_TYPES: Readonly<Record<string, string>> = { email: "email", uri: "url", date: "date" };
-
-function Text(props: OwnProps) {
-  const { schema, value, onChange } = props;
-  const control = useControl(props);
-  const text = typeof value === "string" ? value : "";
-  const { maxLength, format, examples } = schema;
-  const set = (next: string): void => onChange(next === "" ? undefined : next);
-  const isLong = text.includes("\n") || text.length > 80 || (typeof maxLength === "number" && maxLength > 200) || format === "multiline";
-  const example = isList(examples) && typeof examples[0] === "string" ? examples[0] : "";
-  return (
-    <Labelled props={props} id={control.id}>
-      {isLong ? (
-        <textarea {...control} rows={4} value={text} onInput={({ currentTarget }) => set(currentTarget.value)} />
-      ) : (
-        <input
-          {...control}
-          type={typeof format === "string" ? (INPUT_TYPES[format] ?? "text") : "text"}
-          value={text}
-          placeholder={example}
-          autocomplete="off"
-          onInput={({ currentTarget }) => set(currentTarget.value)}
-        />
-      )}
-    </Labelled>
-  );
-}
-
-function Numeric(props: OwnProps) {
-  const { schema, value, onChange } = props;
-  const control = useControl(props);
-  // What is being typed: `1.` is no number yet, and must not be replaced.
-  const typed = useSignal("");
-  const text = parsed(typed.value) === value ? typed.value : typeof value === "number" ? String(value) : "";
-  const bound = (name: string): object => (typeof schema[name] === "number" ? { [name === "minimum" ? "min" : "max"]: schema[name] } : {});
-  return (
-    <Labelled props={props} id={control.id}>
-      <input
-        {...control}
-        {...bound("minimum")}
-        {...bound("maximum")}
-        type="number"
-        step={schema["type"] === "integer" ? 1 : "any"}
-        value={text}
-        onInput={({ currentTarget }) => {
-          typed.value = currentTarget.value;
-          onChange(parsed(currentTarget.value));
-        }}
-      />
-    </Labelled>
-  );
-}
-
-const parsed = (text: string): number | undefined => (text.trim() === "" || !Number.isFinite(Number(text)) ? undefined : Number(text));
-
-function YesNo(props: OwnProps) {
-  const { value, onChange, required } = props;
-  const control = useControl(props);
-  return (
-    <Labelled props={props} id={control.id}>
-      <select
-        {...control}
-        value={typeof value === "boolean" ? String(value) : ""}
-        onChange={({ currentTarget }) => onChange(currentTarget.value === "" ? undefined : currentTarget.value === "true")}
-      >
-        {required ? null : <option value="">not given</option>}
-        <option value="true">true</option>
-        <option value="false">false</option>
-      </select>
-    </Labelled>
-  );
-}
-
 function Group({
   props,
-  children,
   remove,
+  children,
 }: {
-  readonly props: OwnProps;
-  readonly children: ComponentChildren;
+  readonly props: ResolvedProps;
+  /** Otherwise the value is left out. */
   readonly remove?: () => void;
+  readonly children: ComponentChildren;
 }) {
   const { mistakes } = useContext(FormContext);
   const { name, path, schema, required } = props;
@@ -228,8 +57,8 @@ function Group({
     <fieldset>
       <legend>
         <span class="mono">{name}</span> {required ? <small class="dim">required</small> : null}
-        {remove === undefined ? null : (
-          <button type="button" class="small quiet" onClick={remove} aria-label={`Leave out ${name}`}>
+        {required ? null : (
+          <button type="button" class="small quiet" onClick={remove ?? (() => props.onChange(undefined))} aria-label={`Leave out ${name}`}>
             Leave out
           </button>
         )}
@@ -242,53 +71,64 @@ function Group({
 }
 
 /** A button in place of an optional group that is not given. */
-const Give = ({ name, give }: { readonly name: string; readonly give: () => void }) => (
+const AddButton = ({ name, add }: { readonly name: string; readonly add: () => void }) => (
   <div class="form-field">
-    <button type="button" class="small give" onClick={give}>
+    <button type="button" class="small give" onClick={add}>
       + <span class="mono">{name}</span>
     </button>
   </div>
 );
 
-function List(props: OwnProps) {
+/** Of an item that was just added. */
+const newValue = (schema: Json | undefined, root: JsonObject, depth: number): Json =>
+  firstValue(schema, root, depth) ?? emptyValue(schema, root);
+
+interface ItemProps extends Pick<FieldProps, "schema" | "path" | "name" | "value" | "depth"> {
+  readonly onChange: (value: Json) => void;
+  readonly remove: () => void;
+}
+
+/** An item of a list, or a member that the schema does not name. */
+function Item({ onChange, remove, ...field }: ItemProps) {
+  const { root } = useContext(FormContext);
+  return (
+    <div class="item">
+      <Field {...field} onChange={(next) => onChange(next ?? emptyValue(field.schema, root))} required />
+      <button type="button" class="small quiet" aria-label={`Remove ${field.name}`} onClick={remove}>
+        Remove
+      </button>
+    </div>
+  );
+}
+
+function List(props: ResolvedProps) {
   const { schema, path, name, value, onChange, required, depth } = props;
   const { root } = useContext(FormContext);
-  if (value === undefined && !required) return <Give name={name} give={() => onChange([])} />;
+  if (value === undefined && !required) return <AddButton name={name} add={() => onChange([])} />;
   const items = isList(value) ? value : [];
   const { prefixItems: fixed, maxItems } = schema;
   const schemaAt = (at: number): Json | undefined => (isList(fixed) ? fixed[at] : undefined) ?? schema["items"];
   const isFull = (typeof maxItems === "number" && items.length >= maxItems) || (!isObject(schemaAt(items.length)) && isList(fixed));
   return (
-    <Group props={props} {...(required ? {} : { remove: () => onChange(undefined) })}>
+    <Group props={props}>
       {items.map((item, at) => (
-        // oxlint-disable-next-line react/no-array-index-key -- an item has no other identity
-        <div key={at} class="item">
-          <Field
-            schema={schemaAt(at)}
-            path={pathOf(path, at)}
-            name={`${name}[${at}]`}
-            value={item}
-            onChange={(next) => onChange(items.map((old, index) => (index === at ? (next ?? emptyValue(schemaAt(at), root)) : old)))}
-            required
-            depth={depth + 1}
-          />
-          <button
-            type="button"
-            class="small quiet"
-            aria-label={`Remove ${name}[${at}]`}
-            onClick={() => onChange(items.filter((_, index) => index !== at))}
-          >
-            Remove
-          </button>
-        </div>
+        <Item
+          // oxlint-disable-next-line react/no-array-index-key -- an item has no other identity
+          key={at}
+          schema={schemaAt(at)}
+          path={pathOf(path, at)}
+          name={`${name}[${at}]`}
+          value={item}
+          onChange={(next) => onChange(items.map((old, index) => (index === at ? next : old)))}
+          remove={() => onChange(items.filter((_, index) => index !== at))}
+          depth={depth + 1}
+        />
       ))}
       <button
         type="button"
         class="small"
         disabled={isFull}
-        onClick={() =>
-          onChange([...items, firstValue(schemaAt(items.length), root, depth + 1) ?? emptyValue(schemaAt(items.length), root)])
-        }
+        onClick={() => onChange([...items, newValue(schemaAt(items.length), root, depth + 1)])}
       >
         Add an item
       </button>
@@ -296,14 +136,15 @@ function List(props: OwnProps) {
   );
 }
 
-function Members(props: OwnProps) {
+function Members(props: ResolvedProps) {
   const { schema, path, name, value, onChange, required, depth } = props;
   const { root } = useContext(FormContext);
   const added = useSignal("");
-  if (value === undefined && !required) return <Give name={name} give={() => onChange(firstValue({ ...schema }, root, depth) ?? {})} />;
+  if (value === undefined && !required) return <AddButton name={name} add={() => onChange(firstValue({ ...schema }, root, depth) ?? {})} />;
   const members = isObject(value) ? value : {};
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   const extra = schema["additionalProperties"];
+  const extraSchema = isObject(extra) ? extra : {};
   const set = (key: string, next: Json | undefined): void => {
     const { [key]: _, ...others } = members;
     onChange(next === undefined ? others : { ...members, [key]: next });
@@ -311,7 +152,7 @@ function Members(props: OwnProps) {
   const isExtensible = isObject(extra) || (extra !== false && Object.keys(properties).length === 0);
   const extraKeys = Object.keys(members).filter((key) => !Object.hasOwn(properties, key));
   return (
-    <Group props={props} {...(required ? {} : { remove: () => onChange(undefined) })}>
+    <Group props={props}>
       {Object.entries(properties).map(([key, member]) => (
         <Field
           key={key}
@@ -325,20 +166,16 @@ function Members(props: OwnProps) {
         />
       ))}
       {extraKeys.map((key) => (
-        <div key={key} class="item">
-          <Field
-            schema={isObject(extra) ? extra : {}}
-            path={pathOf(path, key)}
-            name={key}
-            value={members[key]}
-            onChange={(next) => set(key, next ?? emptyValue(extra, root))}
-            required
-            depth={depth + 1}
-          />
-          <button type="button" class="small quiet" aria-label={`Remove ${key}`} onClick={() => set(key, undefined)}>
-            Remove
-          </button>
-        </div>
+        <Item
+          key={key}
+          schema={extraSchema}
+          path={pathOf(path, key)}
+          name={key}
+          value={members[key]}
+          onChange={(next) => set(key, next)}
+          remove={() => set(key, undefined)}
+          depth={depth + 1}
+        />
       ))}
       {isExtensible ? (
         <div class="row">
@@ -353,7 +190,7 @@ function Members(props: OwnProps) {
             class="small"
             disabled={added.value === "" || Object.hasOwn(members, added.value)}
             onClick={() => {
-              set(added.value, firstValue(isObject(extra) ? extra : {}, root, depth + 1) ?? emptyValue(extra, root));
+              set(added.value, newValue(extraSchema, root, depth + 1));
               added.value = "";
             }}
           >
@@ -365,7 +202,7 @@ function Members(props: OwnProps) {
   );
 }
 
-function Variants(props: OwnProps) {
+function Variants(props: ResolvedProps) {
   const { schema, path, name, value, onChange, required, depth } = props;
   const { root } = useContext(FormContext);
   const chosen = useSignal<number | undefined>(undefined);
@@ -373,9 +210,9 @@ function Variants(props: OwnProps) {
   const id = useId();
   if (value === undefined && !required && chosen.value === undefined)
     return (
-      <Give
+      <AddButton
         name={name}
-        give={() => {
+        add={() => {
           chosen.value = 0;
           onChange(firstValue(variants[0]?.schema, root, depth + 1));
         }}
@@ -388,7 +225,7 @@ function Variants(props: OwnProps) {
     onChange(undefined);
   };
   return (
-    <Group props={props} {...(required ? {} : { remove })}>
+    <Group props={props} remove={remove}>
       <div class="form-field">
         <label htmlFor={id}>Variant</label>
         <select
@@ -423,59 +260,4 @@ function Variants(props: OwnProps) {
       )}
     </Group>
   );
-}
-
-/** Any value, as JSON. What is no JSON yet is not passed on. */
-export function JsonField({
-  label,
-  hint,
-  path,
-  value,
-  onChange,
-  rows,
-}: {
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly path: string;
-  readonly value: Json | undefined;
-  readonly onChange: (value: Json | undefined) => void;
-  readonly rows: number;
-}) {
-  const { mistakes } = useContext(FormContext);
-  const id = useId();
-  const text = useSignal(value === undefined ? "" : JSON.stringify(value, undefined, 2));
-  const mistake =
-    jsonMistake(text.value) ?? (path === "" ? [...mistakes].map(([at, what]) => `${at}: ${what}`).join(" ") : mistakes.get(path));
-  return (
-    <div class="form-field">
-      <label htmlFor={id} class="mono">
-        {label}
-      </label>
-      <textarea
-        id={id}
-        class="mono"
-        rows={rows}
-        spellcheck={false}
-        value={text.value}
-        aria-invalid={mistake !== undefined && mistake !== ""}
-        onInput={({ currentTarget }) => {
-          text.value = currentTarget.value;
-          if (text.value.trim() === "") onChange(undefined);
-          else if (jsonMistake(text.value) === undefined) onChange(JSON.parse(text.value));
-        }}
-      />
-      {hint === undefined || hint === "" ? null : <small class="dim">{hint}</small>}
-      {mistake === undefined || mistake === "" ? null : <small class="mistake">{mistake}</small>}
-    </div>
-  );
-}
-
-function jsonMistake(text: string): string | undefined {
-  if (text.trim() === "") return undefined;
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? `No JSON yet: ${error.message}` : "No JSON yet.";
-  }
 }

@@ -1,9 +1,10 @@
-// Owns: the host's side of an MCP App (revision 2026-01-26): messages from and to its frame, and what bounds an app that sends too many.
-// Does not own: the frame (ui/app-frame.tsx), and what answers its calls (an `AppServer`).
+// Owns: the host's side of an MCP App (revision 2026-01-26): messages from and to its frame, and how many of them it answers.
+// Does not own: the frame (ui/app-frame.tsx), what answers its calls (an `AppServer`), how limits count (app-limits.ts).
 //
 // The official bridge is not used: with its validation library it is larger than the console.
-import type { Json, JsonObject } from "../../../src/core/contract/index.ts";
-import { isObject, objectIn, textIn } from "../json.ts";
+import type { JsonObject } from "../../../src/core/contract/index.ts";
+import { objectIn, textIn } from "../json.ts";
+import { isBoundedObject, TokenBucket } from "./app-limits.ts";
 
 const REVISION = "2026-01-26";
 const BLOCKED = "troupe/notifications/blocked";
@@ -12,9 +13,10 @@ const BLOCKED = "troupe/notifications/blocked";
 export interface AppServer {
   readonly callTool: (name: string, args: JsonObject) => Promise<JsonObject>;
   readonly readResource: (uri: string) => Promise<JsonObject>;
-  /** Lists, by their method: `resources/list`. */
-  readonly list: (method: string, params: JsonObject) => Promise<JsonObject>;
+  readonly list: (method: ListMethod, params: JsonObject) => Promise<JsonObject>;
 }
+
+export type ListMethod = "resources/list" | "resources/templates/list" | "prompts/list";
 
 export type DisplayMode = "inline" | "fullscreen";
 
@@ -44,31 +46,6 @@ export interface AppHooks {
   readonly sendMessage: (content: JsonObject) => Promise<boolean>;
 }
 
-/** A bucket of `most` that refills by `perSecond`. */
-class Allowance {
-  readonly #most: number;
-  readonly #perSecond: number;
-  #left: number;
-  #at = performance.now();
-
-  constructor(most: number, perSecond: number) {
-    this.#most = most;
-    this.#perSecond = perSecond;
-    this.#left = most;
-  }
-
-  take(): boolean {
-    const now = performance.now();
-    this.#left = Math.min(this.#most, this.#left + ((now - this.#at) / 1_000) * this.#perSecond);
-    this.#at = now;
-    if (this.#left < 1) return false;
-    this.#left -= 1;
-    return true;
-  }
-}
-
-const MAX_MESSAGE = 1_000_000;
-const MAX_DEPTH = 64;
 const MAX_RUNNING = 8;
 const MAX_READ = 32;
 const MAX_LOADS = 20;
@@ -90,8 +67,8 @@ class Refusal extends Error {
 export class AppHost {
   readonly #hooks: AppHooks;
   readonly #server: AppServer;
-  readonly #messages = new Allowance(300, 100);
-  readonly #calls = new Allowance(30, 10);
+  readonly #messages = new TokenBucket(300, 100);
+  readonly #calls = new TokenBucket(30, 10);
   readonly #read = new Set<string>();
   #call: AppCall | undefined;
   #initialized = false;
@@ -119,7 +96,7 @@ export class AppHost {
   receive(data: unknown): void {
     if (this.#stopped) return;
     if (!this.#messages.take()) return this.#stop("It sent more than 100 messages a second.");
-    if (!isMessage(data)) return this.#stop("It sent a message that is no JSON, or longer than a megabyte.");
+    if (!isBoundedObject(data)) return this.#stop("It sent a message that is no JSON, or longer than a megabyte.");
     const { id, method } = data;
     if (data["jsonrpc"] !== "2.0" || typeof method !== "string") return;
     const params = objectIn(data, "params");
@@ -271,20 +248,4 @@ export class AppHost {
       this.#asking = false;
     }
   }
-}
-
-/** A JSON object of bounded size and depth: frames can post anything that can be copied, also what has cycles. */
-function isMessage(data: unknown): data is JsonObject {
-  let left = MAX_MESSAGE;
-  const fits = (value: unknown, depth: number): value is Json => {
-    left -= typeof value === "string" ? value.length + 1 : 1;
-    if (left < 0 || depth > MAX_DEPTH) return false;
-    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean" || value === null) return true;
-    if (Array.isArray(value)) return value.every((one) => fits(one, depth + 1));
-    // What is undefined is left out of JSON.
-    if (value === undefined) return true;
-    if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return false;
-    return Object.entries(value).every(([name, member]) => ((left -= name.length), fits(member, depth + 1)));
-  };
-  return isObject(data) && fits(data, 0);
 }

@@ -3,17 +3,18 @@
 import { useEffect } from "preact/hooks";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import type { AppResource, CallInput, OfferShape, SurfaceShape, ViewerShape } from "../../../../src/bridges/console/shapes.ts";
+import { MAX_URI, UriPattern } from "../../../../src/core/contract/uri.ts";
 import { actorPath, get } from "../../api.ts";
 import { appPageIn, mayAppCall } from "../../app-page.ts";
 import { isObject, listIn, textIn } from "../../json.ts";
-import type { AppCall, AppServer } from "../../mcp/app-host.ts";
+import type { AppCall, AppServer, ListMethod } from "../../mcp/app-host.ts";
+import { dropQuestions } from "../../questions.ts";
 import { useResource } from "../../resource.ts";
 import { App } from "../../ui/app-frame.tsx";
+import { QuestionDialog } from "../../ui/question-dialog.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
 import { ViewerPicker } from "../../ui/viewer-picker.tsx";
 import { type ChosenViewer, surfaceQuery, useViewer } from "../../viewer.ts";
-import { QuestionDialog } from "../../ui/question-dialog.tsx";
-import { dropQuestions } from "../../questions.ts";
 import { callWithAnswers } from "./call.ts";
 import { CallerSelect, useCaller } from "./caller.tsx";
 import type { Offering } from "./offers.tsx";
@@ -47,21 +48,30 @@ export function ActorApp({ actor, name, uri, viewer, as, call, reload }: ActorAp
     callTool: async (tool, args) => {
       const offer = offers.find(({ ref }) => ref === `tools/${tool}`);
       if (offer === undefined || !mayAppCall(offer.definition)) throw new Error(`There is no tool ${tool} that apps may call.`);
-      const { result } = await callActor(id, { offer: offer.ref, arguments: args, ...(as === undefined ? {} : { as }) });
+      const result = await callActor(id, offer, args, as);
       if (!offer.readOnly) reload();
       return result;
     },
     readResource: (wanted) => readResource(id, as, offers, wanted),
     list: async (method) => {
-      const member = { "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts" }[method];
-      const key = { resources: "uri", resourceTemplates: "uriTemplate", prompts: undefined }[member ?? "prompts"];
-      const list = member === "prompts" ? "prompts" : "resources";
-      const found = offers.filter((offer) => offer.list === list && offer.listed && (key === undefined || key in offer.definition));
-      return { [member ?? method]: found.map((offer) => ({ name: offer.name, ...offer.definition })) };
+      const { member, has } = LISTS[method];
+      return {
+        [member]: offers.filter((offer) => offer.listed && has(offer)).map(({ name: own, definition }) => ({ name: own, ...definition })),
+      };
     },
   };
   return <App key={`${who} ${JSON.stringify(call?.arguments)}`} name={name} page={page} server={server} call={call} version={seq} />;
 }
+
+/** Of each list, its member in a result, and which offers it has. */
+const LISTS: Readonly<Record<ListMethod, { readonly member: string; readonly has: (offer: OfferShape) => boolean }>> = {
+  "resources/list": { member: "resources", has: ({ list, definition }) => list === "resources" && "uri" in definition },
+  "resources/templates/list": {
+    member: "resourceTemplates",
+    has: ({ list, definition }) => list === "resources" && "uriTemplate" in definition,
+  },
+  "prompts/list": { member: "prompts", has: ({ list }) => list === "prompts" },
+};
 
 /** A tab with an app of the actor's kind: a resource of its own. */
 export function AppTab({ actor, reload, app: { name, uri, title = name } }: ActorTabProps & { readonly app: AppResource }) {
@@ -81,19 +91,20 @@ export function AppTab({ actor, reload, app: { name, uri, title = name } }: Acto
 }
 
 /** Rejects where a client would get an error. */
-async function callActor(id: string, input: CallInput): Promise<{ readonly result: JsonObject }> {
-  const { result, reply } = await callWithAnswers(id, { ...input, withResult: true });
-  if (result !== undefined) return { result };
+async function callActor(id: string, { ref }: OfferShape, args: JsonObject, as: ViewerShape | undefined): Promise<JsonObject> {
+  const input: CallInput = { offer: ref, arguments: args, withResult: true, ...(as === undefined ? {} : { as }) };
+  const { result, reply } = await callWithAnswers(id, input);
+  if (result !== undefined) return result;
   const refused = isObject(reply) ? reply["refused"] : undefined;
   const message = isObject(refused) ? textIn(refused, "message") : undefined;
   throw new Error(message ?? "It asked too many questions.");
 }
 
 async function readResource(id: string, as: ViewerShape | undefined, offers: readonly OfferShape[], uri: string): Promise<JsonObject> {
-  for (const { ref, list, definition } of offers) {
-    const args = list === "resources" ? argumentsIn(definition, uri) : undefined;
+  for (const offer of offers) {
+    const args = offer.list === "resources" ? argumentsIn(offer.definition, uri) : undefined;
     if (args === undefined) continue;
-    const { result } = await callActor(id, { offer: ref, arguments: args, ...(as === undefined ? {} : { as }) });
+    const result = await callActor(id, offer, args, as);
     // Of a template it has the template's.
     return { ...result, contents: listIn(result, "contents").map((content) => ({ ...content, uri })) };
   }
@@ -104,22 +115,12 @@ async function readResource(id: string, as: ViewerShape | undefined, offers: rea
 function argumentsIn(definition: JsonObject, uri: string): JsonObject | undefined {
   if (textIn(definition, "uri") === uri) return {};
   const template = textIn(definition, "uriTemplate");
-  if (template === undefined) return undefined;
-  const names: string[] = [];
-  const pattern = template
-    .split(/(\{[^}]+\})/)
-    .map((part) => {
-      const [, operator, name] = /^\{([+]?)([^}]+)\}$/.exec(part) ?? [];
-      if (name === undefined) return part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-      names.push(name);
-      return operator === "+" ? "(.+)" : "([^/]+)";
-    })
-    .join("");
-  const match = new RegExp(`^${pattern}$`).exec(uri);
-  if (match === null) return undefined;
+  const found = template === undefined || uri.length > MAX_URI ? undefined : new UriPattern(template, false).match(uri);
+  if (found === undefined) return undefined;
   try {
-    return Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(match[index + 1] ?? "")]));
+    return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {
+    // It is not percent-encoded.
     return undefined;
   }
 }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { Finding } from "../../src/bridges/console/shapes.ts";
 import { isObject } from "./json.ts";
+import { readStored, writeStored } from "./stored.ts";
 
 const NAME = "troupe-console-dismissed";
 const MOST = 100;
@@ -13,25 +14,17 @@ const nameOf = ({ code, title }: Finding): string => `${code} ${title}`;
 const occurrence = ({ count = 0, lastAt = 0 }: Finding): string => `${count} ${lastAt}`;
 
 function read(): Dismissed {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(NAME) ?? "{}");
-    const known: Record<string, string> = {};
-    for (const [name, value] of Object.entries(isObject(stored) ? stored : {})) if (typeof value === "string") known[name] = value;
-    return known;
-  } catch {
-    return {};
-  }
+  const stored = readStored(NAME);
+  const known: Record<string, string> = {};
+  for (const [name, value] of Object.entries(isObject(stored) ? stored : {})) if (typeof value === "string") known[name] = value;
+  return known;
 }
 
 const dismissed = signal<Dismissed>(read());
 
 function store(next: Dismissed): void {
   dismissed.value = next;
-  try {
-    localStorage.setItem(NAME, JSON.stringify(next));
-  } catch {
-    // Without storage it lasts as long as the page.
-  }
+  writeStored(NAME, next);
 }
 
 export const isDismissed = (finding: Finding): boolean => dismissed.value[nameOf(finding)] === occurrence(finding);

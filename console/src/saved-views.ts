@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { about } from "./about.ts";
 import { BASE } from "./base-path.ts";
 import { isObject } from "./json.ts";
+import { readStored, writeStored } from "./stored.ts";
 
 export interface SavedView {
   /** What the user calls it. */
@@ -28,7 +29,7 @@ const storedAs = (): string => `troupe-console-views ${about.value?.name ?? ""}`
 /** By title. */
 export const savedViews = computed((): readonly SavedView[] => {
   const at = storedAs();
-  return changed.value[at] ?? read(localStorage.getItem(at) ?? "[]");
+  return changed.value[at] ?? read(at);
 });
 
 /** The view that is open. Its path has no place in a list. */
@@ -48,17 +49,13 @@ const isSame = (one: SavedView, other: SavedView): boolean => one.page === other
 
 function store(views: readonly SavedView[]): void {
   const sorted = views.toSorted((one, other) => one.title.localeCompare(other.title)).slice(0, MOST);
-  localStorage.setItem(storedAs(), JSON.stringify(sorted));
+  writeStored(storedAs(), sorted);
   changed.value = { ...changed.value, [storedAs()]: sorted };
 }
 
-function read(text: string): readonly SavedView[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter(isView).slice(0, MOST) : [];
-  } catch {
-    return [];
-  }
+function read(name: string): readonly SavedView[] {
+  const stored = readStored(name);
+  return Array.isArray(stored) ? stored.filter(isView).slice(0, MOST) : [];
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MOST_CHARACTERS;

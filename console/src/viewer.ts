@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/core/contract/index.ts";
 import type { ViewerShape } from "../../src/bridges/console/shapes.ts";
 import { isObject } from "./json.ts";
 import { useParameter } from "./page-state.ts";
+import { readStored, writeStored } from "./stored.ts";
 
 /** The revisions of MCP, newest first, and the mode of lists that each has unless the server's options say otherwise. */
 export const REVISIONS = [
@@ -111,12 +112,8 @@ const isRecent = (value: unknown): value is Caller =>
   isObject(value) && [value["principal"], value["scopes"], value["claims"]].every((text) => typeof text === "string");
 
 function read(): readonly Caller[] {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return Array.isArray(stored) ? stored.filter(isRecent).slice(0, MOST) : [];
-  } catch {
-    return [];
-  }
+  const stored = readStored(NAME);
+  return Array.isArray(stored) ? stored.filter(isRecent).slice(0, MOST) : [];
 }
 
 /** New ones first. One that is chosen again keeps its place: nothing moves under the pointer. */
@@ -128,5 +125,5 @@ export function remember({ principal, scopes, claims }: Caller): void {
   const before = recentViewers.value;
   const isKnown = before.some((one) => one.principal === principal);
   recentViewers.value = isKnown ? before.map((one) => (one.principal === principal ? own : one)) : [own, ...before].slice(0, MOST);
-  localStorage.setItem(NAME, JSON.stringify(recentViewers.value));
+  writeStored(NAME, recentViewers.value);
 }

@@ -1,7 +1,8 @@
 // Owns: calls that the user saved: in this browser, exported and imported as JSON. Does not own: running them (calls.ts).
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { isObject, textIn } from "../../json.ts";
+import { isObject, objectIn, textIn } from "../../json.ts";
+import { readStored, writeStored } from "../../stored.ts";
 import type { Target, TargetKind } from "./calls.ts";
 import { identityParameters } from "./connection.ts";
 
@@ -15,7 +16,7 @@ const NAME = "troupe-console-saved-calls";
 const MAX_SAVED = 500;
 const KINDS: readonly TargetKind[] = ["tool", "prompt", "resource"];
 
-export const saved = signal<readonly SavedCall[]>(read(localStorage.getItem(NAME) ?? "[]") ?? []);
+export const saved = signal<readonly SavedCall[]>(callsIn(readStored(NAME)) ?? []);
 
 /** A call of the same title is replaced. */
 export function save(call: SavedCall): void {
@@ -29,7 +30,7 @@ export const exported = (): object => ({ troupeCalls: 1, calls: saved.value });
 
 /** How many were read. Undefined: it is no such file. */
 export function importCalls(text: string): number | undefined {
-  const found = read(text);
+  const found = callsIn(parsed(text));
   if (found === undefined) return undefined;
   const titles = new Set(found.map(({ title }) => title));
   store([...saved.value.filter(({ title }) => !titles.has(title)), ...found]);
@@ -38,24 +39,25 @@ export function importCalls(text: string): number | undefined {
 
 function store(calls: readonly SavedCall[]): void {
   saved.value = calls.toSorted((a, b) => a.title.localeCompare(b.title)).slice(0, MAX_SAVED);
-  localStorage.setItem(NAME, JSON.stringify(saved.value));
+  writeStored(NAME, saved.value);
 }
 
 /** The calls of a stored list or an exported file. Undefined: it is neither. */
-function read(text: string): readonly SavedCall[] | undefined {
+function callsIn(value: unknown): readonly SavedCall[] | undefined {
+  const list: unknown = isObject(value) && value["troupeCalls"] === 1 ? value["calls"] : value;
+  if (!Array.isArray(list)) return undefined;
+  return list.slice(0, MAX_SAVED).flatMap((one: unknown) => {
+    if (!isObject(one)) return [];
+    const [title, name] = [textIn(one, "title"), textIn(one, "name")];
+    const kind = KINDS.find((known) => known === one["kind"]);
+    if (title === undefined || name === undefined || kind === undefined) return [];
+    return [{ title, name, kind, arguments: objectIn(one, "arguments") }];
+  });
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    const list: unknown = isObject(value) && value["troupeCalls"] === 1 ? value["calls"] : value;
-    if (!Array.isArray(list)) return undefined;
-    return list.slice(0, MAX_SAVED).flatMap((one: unknown) => {
-      if (!isObject(one)) return [];
-      const [title, name] = [textIn(one, "title"), textIn(one, "name")];
-      const kind = KINDS.find((known) => known === one["kind"]);
-      const args = one["arguments"];
-      return title === undefined || name === undefined || kind === undefined
-        ? []
-        : [{ title, name, kind, arguments: isObject(args) ? args : {} }];
-    });
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 // Owns: queries that the user saved or ran, in this browser. Does not own: running them (../query.tsx).
 import { signal } from "@preact/signals";
 import { isObject, textIn } from "../../json.ts";
+import { readStored, writeStored } from "../../stored.ts";
 import type { NamedQuery } from "./examples.ts";
 
 const SAVED = "troupe-console-saved-queries";
@@ -18,44 +19,32 @@ export const history = signal<readonly NamedQuery[]>(read(HISTORY));
 export function saveQuery(query: NamedQuery): void {
   const others = savedQueries.value.filter(({ title }) => title !== query.title);
   savedQueries.value = [...others, query].toSorted((a, b) => a.title.localeCompare(b.title)).slice(0, MAX_SAVED);
-  write(SAVED, savedQueries.value);
+  writeStored(SAVED, savedQueries.value);
 }
 
 export function forgetQuery(title: string): void {
   savedQueries.value = savedQueries.value.filter((one) => one.title !== title);
-  write(SAVED, savedQueries.value);
+  writeStored(SAVED, savedQueries.value);
 }
 
 export function noteRun(sql: string): void {
   if (sql.length > MAX_LENGTH) return;
   const title = sql.replaceAll(/\s+/g, " ").trim().slice(0, 120);
   history.value = [{ title, sql }, ...history.value.filter((one) => one.sql !== sql)].slice(0, MAX_HISTORY);
-  write(HISTORY, history.value);
+  writeStored(HISTORY, history.value);
 }
 
 export function clearHistory(): void {
   history.value = [];
-  write(HISTORY, []);
-}
-
-function write(name: string, queries: readonly NamedQuery[]): void {
-  try {
-    localStorage.setItem(name, JSON.stringify(queries));
-  } catch {
-    // The browser's storage is full, or off: they last as long as the page.
-  }
+  writeStored(HISTORY, []);
 }
 
 function read(name: string): readonly NamedQuery[] {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(name) ?? "[]");
-    if (!Array.isArray(list)) return [];
-    return list.slice(0, MAX_SAVED).flatMap((one: unknown) => {
-      if (!isObject(one)) return [];
-      const [title, sql] = [textIn(one, "title"), textIn(one, "sql")];
-      return title === undefined || sql === undefined ? [] : [{ title, sql }];
-    });
-  } catch {
-    return [];
-  }
+  const list = readStored(name);
+  if (!Array.isArray(list)) return [];
+  return list.slice(0, MAX_SAVED).flatMap((one: unknown) => {
+    if (!isObject(one)) return [];
+    const [title, sql] = [textIn(one, "title"), textIn(one, "sql")];
+    return title === undefined || sql === undefined ? [] : [{ title, sql }];
+  });
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Changes, LogBatch, Overview, TrafficBatch } from "../../src/bridges/console/shapes.ts";
 import { ApiError, events } from "./api.ts";
 import { token } from "./session.ts";
+import { wait } from "./wait.ts";
 
 /** What `GET /stream` can watch: the name of the event, and its data. */
 export interface StreamEvents {
@@ -96,18 +97,9 @@ async function connect(query: string, ended: AbortSignal): Promise<void> {
     if (ended.aborted) return;
     again = true;
     connection.value = "lost";
-    await wait(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0, ended);
+    await wait(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0, ended).catch(() => undefined);
   }
 }
-
-const wait = async (ms: number, ended: AbortSignal): Promise<void> =>
-  await new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    ended.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 
 let wasPaused = false;
 effect(() => {

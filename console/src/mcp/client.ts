@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../../src/core/contract/index.ts";
 import { isObject, objectIn, textIn } from "../json.ts";
 import { readEvents } from "../server-events.ts";
+import { wait } from "../wait.ts";
 import { type Era, envelope, eraOf, type Identity, type Message, modernHeaders, parseMessage } from "./wire.ts";
 
 /** One message as it was sent or received. */
@@ -273,7 +274,7 @@ export class McpClient {
       } catch {
         // The server is away, or the stream broke: it is opened again below.
       }
-      if (!signal.aborted) await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0, signal);
+      if (!signal.aborted) await wait(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0, signal).catch(() => undefined);
     }
   }
 
@@ -345,10 +346,3 @@ const HTTP: Readonly<Record<number, string>> = {
 };
 
 const refusedByHttp = ({ status }: Response): McpError => new McpError(status, HTTP[status] ?? `The server answered ${status}.`);
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-  });
-}

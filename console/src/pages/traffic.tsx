@@ -14,6 +14,7 @@ import { PageHead } from "../ui/page-head.tsx";
 import { Split } from "../ui/panel.tsx";
 import { SavedViews } from "../ui/saved-views.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { wait } from "../wait.ts";
 import { LiveDetail } from "./traffic/detail.tsx";
 import { matches } from "./traffic/filter.ts";
 import { TrafficFilters, useTrafficFilter } from "./traffic/filters.tsx";
@@ -124,12 +125,3 @@ function LiveTraffic() {
     </>
   );
 }
-
-const wait = async (ms: number, ended: AbortSignal): Promise<void> =>
-  await new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    ended.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(new Error("A newer search began."));
-    });
-  });

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { objectIn, textIn } from "../../json.ts";
 import { McpError, type McpClient } from "../../mcp/client.ts";
+import { wait } from "../../wait.ts";
 import { client, lists, reason } from "./connection.ts";
 
 export type TargetKind = "tool" | "prompt" | "resource";
@@ -127,18 +128,4 @@ async function poll(from: McpClient, begun: JsonObject, onTask: (task: JsonObjec
     throw new McpError(typeof code === "number" ? code : 0, typeof message === "string" ? message : "The task failed.", data);
   if (task["status"] === "cancelled") throw new McpError(0, "The task was cancelled.");
   return objectIn(task, "result");
-}
-
-function wait(ms: number, cancelled: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(new DOMException("cancelled", "AbortError"));
-    };
-    const timer = setTimeout(() => {
-      cancelled.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    cancelled.addEventListener("abort", abort, { once: true });
-  });
 }

@@ -7,8 +7,8 @@ const RETRY_MS = [500, 1_000, 2_000, 3_000, 5_000] as const;
 /** Since when it does not answer. */
 export const awaySince = signal<number | undefined>(undefined);
 
-/** How often it came back: what was loaded before is loaded anew. */
-export const returns = signal(0);
+/** How many outages have ended: after each, what was loaded before is loaded again. */
+export const outages = signal(0);
 
 /** A request had no answer at all. */
 export function noteNoAnswer(): void {
@@ -27,7 +27,7 @@ export async function retry(): Promise<void> {
   }
   if (awaySince.value === undefined) return;
   awaySince.value = undefined;
-  returns.value += 1;
+  outages.value += 1;
 }
 
 function retryLater(attempt: number): void {

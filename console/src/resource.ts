@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { type ApiError, asApiError } from "./api.ts";
-import { returns } from "./reachability.ts";
+import { outages } from "./reachability.ts";
 
 export interface Resource<T> {
   /** The last that was loaded; it stays while newer data is loaded, so that nothing jumps. */
@@ -41,11 +41,11 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
         if (running.current === controller) loading.value = false;
       });
   });
-  // After an outage all is loaded anew.
-  const outages = returns.value;
+  // After an outage everything is loaded again.
+  const ended = outages.value;
   useEffect(() => {
     reload.current();
     return () => running.current?.abort();
-  }, [key, outages]);
+  }, [key, ended]);
   return { data, error, loading, reload: reload.current };
 }

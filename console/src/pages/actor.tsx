@@ -14,11 +14,11 @@ import { readable } from "../ui/actor-link.tsx";
 import { ErrorNote, Loading } from "../ui/states.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Header } from "./actor/header.tsx";
-import { NotBegun } from "./actor/not-begun.tsx";
 import { ACTOR_TABS } from "./actor/tabs.ts";
 import "./actor/actor.css";
 
 const AppTab = lazy(async () => (await import("./actor/actor-app.tsx")).AppTab);
+const NotBegun = lazy(async () => (await import("./actor/not-begun.tsx")).NotBegun);
 
 export function Actor() {
   const id = useActorId();

@@ -18,7 +18,7 @@ import { type Column, Table } from "../ui/table.tsx";
 import { bytes, duration, Until } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { Guest } from "./guests/guest.tsx";
-import { wordOf } from "./guests/word.ts";
+import { guestStatus } from "./guests/status.ts";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const SIZE = 100;
@@ -135,7 +135,7 @@ function columns(open: OpenRow, narrow: boolean): readonly Column<GuestRow>[] {
     head: "Status",
     cell: (row) => (
       <span title={row.why}>
-        <Badge word={wordOf(row)} />
+        <Badge word={guestStatus(row)} />
       </span>
     ),
   };

@@ -52,7 +52,7 @@ function SessionList() {
       <Loaded resource={list} what="sessions">
         {() =>
           all.length === 0 ? (
-            <Empty title="Nobody is connected">
+            <Empty title="No clients are connected">
               <span>
                 Connect a client to this server, or open the <Link href="/playground">playground</Link>.
               </span>

@@ -32,7 +32,7 @@ function TaskList() {
   const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
     const yes = await confirm({
       title: `Cancel ${tool ?? "this task"}?`,
-      text: "Its work is told to end, and its client sees that it was cancelled. What it has done already stays done.",
+      text: "Its work is asked to stop, and its client sees that it was cancelled. What it has done already is not undone.",
       action: "Cancel the task",
       danger: true,
     });

@@ -13,7 +13,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { wordOf } from "./word.ts";
+import { guestStatus } from "./status.ts";
 import { ErrorNote, Loaded } from "../../ui/states.tsx";
 import { bytes, duration, Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
@@ -134,7 +134,7 @@ function Contents({ guest }: { readonly guest: GuestDetail }) {
     <>
       <Facts>
         <Fact name="Status">
-          <Badge word={wordOf(guest)} />
+          <Badge word={guestStatus(guest)} />
         </Fact>
         <Fact name="Why">{why}</Fact>
         <Fact name="Manifest">

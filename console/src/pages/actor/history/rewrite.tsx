@@ -56,23 +56,24 @@ export function ForkDialog({
   );
 }
 
-/** As many are looked through for what they sent. */
-const LOOK = 1_000;
+/** Events that are examined for what they sent. */
+const MAX_EXAMINED = 1_000;
 const NAMED = 8;
 
 interface Sent {
   /** All after the event. */
   readonly later: readonly EventRow[];
   /** Those that sent messages. */
-  readonly rows: readonly EventRow[];
+  readonly senders: readonly EventRow[];
   readonly messages: number;
-  readonly all: boolean;
+  /** No event after it was left out. */
+  readonly isComplete: boolean;
 }
 
 async function sentAfter(id: string, at: number, signal: AbortSignal): Promise<Sent> {
-  const { items, next } = await get<PageOf<EventRow>>(`${actorPath(id)}/events`, { after: at, limit: LOOK }, signal);
-  const rows = items.filter(({ sent }) => sent > 0);
-  return { later: items, rows, messages: rows.reduce((sum, { sent }) => sum + sent, 0), all: next === undefined };
+  const { items, next } = await get<PageOf<EventRow>>(`${actorPath(id)}/events`, { after: at, limit: MAX_EXAMINED }, signal);
+  const senders = items.filter(({ sent }) => sent > 0);
+  return { later: items, senders, messages: senders.reduce((sum, { sent }) => sum + sent, 0), isComplete: next === undefined };
 }
 
 export function RevertDialog({
@@ -97,7 +98,7 @@ export function RevertDialog({
   const diff = useResource<StateDiff>(`dropped ${id} ${at} ${seq}`, (signal) =>
     get(`${actorPath(id)}/diff`, { from: seq, to: at }, signal),
   );
-  const some = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
+  const hasSent = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
   const revert = (): void =>
     void act(async () => {
       const event = await post<{ readonly seq: number }>(`${actorPath(id)}/revert`, { to: at, reason, ...(force ? { force } : {}) });
@@ -107,7 +108,7 @@ export function RevertDialog({
     });
   const later = seq - at - 1;
   const missing =
-    reason.trim() === "" ? "Give a reason: the history records it." : some && !force ? "Confirm that messages were sent." : "";
+    reason.trim() === "" ? "Give a reason: the history records it." : hasSent && !force ? "Confirm that messages were sent." : "";
   return (
     <Dialog
       title={undone ? `Undo event ${at + 1} of ${readable(id)}` : `Revert ${readable(id)} to event ${at}`}
@@ -150,7 +151,7 @@ export function RevertDialog({
         <span>Reason</span>
         <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} required maxLength={1_000} autocomplete="off" />
       </label>
-      {some ? (
+      {hasSent ? (
         <label class="check">
           <input type="checkbox" checked={force} onChange={(event) => setForce(event.currentTarget.checked)} /> Revert although messages
           were sent: they are not taken back
@@ -187,24 +188,24 @@ function Dropped({ rows, undone, count }: { readonly rows: readonly EventRow[]; 
   );
 }
 
-function SentSince({ sent: { rows, messages, all } }: { readonly sent: Sent }) {
-  if (messages === 0 && all) return <p class="dim">No message was sent since.</p>;
+function SentSince({ sent: { senders, messages, isComplete } }: { readonly sent: Sent }) {
+  if (messages === 0 && isComplete) return <p class="dim">No message was sent since.</p>;
   return (
     <div class="sent-since">
       <p>
         <strong>
           {messages.toLocaleString()}
-          {all ? "" : " or more"} {messages === 1 ? "message was" : "messages were"} sent since
+          {isComplete ? "" : " or more"} {messages === 1 ? "message was" : "messages were"} sent since
         </strong>
         , to other actors. Those have acted on them.
       </p>
       <ul>
-        {rows.slice(0, NAMED).map(({ seq, type, at, sent: count }) => (
+        {senders.slice(0, NAMED).map(({ seq, type, at, sent: count }) => (
           <li key={seq}>
             #{seq} <strong>{type}</strong> sent {count}, <Time at={at} />
           </li>
         ))}
-        {rows.length > NAMED ? <li class="dim">and {rows.length - NAMED} more events</li> : null}
+        {senders.length > NAMED ? <li class="dim">and {senders.length - NAMED} more events</li> : null}
       </ul>
     </div>
   );

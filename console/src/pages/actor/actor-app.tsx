@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import type { AppResource, CallInput, OfferShape, SurfaceShape, ViewerShape } from "../../../../src/bridges/console/shapes.ts";
-import { MAX_URI, UriPattern } from "../../../../src/core/contract/uri.ts";
+import { MAX_URI, UriPattern } from "../../../../src/core/contract/uri-template.ts";
 import { actorPath, get } from "../../api.ts";
 import { appPageIn, mayAppCall } from "../../app-page.ts";
 import { isObject, listIn, textIn } from "../../json.ts";

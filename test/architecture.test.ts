@@ -271,6 +271,16 @@ void test("no cycle of type imports has more than four files", () => {
   assert.deepEqual(large, []);
 });
 
+void test("each file of core and mcp begins with what it owns", () => {
+  const lacking = files.filter(
+    (file) =>
+      /^(core|mcp)\//.test(file) &&
+      !/(^|\/)(index|internal)\.ts$/.test(file) &&
+      !readFileSync(join(src, file), "utf8").startsWith("// Owns: "),
+  );
+  assert.deepEqual(lacking, []);
+});
+
 void test("ARCHITECTURE.md carries both tables #repository.imports", () => {
   const lines = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
   const carries = (row: string | undefined, name: string, allowed: readonly string[]): void => {

@@ -1,3 +1,5 @@
+// Owns: the names of kinds, offers and messages, and the ids of actors: their form, and its check. Does not own: unique names in a cast
+// (mcp/source).
 import { TroupeError } from "../contract/index.ts";
 import { whereMade } from "./author-errors.ts";
 

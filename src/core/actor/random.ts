@@ -1,3 +1,4 @@
+// Owns: a turn's random numbers and ids. Does not own: its seed (core/chain/messages.ts).
 /** A turn's randomness: the same seed gives the same numbers and ids on every run (law 4). Not for secrets. */
 export interface Random {
   /** At least 0, below 1, with 53 random bits. */

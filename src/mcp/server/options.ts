@@ -1,3 +1,4 @@
+// Owns: the options of `createServer`, and their check. Does not own: those that it passes on (mcp/gateway, mcp/transport).
 import {
   type JsonObject,
   type Source,

@@ -1,3 +1,4 @@
+// Owns: a source whose offers are reached through two tools, one that lists and one that calls. Does not own: the offers.
 import {
   type CallOptions,
   type Catalogue,

@@ -1,3 +1,4 @@
+// Owns: a source whose names and URIs get a prefix. Does not own: names that collide without one (merge.ts).
 import {
   type JsonObject,
   type CallOptions,

@@ -1,3 +1,4 @@
+// Owns: signed tokens: the keys of issuers, and the verification of a token. Does not own: API keys and caching (authenticator.ts).
 import { readFile } from "node:fs/promises";
 import {
   createLocalJWKSet,
@@ -19,8 +20,6 @@ import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../listen.ts";
 import { claimsIn, EXCESSIVE } from "./claims.ts";
 import { invalid, unavailable, type Verdict } from "./refusals.ts";
-
-// Owns: signed tokens: the keys of issuers, and the verification of a token. Does not own: API keys and caching (authenticator.ts).
 
 /** An issuer's public keys: an `https:` address, a file's path, or the set itself. */
 export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };

@@ -4,16 +4,18 @@ import { type Behaviour, isJsonObject, isList, type Json, type JsonObject } from
 import { getOwn, setOwn } from "../../core/contract/internal.ts";
 import { HIDDEN } from "./traffic-text.ts";
 
-/** A tool's own name → its secret arguments. */
+/** A tool's own name → its secret arguments. Of tools without any, too: none. */
 type Secrets = ReadonlyMap<string, readonly string[]>;
 
 function secretsOf(kinds: readonly Behaviour[]): Secrets {
   const found = new Map<string, readonly string[]>();
   for (const { catalogue } of kinds)
-    for (const { name, secret } of catalogue?.tools ?? [])
-      if (secret !== undefined) found.set(name, [...(found.get(name) ?? []), ...secret]);
+    for (const { name, secret = [] } of catalogue?.tools ?? []) found.set(name, [...(found.get(name) ?? []), ...secret]);
   return found;
 }
+
+/** Members that name the tool of a call: in MCP, in a call of the meta tool `act`, in a packet. */
+const NAMES = ["name", "action", "tool"] as const;
 
 const MAX_DEPTH = 8;
 /** A shorter secret is not looked for in responses: it would be found in every text. */
@@ -30,6 +32,8 @@ export class SecretArguments {
   readonly #kinds: () => readonly Behaviour[];
   #of: readonly Behaviour[] = [];
   #secrets: Secrets = new Map();
+  /** Those of all tools. */
+  #all: readonly string[] = [];
 
   constructor(kinds: () => readonly Behaviour[]) {
     this.#kinds = kinds;
@@ -42,8 +46,9 @@ export class SecretArguments {
     if (!same) {
       this.#of = kinds;
       this.#secrets = secretsOf(kinds);
+      this.#all = [...new Set([...this.#secrets.values()].flat())];
     }
-    return this.#secrets.size > 0;
+    return this.#all.length > 0;
   }
 
   /** Undefined: nothing in it is secret. A call within a call, as the meta tools take it, is searched too. */
@@ -58,9 +63,8 @@ export class SecretArguments {
   isUnsafe(text: string, tool: string | undefined): boolean {
     if (!this.any) return false;
     // What comes after the text that was stored may be a secret, and be in the response.
-    if (tool !== undefined && this.#named(tool) !== undefined) return true;
-    for (const names of this.#secrets.values()) if (names.some((name) => text.includes(JSON.stringify(name)))) return true;
-    return false;
+    if (tool !== undefined && (this.#named(tool)?.length ?? 0) > 0) return true;
+    return this.#all.some((name) => text.includes(JSON.stringify(name)));
   }
 
   #cleaned(value: Json, secrets: string[], depth: number): Json {
@@ -70,26 +74,45 @@ export class SecretArguments {
       return items.every((item, at) => item === value[at]) ? value : items;
     }
     if (!isJsonObject(value)) return value;
-    const { name, tool } = value;
-    const hidden = typeof name === "string" ? this.#named(name) : undefined;
+    const { hidden, isCall } = this.#callIn(value);
     // A packet has a tool's arguments next to its name.
-    const ofPacket = typeof tool === "string" ? this.#named(tool) : undefined;
-    const known = ofPacket === undefined ? value : without(value, ofPacket, secrets);
+    const known = typeof value["tool"] === "string" ? without(value, hidden, secrets) : value;
     let changed: Record<string, Json> | undefined;
     for (const [member, inner] of Object.entries(known)) {
-      const given = member === "arguments" && hidden !== undefined && isJsonObject(inner) ? without(inner, hidden, secrets) : inner;
+      const given = isCall ? this.#given(member, inner, hidden, secrets) : inner;
       const cleaned = this.#cleaned(given, secrets, depth + 1);
       if (cleaned !== inner) setOwn((changed ??= { ...known }), member, cleaned);
     }
     return changed ?? known;
   }
 
+  /** The secret arguments of the tool that this object calls, if it is a call. A tool of an unknown name may be a misspelt one. */
+  #callIn(value: JsonObject): { readonly hidden: readonly string[]; readonly isCall: boolean } {
+    for (const member of NAMES) {
+      const name = getOwn(value, member);
+      if (typeof name !== "string") continue;
+      const hidden = this.#named(name);
+      if (hidden !== undefined) return { hidden, isCall: hidden.length > 0 };
+    }
+    return { hidden: this.#all, isCall: Object.hasOwn(value, "arguments") || typeof value["method"] === "string" };
+  }
+
+  /** A member of a call. Clients also give arguments under another name, or as text: the server refuses that, and it may be a secret. */
+  #given(member: string, inner: Json, hidden: readonly string[], secrets: string[]): Json {
+    if (isJsonObject(inner)) return member === "params" ? inner : without(inner, hidden, secrets);
+    if ((member !== "arguments" && member !== "params") || inner === null) return inner;
+    collect(inner, secrets);
+    return HIDDEN;
+  }
+
   // Prefixes and links put something before a tool's own name.
   #named(name: string): readonly string[] | undefined {
     const exact = this.#secrets.get(name);
     if (exact !== undefined) return exact;
-    for (const [own, secret] of this.#secrets) if (name.endsWith(own) && /[._/-]$/.test(name.slice(0, -own.length))) return secret;
-    return undefined;
+    let found: readonly string[] | undefined;
+    for (const [own, secret] of this.#secrets)
+      if (name.endsWith(own) && /[._/-]$/.test(name.slice(0, -own.length))) found = [...(found ?? []), ...secret];
+    return found;
   }
 }
 

@@ -106,6 +106,38 @@ test("secret arguments, also within a call of a meta tool, tokens and cookies ar
   assert.deepEqual((await server.items("/traffic?search=xyzzy")).length, 0);
 });
 
+test("secret arguments are hidden in calls by the tool act, of misspelt tools, and where they are no object or there twice", async () => {
+  await using server = await RecordedServer.start();
+  const session = await server.begin();
+  const code = "xyzzy-1234";
+  const send = async (params: string): Promise<void> => {
+    const response = await fetch(`${server.origin}/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-session-id": session },
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
+    });
+    await response.text();
+  };
+  const calls: readonly object[] = [
+    { name: "act", arguments: { action: "open", arguments: { code } } },
+    { name: "act", arguments: { action: "oppen", arguments: { code } } },
+    { name: "act", arguments: { action: "open", args: { code } } },
+    { name: "oppen", arguments: { code } },
+    { arguments: { code } },
+    { name: "open", arguments: JSON.stringify({ code }) },
+    { name: "open", arguments: [{ code }] },
+    ["open", { code }],
+  ];
+  for (const call of calls) await send(JSON.stringify(call));
+  await send(`{"name":"open","arguments":{"code":"${code}"},"arguments":{}}`);
+  await send(`{"name":"look","arguments":{"page":"first-page"}}`);
+  const rows = await server.items("/traffic?method=tools/call");
+  assert.equal(rows.length, calls.length + 2);
+  const details = await Promise.all(rows.map(async ({ n }) => (await server.api(`/traffic/${textOf(n)}`)).body));
+  for (const body of details) assert.ok(!JSON.stringify(body).includes("xyzzy"), JSON.stringify(body));
+  assert.match(textOf(details[0]?.["request"]), /first-page/);
+});
+
 test("clients of 2026-07-28 are one row for each client and principal, with their figures", async () => {
   await using server = await RecordedServer.start();
   await server.call("look", {}, { client: "a" });

@@ -303,7 +303,11 @@ export class Traffic {
         ? { parts: { ...parts, request: { ...request, text: HIDDEN } }, secrets: "unknown" }
         : { parts, secrets: [] };
     const cleaned = this.#secrets.clean(message.value);
-    if (cleaned === undefined) return { parts, secrets: [] };
+    if (cleaned === undefined) {
+      // A member that is there twice counts as it is read: the text may hold a secret that was not looked at.
+      const text = this.#secrets.any ? JSON.stringify(message.value) : request.text;
+      return { parts: { ...parts, request: { ...request, text } }, secrets: [] };
+    }
     const safe = { ...request, text: JSON.stringify(cleaned.value) };
     return { parts: { ...parts, request: safe, message: { ...message, value: cleaned.value } }, secrets: cleaned.secrets };
   }

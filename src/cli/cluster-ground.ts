@@ -75,7 +75,7 @@ export class ClusterGround implements Ground {
         if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
         else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });
       },
-      onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull), ...where }),
+      onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull && where.hasSecrets !== true), ...where }),
     });
     try {
       const url = options.advertise ?? engine.url;

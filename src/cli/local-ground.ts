@@ -77,7 +77,7 @@ export class LocalGround implements Ground {
       indexes: indexesOf(loaded),
       ...omitUndefined({ store, observer }),
       onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
-      onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
+      onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull && context.hasSecrets !== true), ...context }),
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });
     return this.#engine;

@@ -16,6 +16,7 @@ export const bell = actor("bell", {
   tools: {
     ring: { description: "Ring.", run({ state }) { console.log("noise of a turn"); state.rung += 1; return state.rung; } },
     crack: { description: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
+    pick: { description: "Open.", secret: ["pin"], input: { type: "object", properties: { pin: { type: "string" } } }, run({ args }) { throw new RangeError("cannot pick " + args.pin); } },
     flood: { description: "Ring and ring.", run() { console.log("the bell is flooding"); return "ding".repeat(250_000); } },
     toll: { description: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
     hang: { description: "Ring for ever.", async work() { console.log("the bell hangs"); await new Promise((done) => setTimeout(done, 600_000)); return "rung"; } },
@@ -85,7 +86,7 @@ test("on SIGTERM a call that runs is answered before the server ends, with 0 #cl
   assert.equal(await served.ended, 0);
 });
 
-test("the log says of a crash what, where and in which code, not with which arguments; in debug it says all #secure.logs #spec.7.error-logs", async () => {
+test("the log says of a crash what, where and in which code, not with which arguments; in debug it says all but secrets #secure.logs #spec.7.error-logs", async () => {
   using place = folder();
   for (const level of ["error", "debug"]) {
     await using served = running("serve", place.module, "--stdio", "--json", "--log", level, "--data", join(place.path, "data"));
@@ -93,6 +94,9 @@ test("the log says of a crash what, where and in which code, not with which argu
     await served.said(/"id":1[\s\S]*"event":"fault"/);
     assert.match(served.err(), /"event":"fault","error":"RangeError","place":"[^"]*bell\.ts:\d+:\d+"/);
     assert.equal(served.err().includes("xyzzy"), level === "debug");
+    served.child.stdin?.write(request(2, "tools/call", { name: "pick", arguments: { pin: "plugh" } }));
+    await served.said(/"id":2[\s\S]*"action":"tools\/pick","hasSecrets":true/);
+    assert.equal(served.err().includes("plugh"), false);
     assert.equal(served.out().includes("xyzzy"), false);
     assert.equal(served.out().includes("bell.ts"), false);
   }

@@ -16,7 +16,7 @@ import {
 } from "../contract/index.ts";
 import { compareIds, kindOf, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
-import type { OnFault } from "./fault-reports.ts";
+import { messageFault, type OnFault } from "./fault-reports.ts";
 import { IdTable } from "./id-table.ts";
 
 /** The cells of this process, with the indexes that a store has for actors on disk. */
@@ -177,10 +177,11 @@ export class CellDirectory {
 
   /** Whether this message is ignored instead of refused if its actor does not exist. */
   ignores(message: Message): boolean {
+    const behaviour = this.#kinds.get(kindOf(message.to))?.behaviour;
     try {
-      return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
+      return behaviour?.lapses?.(message) === true;
     } catch (error) {
-      this.#host.fault(error, { where: "turn", actor: message.to, action: message.action });
+      this.#host.fault(error, messageFault("turn", behaviour ?? {}, message));
       return false;
     }
   }

@@ -1,7 +1,7 @@
 // Owns: how faults are reported, to the operator (onFault) and to callers (EngineError).
 // Does not own: what the errors say (chain/engine-errors.ts).
 import { faults } from "../chain/internal.ts";
-import type { ActorId, Damaged } from "../contract/index.ts";
+import type { ActorId, Behaviour, Damaged, Message } from "../contract/index.ts";
 
 /** Where a fault happened whose details no caller gets. */
 export interface FaultContext {
@@ -10,6 +10,14 @@ export interface FaultContext {
   readonly action?: string;
   /** The id of the message that became a dead letter. */
   readonly letter?: string;
+  /** The message has secret arguments, which an error of the author's code may contain: do not log its text. */
+  readonly hasSecrets?: true;
+}
+
+/** Of a fault while a message was handled. */
+export function messageFault(where: FaultContext["where"], behaviour: Pick<Behaviour, "redact">, message: Message): FaultContext {
+  const hasSecrets = behaviour.redact !== undefined && behaviour.redact(message) !== message.args;
+  return { where, actor: message.to, action: message.action, ...(hasSecrets && { hasSecrets }) };
 }
 
 export type OnFault = (error: unknown, context: FaultContext) => void;

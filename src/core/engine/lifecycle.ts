@@ -6,7 +6,7 @@ import { invalidMessageReply } from "../contract/internal.ts";
 import { type ActorState, appendToStored, loadActor } from "./actor-state.ts";
 import { announce, announceStored, type EventOps, type EventSource, publishNow } from "./announce.ts";
 import type { Job, Task } from "./job.ts";
-import { fromStore } from "./fault-reports.ts";
+import { fromStore, messageFault } from "./fault-reports.ts";
 import type { MemoryEvent } from "./lazy-heads.ts";
 import { type Ancestors, NO_ACTORS, stopChildrenMessage, type Children } from "./children.ts";
 import type { PendingCommit } from "./uncommitted.ts";
@@ -96,7 +96,7 @@ function refuseStart(cell: LifecycleCell, job: Job, error: unknown): void {
   const reply = invalidMessageReply(error, job.message);
   if (reply !== undefined) return job.done(reply);
   if (error instanceof EngineError) return job.fail(error);
-  cell.ops.fault(error, { where: "load", actor: cell.id, action: job.message.action });
+  cell.ops.fault(error, messageFault("load", cell.actor.kind.behaviour, job.message));
   job.fail(failActor(cell, faults.failed(cell.id, "its first state could not be made", error)));
 }
 
@@ -161,7 +161,7 @@ function failActor(cell: LifecycleCell, why: EngineError): EngineError {
 export function refused(cell: LifecycleCell, job: Job, error: EngineError): void {
   const reply = invalidMessageReply(error, job.message);
   if (reply !== undefined) return job.done(reply);
-  if (faults.isAuthors(error)) cell.ops.fault(error, { where: "turn", actor: cell.id, action: job.message.action });
+  if (faults.isAuthors(error)) cell.ops.fault(error, messageFault("turn", cell.actor.kind.behaviour, job.message));
   job.fail(error);
 }
 
@@ -171,7 +171,7 @@ export function crashed(cell: LifecycleCell, job: Job, error: unknown, where: "t
   // Not counted as a crash, or callers could fail an actor by sending it such messages.
   const reply = invalidMessageReply(error, message);
   if (reply !== undefined) return job.done(reply);
-  ops.fault(error, { where, actor: id, action: message.action });
+  ops.fault(error, messageFault(where, actor.kind.behaviour, message));
   // An actor that has not started has no state to protect, and callers could create failed ones under made-up keys.
   if (actor.status === "live") {
     const now = ops.clock.now();

@@ -305,10 +305,15 @@ test("C5 a dead letter with secret arguments does not repeat what its handler th
       redact: () => "[hidden]",
     },
   ];
-  await using engine = await LocalEngine.start({ kinds, clock, store, onFault: () => undefined });
+  const faults: unknown[] = [];
+  await using engine = await LocalEngine.start({ kinds, clock, store, onFault: (_, context) => void faults.push(context) });
   await engine.call(send({ to: "vault/one", action: "note", with: { text: "4711" }, start: null }));
   await clock.advance(1_000);
   const [letter] = await engine.letters();
   assert.match(letter?.why ?? "", /crashed at event 1: Error, whose text is hidden/);
   assert.equal((letter?.why ?? "").includes("4711"), false);
+  // Who logs faults is told, too: of the turns, and of the letter.
+  const about = { actor: "vault/one", action: "note", hasSecrets: true };
+  assert.deepEqual(faults[0], { where: "turn", ...about });
+  assert.deepEqual(faults.at(-1), { where: "outbox", ...about, letter: letter?.message.id });
 });

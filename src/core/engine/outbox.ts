@@ -16,7 +16,7 @@ import {
   unhandledMessage,
 } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
-import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
+import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -288,9 +288,13 @@ export class Outbox {
     this.#track(this.#finish(channel, item, unanswered ? reply : undefined));
   }
 
+  #about(message: Message): FaultContext {
+    return { where: "outbox", actor: message.to, action: message.action, ...(this.#host.hasSecrets(message) && { hasSecrets: true }) };
+  }
+
   #reportUnhandled(message: Message, reply: Reply | undefined): void {
     const error = unhandledMessage(message, reply);
-    if (error !== undefined) this.#host.fault(error, { where: "outbox", actor: message.to, action: message.action });
+    if (error !== undefined) this.#host.fault(error, this.#about(message));
   }
 
   /** The turn left no event that would have removed the message from the store and sent the answer. */
@@ -322,14 +326,14 @@ export class Outbox {
 
   async #failed(channel: Channel, item: OutboxMessage, error: EngineError): Promise<void> {
     const { message } = item;
-    const about = { where: "outbox", actor: message.to, action: message.action } as const;
+    const about = this.#about(message);
     if (item.failures < MAX_FAILURES) {
       this.#host.fault(error, about);
       if (item.stored && !(await this.#settle(item, "failed"))) return;
       this.#again(channel, this.#host.retryMs * 4 ** (item.failures - 1));
       return;
     }
-    const why = letterReason(error, message.to, thrownText(error.cause, this.#host.hasSecrets(message)));
+    const why = letterReason(error, message.to, thrownText(error.cause, about.hasSecrets === true));
     // A caller that waits for the reply must not wait forever.
     const refused = { refused: { code: error.code, message: error.message } };
     const answer = deadLetterAnswer(message, refused, this.#host.clock.now());

@@ -272,8 +272,10 @@ export class Node implements NodeHost {
     return this.rows.verify(name);
   }
 
-  fault(error: unknown, { where, message: { id, to, action } }: Parameters<NodeHost["fault"]>[1]): void {
-    this.#told(error, { where, actor: to, action, ...(where === "outbox" ? { letter: id } : {}) });
+  fault(error: unknown, { where, message }: Parameters<NodeHost["fault"]>[1]): void {
+    const { id, to, action, args } = message;
+    const hasSecrets = this.kinds.shown(message) !== args;
+    this.#told(error, { where, actor: to, action, ...(where === "outbox" && { letter: id }), ...(hasSecrets && { hasSecrets }) });
   }
 
   #told(error: unknown, where: NodeFault): void {

@@ -186,7 +186,8 @@ const errorsToStandardError: Log = (level, data) => {
 
 /** Without a log, standard error gets the whole error: an author who has set up nothing must still see why a call failed. */
 function reportTo(log: Log | undefined): (error: unknown, fault: ActorFault) => void {
-  if (log === undefined) return (error, fault) => console.error(fault, error);
+  if (log === undefined)
+    return (error, fault) => console.error(fault, "hasSecrets" in fault && !(error instanceof TroupeError) ? nameOf(error) : error);
   return (error, fault) => {
     const code = error instanceof TroupeError ? { code: error.code, why: error.message } : {};
     // Only the name of a foreign error, since its message may quote state.

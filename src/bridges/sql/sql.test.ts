@@ -132,6 +132,15 @@ describe("SQL over a store", () => {
     assert.ok(Number(joined?.[0]) > 5);
   });
 
+  test("what a query names itself can be counted, also where none of its values is read", async () => {
+    const [counted] = await rowsOf("WITH e AS MATERIALIZED (SELECT id FROM events) SELECT count(*) > 5 FROM e");
+    assert.deepEqual(counted, [1]);
+    const numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 5)";
+    assert.deepEqual(await rowsOf(`${numbers} SELECT count(*) FROM n`), [[5]]);
+    assert.deepEqual(await rowsOf("WITH actors AS (SELECT 1 AS x UNION ALL SELECT 2) SELECT count(*) FROM actors"), [[2]]);
+    assert.deepEqual(await rowsOf("SELECT 'yes' FROM actors WHERE EXISTS(WITH c AS (SELECT 1) SELECT 1 FROM c) LIMIT 1"), [["yes"]]);
+  });
+
   test("letters, timers, sessions and indexes are views; values that are secret are hidden", async () => {
     const letters = await rowsOf("SELECT receiver, action, args, sender, reason FROM letters ORDER BY receiver");
     assert.deepEqual(
@@ -245,6 +254,13 @@ describe("a query can do nothing but read the views", () => {
     ["a transaction", "BEGIN IMMEDIATE", "SQL_DENIED"],
     ["nothing", " -- only a comment", "SQL_WRONG"],
     ["pages of the file", "SELECT * FROM dbstat", "SQL_DENIED"],
+    [
+      "their number, with its name for a part of the query",
+      "WITH x AS (WITH dbstat AS (SELECT 1) SELECT 1) SELECT count(*) FROM dbstat",
+      "SQL_DENIED",
+    ],
+    ["the number of replies", "SELECT count(*) FROM Remembered", "SQL_DENIED"],
+    ["the number of streams", "SELECT count(*) FROM sessions_file.stream", "SQL_DENIED"],
     ["a virtual table", "CREATE VIRTUAL TABLE temp.x USING fts5(a)", "SQL_DENIED"],
     ["a value of a gigabyte", "SELECT length(replace(printf('%.*c', 60000000, 'x'), 'x', 'xx'))", "SQL_WRONG"],
     ["a parser that is made to recurse", `SELECT ${"(".repeat(5_000)}1${")".repeat(5_000)}`, "SQL_WRONG"],

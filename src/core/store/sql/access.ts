@@ -29,6 +29,8 @@ export interface ReadableNames {
   readonly hidden: ReadonlySet<string>;
   /** The functions that views call. */
   readonly functions: ReadonlySet<string>;
+  /** In lower case: every table and view of the files, and every module that makes a table. */
+  readonly tables: ReadonlySet<string>;
 }
 
 /** `setAuthorizer`'s function, and why it refused. */
@@ -84,12 +86,14 @@ export class SqlAccess {
   }
 
   #mayRead(table: string, column: string, database: string, within: string): boolean {
-    const { views, hidden } = this.#names;
+    const { views, hidden, tables } = this.#names;
     if (hidden.has(within)) return true;
     if (database === "temp" && (views.has(table) || hidden.has(table))) return views.has(table) || views.has(within);
     if (VALUES.has(table)) return true;
-    // Once SQLite has put a view's SELECT in the place of its name, it asks about tables from which no value is read, as for count(*).
-    return column === "" && !/^(?:sqlite|pragma)_/i.test(table) && FLATTENED.test(table);
+    // SQLite also asks about names from which no value is read, as for count(*): a view, a table below one whose SELECT it has put in the
+    // place of its name, or what the query itself names (WITH e AS …), which is then no table.
+    if (column !== "" || /^(?:sqlite|pragma)_/i.test(table)) return false;
+    return views.has(table) || FLATTENED.test(table) || !tables.has(table.toLowerCase());
   }
 
   #onlyViews(table: string): string {

@@ -69,6 +69,7 @@ export function openSqlDatabase(options: SqlDatabaseOptions): SqlDatabase {
       views: new Set(views.map(({ name }) => name)),
       hidden: new Set(views.map(hiddenOf)),
       functions: new Set(Object.values(names)),
+      tables: tablesOf(database, file),
     };
     const access = new SqlAccess(readable);
     addFunctions(database, names, options, access);
@@ -101,6 +102,19 @@ function attachSessions(database: DatabaseSync, { sessions }: SqlDatabaseOptions
     // Actors can be queried all the same.
     return undefined;
   }
+}
+
+function tablesOf(database: DatabaseSync, file: string | undefined): ReadonlySet<string> {
+  const schemas = ["main", ...(file === undefined ? [] : [file])];
+  const lists = [...schemas.map((schema) => `SELECT name FROM ${schema}.sqlite_schema`), "PRAGMA module_list"];
+  return new Set(
+    lists.flatMap((list) =>
+      database
+        .prepare(list)
+        .all()
+        .map(({ name }) => text(name).toLowerCase()),
+    ),
+  );
 }
 
 function viewsOf(database: DatabaseSync, names: FunctionNames, file: string | undefined): readonly ViewSource[] {

@@ -1,8 +1,18 @@
-import type { JsonObject } from "../../core/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import type { Notification, Question } from "./message.ts";
 
+type AnswerValue = string | number | boolean | null | undefined | readonly AnswerValue[] | Answer;
+
+/**
+ * A result. Members may be undefined: without `exactOptionalPropertyTypes`, TypeScript gives each element of an array the members of
+ * all others as optional ones.
+ */
+interface Answer {
+  readonly [member: string]: AnswerValue;
+}
+
 /** Results one after the other, or a function of the question. */
-export type Script = readonly JsonObject[] | ((params: JsonObject) => JsonObject | Promise<JsonObject>);
+export type Script = readonly Answer[] | ((params: JsonObject) => Answer | Promise<Answer>);
 
 /** What the client answers when the server asks. What is absent, the client says it cannot. */
 export interface AnswerScripts {
@@ -42,12 +52,19 @@ export class Answers {
     const name = Object.hasOwn(NAMES, method) ? NAMES[method] : undefined;
     const script = name === undefined ? undefined : this.#scripts[name];
     if (script === undefined) return undefined;
-    if (typeof script === "function") return script(params);
+    if (typeof script === "function") return definedOnly(await script(params));
     const at = this.#played.get(method) ?? 0;
     this.#played.set(method, at + 1);
-    return script[at];
+    const answer = script[at];
+    return answer === undefined ? undefined : definedOnly(answer);
   }
 }
+
+const definedOnly = (answer: Answer): JsonObject => {
+  const copy: unknown = JSON.parse(JSON.stringify(answer));
+  if (!isJsonObject(copy)) throw new TypeError('An answer of a test client is a JSON object, such as { action: "accept" }.');
+  return copy;
+};
 
 export const unanswered = (method: string): string =>
   `The server asked for ${method} and the test has no answer left: give the client one more in \`answers\`.`;

@@ -99,6 +99,14 @@ for (const era of ERAS) {
         answers: { elicitation: ({ message }) => ({ action: message === "Sure?" ? "decline" : "cancel" }) },
       });
       assertToolResult(await asking.callTool("sure"), /decline/);
+      // As TypeScript types `[accept, { action: "cancel" }]` without exactOptionalPropertyTypes.
+      const script: readonly { action: string; content?: { yes: boolean; name?: string | undefined } | undefined }[] = [
+        { action: "accept", content: { yes: true, name: undefined } },
+        { action: "cancel", content: undefined },
+      ];
+      const loose = server.client({ era, answers: { elicitation: script } });
+      assertToolResult(await loose.callTool("sure"), /"content":\{"yes":true\}/);
+      assertToolResult(await loose.callTool("sure"), /cancel/);
     });
 
     test("C4 a call under a key gets its first reply again", async () => {

@@ -50,4 +50,6 @@ for (const name of pages)
       [],
     );
     assert.ok(page.split("\n").length <= 100, "a recipe is one screen or two");
+    for (const [command] of page.matchAll(/\btroupe [a-z][^`\n]*/g))
+      for (const [served] of command.matchAll(/[\w-]+\.ts\b/g)) assert.equal(served, `${name}.ts`, `the page has no such file: ${command}`);
   });

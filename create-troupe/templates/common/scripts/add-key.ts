@@ -16,7 +16,6 @@ if (before === undefined || values.first !== true) {
   const key = randomBytes(32).toString("hex");
   const keys = { ...(typeof before === "object" ? before : {}), [name]: { sha256: hashApiKey(key), scopes } };
   writeFileSync(file, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600 });
-  console.log(
-    `The key of ${name}, printed only now:\n\n  ${key}\n\nClients send it as the header "Authorization: Bearer <key>". Restart the server to take it.`,
-  );
+  console.log(`The key of ${name}, printed only now:\n\n  ${key}\n\nClients send it as the header "Authorization: Bearer <key>".`);
+  if (values.first !== true) console.log("Servers that run with --api-keys keys.json take it when they restart.");
 }

@@ -15,7 +15,11 @@ import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
 
 const refusalText = (refused: JsonObject, action: string): string => {
   const message = textOr(refused["message"], "The actor refused without a word.");
-  return refused["code"] === "UNKNOWN" && !action.includes("/") ? `${message} A tool is named so: tools/${action}.` : message;
+  if (refused["code"] !== "UNKNOWN") return message;
+  const hint = action.includes("/")
+    ? "Check the name: what `enabled` hides from this caller gets the same answer."
+    : `To call a tool, write tools/${action}.`;
+  return `${message} ${hint}`;
 };
 
 export const registerActorCommands = (program: Command): void => {

@@ -80,7 +80,7 @@ test("the banner tells whoever starts stdio by hand that a client does that, and
 test("the banner counts in singular too, and says that memory keeps nothing", () => {
   const told = banner(facts({ name: "bell", parts: [part(kind("bell", ["ring"], "memory"))], data: undefined }), plain);
   assert.match(told, /^bell is served: 1 kind of actors with 1 tool and 1 prompt\.\n/);
-  assert.match(told, / {2}Data {3}none: its actors live in memory/);
+  assert.match(told, / {2}Data {3}none: nothing is stored on disk/);
 });
 
 const sum = (id: string) => capability(id, { intent: "Adds", execute: () => ({ sum: 0 }) });

@@ -40,7 +40,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   if (addresses.theaterTcp !== undefined)
     row(addresses.theater === undefined ? "Theater" : "", `${paint("cyan", addresses.theaterTcp)}, its management protocol`);
   if (addresses.stdio) row("stdio", "this process");
-  if (node === undefined) row("Data", data ?? "none: its actors live in memory");
+  if (node === undefined) row("Data", data ?? "none: nothing is stored on disk");
   else {
     row("Node", paint("cyan", node.url));
     row("Data", `on the Restate server at ${node.engine}`);

@@ -17,7 +17,9 @@ export const signingKeyIn = async (path: string): Promise<KeyObject> => {
   try {
     return signingKey(pem);
   } catch {
-    throw usage(`${path} holds no Ed25519 private key in PEM without a passphrase: make one with "openssl genpkey -algorithm ed25519".`);
+    throw usage(
+      `${path} holds no Ed25519 private key in PEM without a passphrase: make one with "openssl genpkey -algorithm ed25519 -out key.pem".`,
+    );
   }
 };
 
@@ -28,7 +30,7 @@ const read = async (path: string): Promise<string> => {
     const found = await file.stat();
     if (found.isFile() && found.size <= MOST_BYTES) return stripBom(await file.readFile("utf8"));
   } catch (error) {
-    throw usage(`The key ${path} cannot be read by who signs: ${whyUnreadable(error)}.`);
+    throw usage(`The key ${path} cannot be read: ${whyUnreadable(error)}. To make one: openssl genpkey -algorithm ed25519 -out key.pem.`);
   }
-  throw usage(`The key ${path} is no file of at most ${MOST_BYTES} bytes: name the file itself, since who signs reads it.`);
+  throw usage(`The key ${path} is not a file of at most ${MOST_BYTES} bytes: name the file itself.`);
 };

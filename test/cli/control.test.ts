@@ -69,7 +69,7 @@ test("a running server signs a checkpoint with the key in a file, and says what 
     [join(place.path, "words.pem"), /words\.pem .*no Ed25519 private key/],
     [join(place.path, "rsa.pem"), /rsa\.pem .*no Ed25519 private key/],
     [join(place.path, "none.pem"), /none\.pem .*no such file/],
-    [place.path, /is no file/],
+    [place.path, /is not a file/],
   ] as const) {
     const ran = await sign(file);
     assert.equal(ran.code, 2, ran.stderr);

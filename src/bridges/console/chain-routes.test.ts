@@ -27,6 +27,7 @@ const counter = actor("counter", {
         state.log.push(args.name);
       },
     },
+    note: { description: "Take a note.", input: z.object({ text: z.string() }), run: ({ state }) => (state.n += 1) },
     long: { description: "A long reply.", run: () => "x".repeat(5_000) },
     tell: { description: "Send.", run: ({ send }) => send({ to: "counter/other", action: "tools/add", args: {}, start: null }) },
   },
@@ -90,6 +91,37 @@ describe("the events of an actor", () => {
     assert.deepEqual(await found({ type: "tools/add", order: "desc" }), [4, 2, 1]);
     assert.equal((await at.client.get(`${PATH}/events`, { order: "up" })).status, 400);
     assert.equal((await at.client.get(`${PATH}/events`, { before: "-1" })).status, 400);
+  });
+
+  test("of large events few are read at once, and pages end early", async () => {
+    await using at = await served();
+    const text = "x".repeat(2_500_000);
+    for (let n = 0; n < 9; n += 1) await at.call("note", { text });
+    const reads: number[] = [];
+    const events = at.store.events.bind(at.store);
+    Object.assign(at.store, {
+      events: async (...query: Parameters<typeof events>) => {
+        const found = await events(...query);
+        reads.push(found.length);
+        return found;
+      },
+    });
+    const pagesOf = async (path: string, member: "after" | "before", query: Record<string, string>): Promise<readonly unknown[][]> => {
+      const pages: unknown[][] = [];
+      for (let place = {}; ;) {
+        const page = await at.client.read(`${PATH}/${path}`, { ...query, ...place });
+        pages.push([...seqs(page)]);
+        if (typeof page["next"] !== "string") return pages;
+        place = { [member]: page["next"] };
+      }
+    };
+    assert.deepEqual(await pagesOf("events", "after", { limit: "1000" }), [[1, 2, 3, 4], [5, 6, 7, 8], [9]]);
+    assert.deepEqual(await pagesOf("events", "before", { order: "desc" }), [[9, 8, 7, 6], [5, 4, 3, 2], [1]]);
+    assert.deepEqual(await pagesOf("events", "after", { search: "nothing" }), [[], [], []]);
+    assert.deepEqual((await pagesOf("texts", "after", {})).flat(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const { seq, state } = await at.client.read(`${PATH}/state`, { at: "8" });
+    assert.deepEqual([seq, state], [8, { n: 8, log: [], by: { name: "" } }]);
+    assert.ok(Math.max(...reads) <= 4, String(reads));
   });
 
   test("an event that holds a whole state has the paths that differ, and a checkpoint none", async () => {

@@ -3,7 +3,7 @@
 
 import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { charactersIn, EventPages, omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
 import { requestBehind, withRequest } from "./causing-request.ts";
 import type { ConsoleData } from "./data.ts";
@@ -33,7 +33,8 @@ export const chainRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/actors/:kind/:key/events",
-    summary: "The events of an actor's chain. With filters, at most 5,000 are examined: go on with `next`.",
+    summary:
+      "The events of an actor's chain. With filters, at most 5,000 are examined, and of large events fewer are read: go on with `next`.",
     query: {
       after: { description: "Only those after this event, by its number.", schema: SEQ },
       before: {
@@ -84,6 +85,8 @@ export const chainRoutes: readonly ConsoleRoute[] = [
 
 const CHUNK = 200;
 const MAX_EXAMINED = 5_000;
+/** Of all events that one request reads: one may have megabytes. */
+const MAX_CHARACTERS = 8 * 1_048_576;
 
 type Filter = (event: ChainEvent) => boolean;
 
@@ -97,24 +100,28 @@ async function events(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   const filter = filterIn(request);
   const found: ChainEvent[] = [];
   const descending = choiceIn(request, "order", ["asc", "desc"]) === "desc";
-  const size = filter === undefined ? Math.min(limit, CHUNK) : CHUNK;
+  const pages = new EventPages(filter === undefined ? Math.min(limit, CHUNK) : CHUNK);
   // The numbers between which events have not been examined yet: both excluded.
   let low = after;
   let high = before;
   let examined = 0;
-  while (high - low > 1 && found.length < limit && examined < MAX_EXAMINED) {
-    const from = descending ? Math.max(low, high - 1 - size) : low;
-    const wanted = Math.min(size, high - 1 - from);
+  let characters = 0;
+  const isFull = (): boolean => found.length >= limit || characters >= MAX_CHARACTERS;
+  while (high - low > 1 && !isFull() && examined < MAX_EXAMINED) {
+    const from = descending ? Math.max(low, high - 1 - pages.size) : low;
+    const wanted = Math.min(pages.size, high - 1 - from);
     const page = (await reader.events(id, from, wanted)).filter((event) => readHeader(event).seq < high);
+    pages.read(page);
     for (const event of descending ? page.toReversed() : page) {
       examined += 1;
+      characters += charactersIn([event]);
       const place = readHeader(event).seq;
       if (descending) high = place;
       else low = place;
       if (filter?.(event) !== false) found.push(event);
-      if (found.length >= limit) break;
+      if (isFull()) break;
     }
-    if (found.length >= limit) break;
+    if (isFull()) break;
     // Events that are not stored, as those of an actor in memory, leave a gap.
     if (descending) high = from + 1;
     else low = from + wanted;

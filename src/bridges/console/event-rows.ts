@@ -2,8 +2,9 @@
 
 import { apply, diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
-import { isAddress, omitUndefined, pointerStep } from "../../core/contract/internal.ts";
+import { charactersIn, isAddress, omitUndefined, pointerStep } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
+import { turn } from "./requests.ts";
 import type { EventRow } from "./shapes.ts";
 
 const MAX_PATHS = 20;
@@ -11,6 +12,8 @@ const MAX_PATHS = 20;
 const MAX_TEXT = 4_096;
 /** Larger states are not compared for a list. */
 const MAX_COMPARED = 262_144;
+/** So many characters are read between two turns of the event loop. */
+const SLICE = 262_144;
 
 /** `whole`: arguments and reply, however long they are. */
 export function eventRow(event: ChainEvent, changed: readonly string[], whole = false): EventRow {
@@ -50,7 +53,13 @@ export async function eventRows(
   /** After the last event; undefined: not known, or not followed. */
   let state: Json | undefined;
   let following = false;
+  let characters = 0;
   for (const event of events) {
+    characters += charactersIn([event]);
+    if (characters > SLICE) {
+      characters = 0;
+      await turn();
+    }
     const body = readBody(event);
     if (body === undefined) {
       state = undefined;

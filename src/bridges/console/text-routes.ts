@@ -1,6 +1,7 @@
 // Owns: the texts of a chain's events, as they were hashed, for clients that verify it themselves (C7). Does not own: events as people
 // read them.
 
+import { EventPages } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import { actorOf, numberIn, pageLimit, SEQ, stateOf } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
@@ -32,10 +33,13 @@ async function textsOf(request: ConsoleRequest, reader: ActorReader): Promise<Pa
   const limit = numberIn(request, "limit") ?? MOST;
   const items: EventTexts[] = [];
   let characters = 0;
+  const pages = new EventPages(STEP);
   while (items.length < limit && characters < MAX_CHARACTERS) {
-    const wanted = Math.min(STEP, limit - items.length);
+    const wanted = Math.min(pages.size, limit - items.length);
     const events = await reader.events(id, after + items.length, wanted);
+    pages.read(events);
     for (const event of events) {
+      if (characters >= MAX_CHARACTERS) return { items, next: String(after + items.length) };
       const { id: hash, header, body } = event;
       characters += header.length + (body?.length ?? 0);
       items.push({ seq: after + items.length + 1, id: hash, header, ...(body === undefined ? {} : { body }) });

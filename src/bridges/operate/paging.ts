@@ -1,9 +1,10 @@
 // Owns: reading all actors, or all events of one, page by page. Does not own: what is made of them.
 
 import type { ActorId, Change, ChainEvent, Damaged, Store } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { EventPages, omitUndefined } from "../../core/contract/internal.ts";
 
 const PAGE = 1_000;
+const MOST_EVENTS = 100;
 
 export interface Which {
   readonly kind?: string;
@@ -31,11 +32,13 @@ export async function* actorsOf(
 
 /** Every event after `afterSeq`, page by page. */
 export async function* eventsOf(store: Pick<Store, "events">, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
-  let after = afterSeq;
-  for (;;) {
-    const page = await store.events(id, after, PAGE);
+  const pages = new EventPages(MOST_EVENTS);
+  for (let after = afterSeq; ;) {
+    const { size } = pages;
+    const page = await store.events(id, after, size);
     yield* page;
-    if (page.length < PAGE) return;
-    after += page.length;
+    if (page.length < size) return;
+    after += size;
+    pages.read(page);
   }
 }

@@ -45,3 +45,20 @@ test("of a long chain only what tells a state is read for it, whichever it is", 
     message: /The body of event 3000 of tally\/a was erased/,
   });
 });
+
+test("of a chain whose events are large, only a few are read for a state", async () => {
+  const inner = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: inner });
+  const text = "x".repeat(100_000);
+  for (let n = 0; n < 40; n += 1) await engine.call({ to: A, action: "add", args: { text }, start: null });
+  let read = 0;
+  const store: Pick<typeof inner, "events"> = {
+    async events(...query) {
+      const page = await inner.events(...query);
+      read += page.length;
+      return page;
+    },
+  };
+  assert.equal((await eventsOfState(store, A, 30, async () => 40)).at(-1)?.id, (await inner.events(A, 29, 1))[0]?.id);
+  assert.ok(read <= 4, `${read} were read`);
+});

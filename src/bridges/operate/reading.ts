@@ -2,8 +2,8 @@
 
 import { readBody, stateAt, type VersionedState } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Row, Snapshot, Store } from "../../core/contract/index.ts";
+import { EventPages } from "../../core/contract/internal.ts";
 import { noActor, notFound } from "./operation-error.ts";
-import { eventsOf } from "./paging.ts";
 
 /** An actor's last durable state. `owner` and `persistence` where they are known. */
 export type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence"> & Partial<Pick<Snapshot, "owner" | "persistence">>;
@@ -29,12 +29,12 @@ export interface ActorReader extends Pick<Store, "list" | "events" | "event" | "
   readonly count?: Store["count"];
 }
 
-/** At most 256 events come after a whole state. Where others wrote more, twice as many are looked at next. */
-const PIECE = 512;
+const MOST_EVENTS = 100;
 
 /**
- * The events that tell the state after event `seq`, from a whole state on. Of a long chain these are few: a server that forks one need
- * not hold all of it, nor let others wait. `length`: how many there are, where there is no such event.
+ * The events that tell the state after event `seq`, from a whole state on. They are few and have few bytes, so they are read from the end:
+ * a server that forks an actor need not hold all of a long chain, nor let others wait. `length`: how many there are, where there is no
+ * such event.
  */
 export async function eventsOfState(
   store: Pick<Store, "events">,
@@ -42,20 +42,22 @@ export async function eventsOfState(
   seq: number,
   length: () => Promise<number | undefined>,
 ): Promise<readonly ChainEvent[]> {
-  for (let piece = PIECE; ; piece *= 2) {
-    const after = Math.max(0, seq - piece);
-    const events: ChainEvent[] = [];
-    for await (const event of eventsOf(store, id, after)) {
-      if (events.length === seq - after) break;
-      events.push(event);
-    }
-    if (events.length < seq - after) {
+  const pages = new EventPages(MOST_EVENTS);
+  let found: readonly ChainEvent[] = [];
+  for (let end = seq; ;) {
+    const from = Math.max(0, end - pages.size);
+    const events = await store.events(id, from, end - from);
+    if (events.length < end - from) {
       const known = await length();
       throw known === undefined ? noActor(id) : notFound(`${id} has ${known} events, not ${seq}.`);
     }
-    if (events.at(-1)?.body === undefined)
+    if (found.length === 0 && events.at(-1)?.body === undefined)
       throw notFound(`The body of event ${seq} of ${id} was erased, and the state there with it: its chain shows what is left.`);
-    if (after === 0 || events.some((event) => readBody(event)?.state !== undefined)) return events;
+    const whole = events.findLastIndex((event) => event.body === undefined || readBody(event)?.state !== undefined);
+    found = [...events.slice(Math.max(0, whole)), ...found];
+    if (whole !== -1 || from === 0) return found;
+    pages.read(events);
+    end = from;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { type Mismatch, readBody, Reexecuting, type Reexecution } from "../../core/chain/index.ts";
 import type { ActorId, Behaviour, Store } from "../../core/contract/index.ts";
+import { EventPages } from "../../core/contract/internal.ts";
 
 export interface ReplayOptions {
   /** How many events, from the first. */
@@ -22,7 +23,7 @@ export interface Replay extends Reexecution {
 const MOST_MISMATCHES = 1_000;
 
 /** Author's code runs for each event, so pages are small: the event loop turns between them. */
-const PAGE = 100;
+const MOST_EVENTS = 100;
 
 /** Runs the turns of events 1 to `to` again, and compares each with what was recorded. */
 export async function replayChain(
@@ -36,8 +37,10 @@ export async function replayChain(
   const otherVersions = new Set<number>();
   let differ = 0;
   let seq = 0;
+  const pages = new EventPages(MOST_EVENTS);
   while (seq < to) {
-    const page = await store.events(id, seq, Math.min(PAGE, to - seq));
+    const page = await store.events(id, seq, Math.min(pages.size, to - seq));
+    pages.read(page);
     for (const event of page) {
       const writer = readBody(event)?.version;
       if (writer !== undefined && writer !== behaviour.version) otherVersions.add(writer);

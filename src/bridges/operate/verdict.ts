@@ -2,8 +2,9 @@
 
 import { Verifier, type Verdict, type VerifyOptions } from "../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, isJsonObject, type Store, StoreError } from "../../core/contract/index.ts";
+import { EventPages } from "../../core/contract/internal.ts";
 
-const PAGE = 500;
+const MOST_EVENTS = 100;
 
 const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 
@@ -20,8 +21,10 @@ export interface VerdictOptions extends Omit<VerifyOptions, "actor"> {
 export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: VerdictOptions): Promise<Verdict> => {
   const { onPage, ...rest } = options;
   const verifier = new Verifier({ ...rest, actor });
-  let limit = PAGE;
+  const pages = new EventPages(MOST_EVENTS);
+  let oneByOne = false;
   for (let after = 0; ;) {
+    const limit = oneByOne ? 1 : pages.size;
     let page: readonly ChainEvent[];
     try {
       page = await store.events(actor, after, limit);
@@ -29,11 +32,12 @@ export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, op
       if (!isDamage(error)) throw error;
       if (limit === 1) return { ...verifier.end(), flaw: { code: "UNREADABLE", seq: seqIn(error) ?? after + 1, message: error.message } };
       // Which of them it is shows one by one.
-      limit = 1;
+      oneByOne = true;
       continue;
     }
     for (const event of page) if (!verifier.add(event)) return verifier.end();
     after += page.length;
+    pages.read(page);
     if (page.length < limit || onPage?.(after) === false) return verifier.end();
     // A store that answers synchronously would block the event loop while a long chain is read.
     if (onPage !== undefined) await new Promise<void>((resolve) => setImmediate(resolve));

@@ -24,6 +24,7 @@ export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickAfter } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
+export { charactersIn, EventPages } from "./event-pages.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
 export {
   comparePositions,

@@ -12,13 +12,13 @@ import {
   type Store,
   StoreError,
 } from "../contract/index.ts";
-import { compareIds, kindOf } from "../contract/internal.ts";
+import { compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { fromStore } from "./fault-reports.ts";
 import type { CellDirectory, CellTable } from "./cells.ts";
 
-const PAGE = 256;
+const MOST_EVENTS = 100;
 
 /** An actor's crashes and failure, for people. */
 export interface Health {
@@ -94,10 +94,14 @@ export class Queries {
       if (cell.actor.last !== undefined && cell.actor.last.seq > afterSeq) yield cell.actor.last.event;
       return;
     }
-    for (let after = afterSeq; ; after += PAGE) {
-      const page = (await fromStore(this.#store?.events(id, after, PAGE))) ?? [];
+    const pages = new EventPages(MOST_EVENTS);
+    for (let after = afterSeq; ;) {
+      const { size } = pages;
+      const page = (await fromStore(this.#store?.events(id, after, size))) ?? [];
       yield* page;
-      if (page.length < PAGE) return;
+      if (page.length < size) return;
+      after += size;
+      pages.read(page);
       // A store that answers synchronously would block the event loop while a long chain is read.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }

@@ -14,6 +14,8 @@ const questions = z
   .array(z.object({ question: z.string(), source: z.string(), search: z.string(), page: z.string(), answer: z.string() }))
   .parse(JSON.parse(read("test/site/peer-questions.json")));
 
+const newcomers = z.array(z.object({ search: z.string(), pages: z.array(z.string()) })).parse(JSON.parse(read("test/site/questions.json")));
+
 const search = searchIn(readPages());
 const HITS = 3;
 
@@ -24,4 +26,13 @@ for (const { question, search: typed, page, answer } of questions)
     assert.ok(read(page).replaceAll(/\s+/g, " ").includes(answer), `${page} does not say: ${answer}`);
     const found = search(typed, HITS).map((hit) => `docs/${hit.page}.md`);
     assert.ok(found.includes(page), `${typed}: ${found.join(", ")}`);
+  });
+
+for (const { search: typed, pages } of newcomers)
+  test(`a newcomer's search finds a page that answers: ${typed}`, () => {
+    const found = search(typed, HITS).map((hit) => `docs/${hit.page}.md`);
+    assert.ok(
+      pages.some((page) => found.includes(page)),
+      found.join(", "),
+    );
   });

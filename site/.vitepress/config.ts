@@ -14,6 +14,12 @@ const boostDocument = (id: string): number => {
   return /\/(?:reference|benchmarks)/u.test(id) ? 0.4 : 1;
 };
 
+/** Words that are in every question find every page. VitePress runs this in the browser, too. */
+const questionWord = (term: string): string | null =>
+  /^(?:an?|and|are|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|with|you)$/iu.test(term)
+    ? null
+    : term.toLowerCase();
+
 /** What search indexes of a page. Colours in code are left out: they take longer than all else. */
 const renderForSearch: NonNullable<DefaultTheme.LocalSearchOptions["_render"]> = (text, env, md) => {
   const { highlight } = md.options;
@@ -45,7 +51,10 @@ export default defineConfig({
     ],
     sidebar: sidebar(),
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument } }, _render: renderForSearch } },
+    search: {
+      provider: "local",
+      options: { miniSearch: { searchOptions: { boostDocument, processTerm: questionWord } }, _render: renderForSearch },
+    },
     ...(repository === undefined ? {} : { socialLinks: [{ icon: "github", link: repository }] }),
     footer: { message: "Apache-2.0" },
   },

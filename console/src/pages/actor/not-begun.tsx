@@ -1,11 +1,14 @@
 // Owns: the page of an actor that has not begun: what it would offer, and the call that begins it. Does not own: its offers (offers.tsx).
+import { lazy } from "preact/compat";
 import { Link } from "wouter-preact";
 import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { Offers } from "./offers.tsx";
+
+// In the file that the tab loads, too.
+const Offers = lazy(async () => (await import("./offers.tsx")).Offers);
 
 export function NotBegun({
   id,

@@ -7,9 +7,9 @@ import { type ActorId, EngineError, type Json, type Reply } from "../../src/core
 import { checkFile } from "../../src/core/store/index.ts";
 import { type Life, Machine, rounds } from "../torture/crashing-machine.ts";
 import { seeded, withSeed } from "../torture/seed.ts";
-import { type Call, calls$, countsIn, expectedOf, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
+import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
 
-const CRASHES = 60;
+const CRASHES = 40 * GRAPHS;
 const CALLERS = 4;
 
 interface Asked {
@@ -23,7 +23,7 @@ test(`over ${CRASHES} crashes around every await of the store, each forwarded ca
   const random = seeded(20_261_129);
   await withSeed(random.seed, async () => {
     await using machine = new Machine(random, KINDS);
-    const made = fc.sample(calls$, { numRuns: 4_000, seed: random.seed });
+    const made = fc.sample(calls$, { numRuns: 100 * CRASHES, seed: random.seed });
     const all: Asked[] = [];
     const state = { over: false };
     let now = Promise.withResolvers<Life>();

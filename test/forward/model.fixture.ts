@@ -5,10 +5,13 @@ import * as z from "zod";
 import type { Forwarded, Value } from "../../src/core/actor/index.ts";
 import type { ActorId, Json, Outgoing, Reply } from "../../src/core/contract/index.ts";
 
+/** How much random tests do: `FORWARD_GRAPHS=100` does a hundred times as much. */
+export const GRAPHS = Number(process.env["FORWARD_GRAPHS"] ?? 1);
+
 /** How many nodes there are. Few, so that some calls come back to where they were. */
 export const NODES = 6;
 
-const step = z.object({
+const hop = z.object({
   how: z.enum(["forward", "request", "settle"]),
   to: z.int(),
   /** `work` passes the call on from work. */
@@ -16,9 +19,12 @@ const step = z.object({
   /** What a refused request replies instead. */
   rescue: z.boolean(),
 });
+/** `onward`: where the handler of a request's reply passes the call on to, instead of replying. */
+const step = hop.extend({ onward: z.array(hop) });
 const input = z.object({ call: z.string(), steps: z.array(step), end: z.enum(["ok", "settled", "refuse", "throw"]) });
 
 export type Step = z.infer<typeof step>;
+const stepsOf = (hops: Step["onward"]): Step[] => hops.map((one) => ({ ...one, onward: [] }));
 export type Input = z.infer<typeof input>;
 
 const counts = z.record(z.string(), z.int()).default({});
@@ -39,19 +45,23 @@ export const board = actor("board", {
 });
 
 /** What the handler of a reply gets. */
-const back = z.object({ call: z.string(), rescue: z.boolean() });
+const back = z.object({ call: z.string(), rescue: z.boolean(), onward: z.array(step), end: input.shape.end });
 
-interface Passing {
+interface Passing extends PassingOn {
   readonly state: { readonly seen: Counts };
   readonly args: Input;
   readonly send: (message: Outgoing) => string;
   readonly settled: (value: number) => Forwarded<number>;
+}
+
+interface PassingOn {
   readonly forward: (message: Outgoing) => Forwarded<unknown>;
   readonly request: (message: Outgoing, reply: "go" | "settleGo" | "work" | "settleWork", args: z.infer<typeof back>) => Forwarded<unknown>;
 }
 
 // The messages are not typed by the kind: it cannot name its own messages while it is inferred.
-function pass({ state, args, send, settled, forward, request }: Passing): number | Forwarded<unknown> {
+function pass(ctx: Passing): number | Forwarded<unknown> {
+  const { state, args, send, settled } = ctx;
   const [next, ...steps] = args.steps;
   if (next === undefined) {
     if (args.end === "refuse") return refuse("No.", { code: "NO" });
@@ -62,10 +72,14 @@ function pass({ state, args, send, settled, forward, request }: Passing): number
     return settled(0);
   }
   add(state.seen, args.call);
-  const message: Outgoing = { to: `node/${next.to}`, action: next.action, args: { ...args, steps } };
-  if (next.how === "forward") return forward(message);
+  return passOn(next, { ...args, steps }, ctx);
+}
+
+function passOn({ how, to, action, rescue, onward }: Step, args: Input, { forward, request }: PassingOn): Forwarded<unknown> {
+  const message: Outgoing = { to: `node/${to}`, action, args };
+  if (how === "forward") return forward(message);
   const names = { go: ["go", "settleGo"], work: ["work", "settleWork"] } as const;
-  return request(message, names[next.action][next.how === "request" ? 0 : 1], { call: args.call, rescue: next.rescue });
+  return request(message, names[action][how === "request" ? 0 : 1], { call: args.call, rescue, onward: stepsOf(onward), end: args.end });
 }
 
 interface Returning {
@@ -77,21 +91,21 @@ function refused({ state, args }: Returning): Value {
   return args.rescue ? 100 : undefined;
 }
 
-const replied = (action: "go" | "work") => ({
+interface Replied extends Returning, PassingOn, Pick<Passing, "send" | "settled"> {
+  readonly reply: unknown;
+}
+
+const replied = (action: "go" | "work", settles: boolean) => ({
   of: { kind: "node", action },
   input: back,
-  run({ state, args, reply }: Returning & { readonly reply: unknown }) {
-    add(state.back, args.call);
-    return Number(reply) + 1;
-  },
-  refused,
-});
-const settling = (action: "go" | "work") => ({
-  of: { kind: "node", action },
-  input: back,
-  run({ state, args, reply, send, settled }: Returning & { readonly reply: unknown } & Pick<Passing, "send" | "settled">) {
-    add(state.back, args.call);
-    send(board.at("a").note({ call: args.call }));
+  run(ctx: Replied) {
+    const { state, reply, send, settled } = ctx;
+    const { call, onward, end } = ctx.args;
+    add(state.back, call);
+    const [next, ...steps] = onward;
+    if (next !== undefined) return passOn(next, { call, steps, end }, ctx);
+    if (!settles) return Number(reply) + 1;
+    send(board.at("a").note({ call }));
     return settled(Number(reply) + 1);
   },
   refused,
@@ -112,7 +126,12 @@ export const node = actor("node", {
       },
     },
   },
-  replies: { go: replied("go"), work: replied("work"), settleGo: settling("go"), settleWork: settling("work") },
+  replies: {
+    go: replied("go", false),
+    work: replied("work", false),
+    settleGo: replied("go", true),
+    settleWork: replied("work", true),
+  },
 });
 
 export const KINDS = [node, board];
@@ -141,10 +160,8 @@ export function expectedOf({ at, action, steps, end }: Call): Expected {
   const found = new Map<string, number>();
   const count = (what: string): void => void found.set(what, (found.get(what) ?? 0) + 1);
   let deadLetters = 0;
-  const replyAt = (index: number, here: { readonly to: number; readonly action: string }, before: readonly string[]): number | string => {
-    const id = `node/${here.to}`;
-    const path = [...before, `${id} ${here.action}`];
-    const next = steps[index];
+  const replyAt = (here: string, [next, ...rest]: readonly Step[], before: readonly string[]): number | string => {
+    const [id = here] = here.split(" ");
     if (next === undefined) {
       if (end === "refuse") return "NO";
       if (end === "throw") {
@@ -155,18 +172,29 @@ export function expectedOf({ at, action, steps, end }: Call): Expected {
       if (end === "settled") for (const key of ["a", "b"]) count(`board/${key} notes`);
       return 0;
     }
-    if (path.includes(`node/${next.to} ${next.action}`)) return "CYCLE";
+    const path = [...before, here];
+    if (path.includes(nameOf(next))) return "CYCLE";
     count(`${id} seen`);
-    const reply = replyAt(index + 1, next, path);
+    return replyTo(id, next, rest, path);
+  };
+  /** What the actor replies that passes a call on to the next. */
+  const replyTo = (id: string, next: Step, rest: readonly Step[], path: readonly string[]): number | string => {
+    const reply = replyAt(nameOf(next), rest, path);
     if (next.how === "forward") return reply;
+    const [onward, ...more] = typeof reply === "string" ? [] : stepsOf(next.onward);
+    // The turn is refused, so nothing of it is applied (C3).
+    if (onward !== undefined && path.includes(nameOf(onward))) return "CYCLE";
     count(`${id} back`);
     if (typeof reply === "string") return next.rescue ? 100 : reply;
+    if (onward !== undefined) return replyTo(id, onward, more, path);
     if (next.how === "settle") count("board/a notes");
     return reply + 1;
   };
-  const reply = String(replyAt(0, { to: at, action }, []));
+  const reply = String(replyAt(`node/${at} ${action}`, steps, []));
   return { reply, counts: found, deadLetters };
 }
+
+const nameOf = ({ to, action }: Step): string => `node/${to} ${action}`;
 
 export const short = (reply: Reply): string =>
   "ok" in reply ? JSON.stringify(reply.ok) : "refused" in reply ? reply.refused.code : JSON.stringify(reply);
@@ -191,20 +219,22 @@ export function countsIn(states: ReadonlyMap<ActorId, Json | undefined>): Readon
 
 const node$ = fc.nat({ max: NODES - 1 });
 const action$ = fc.constantFrom("go" as const, "go" as const, "work" as const);
+const hop$ = {
+  how: fc.constantFrom("forward" as const, "request" as const, "settle" as const),
+  to: node$,
+  action: action$,
+  rescue: fc.boolean(),
+};
+const onward$ = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Step["onward"]>([]) },
+  fc.array(fc.record(hop$), { minLength: 1, maxLength: 2 }),
+);
 
 /** Calls without names. The first actor does not throw by itself: such a call has no reply, and may be made again. */
 export const calls$ = fc.record({
   at: node$,
   action: action$,
-  steps: fc.array(
-    fc.record({
-      how: fc.constantFrom("forward" as const, "request" as const, "settle" as const),
-      to: node$,
-      action: action$,
-      rescue: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 5 },
-  ),
+  steps: fc.array(fc.record({ ...hop$, onward: onward$ }), { minLength: 1, maxLength: 5 }),
   end: fc.constantFrom("ok" as const, "ok" as const, "settled" as const, "refuse" as const, "throw" as const),
 });
 

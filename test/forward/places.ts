@@ -75,7 +75,11 @@ async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: 
 }
 
 /** `faults`: what goes wrong with each invocation. */
-export const onRestate = async (kinds: readonly Behaviour[], faults?: WorldOptions["faults"], after?: World): Promise<Place> => {
+export const onRestate = async (
+  kinds: readonly Behaviour[],
+  faults?: WorldOptions["faults"],
+  after?: World,
+): Promise<Place & { readonly world: World }> => {
   const world = new World({ kinds, ...omitUndefined({ after, faults }) });
   const outcomeOf = async (outgoing: Outgoing, options: Pick<CallOptions, "key" | "answers" | "can"> = {}): Promise<Reply | string> => {
     const { key, answers, can } = options;
@@ -96,6 +100,7 @@ export const onRestate = async (kinds: readonly Behaviour[], faults?: WorldOptio
     return "NO_REPLY";
   };
   return {
+    world,
     async call(outgoing, options) {
       const outcome = await outcomeOf(outgoing, options);
       if (typeof outcome === "string") throw new Error(outcome);

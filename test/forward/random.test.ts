@@ -5,7 +5,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { type Cut, PLACES } from "../../src/hosts/restate/journal.fixture.ts";
-import { type Call, calls$, countsIn, expectedOf, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
+import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
 import { BOTH, onRestate, type Place } from "./places.ts";
 
 const program$ = fc.array(fc.tuple(calls$, fc.boolean()), { minLength: 1, maxLength: 4 });
@@ -41,7 +41,7 @@ for (const { name, open } of BOTH)
   test(`${name}: every call through a random graph does what the model says, over restarts #actors.forward #actors.request #actors.settled`, async () => {
     await fc.assert(
       fc.asyncProperty(program$, async (program) => play(await open(KINDS), program)),
-      { numRuns: 40 },
+      { numRuns: 15 * GRAPHS },
     );
   });
 
@@ -56,6 +56,6 @@ test("Restate: attempts that crash at random steps change nothing of what the mo
       const faults = (_: string, nth: number) => ({ cuts: cuts[nth % cuts.length] ?? [] });
       await play(await onRestate(KINDS, faults), program);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 * GRAPHS },
   );
 });

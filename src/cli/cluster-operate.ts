@@ -18,8 +18,6 @@ export const operateCluster = async (place: TransferOptions, operation: string, 
     throw usage(
       "Arguments may be secret, so a call is sealed with what the nodes share: name it with --secret-file, or set TROUPE_CLUSTER_SECRET.",
     );
-  if (args["claims"] !== undefined)
-    throw usage("--claim is for a data directory: only the code of the actor's kind knows its roles. Call a node that serves it instead.");
   const operator = await openOperator(place);
   try {
     return await clusterOperations(operator)(operation, args);

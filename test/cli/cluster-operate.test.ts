@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import { actor, hasClaim } from "../../src/core/actor/index.ts";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
@@ -23,6 +24,13 @@ let engine: RestateEngine;
 
 const MAIN: ActorId = "tally/main";
 
+const desk = actor("desk", {
+  description: "A desk.",
+  initial: () => ({ closed: 0 }),
+  allow: { manager: ({ viewer }) => hasClaim(viewer, "roles", "manager-of-acme") },
+  tools: { close: { description: "Close.", allow: "manager", run: ({ state }) => (state.closed += 1) } },
+});
+
 const call = (to: ActorId, action: string, args: Json = null) => engine.call({ to, action, args, start: null });
 
 before(async () => {
@@ -31,7 +39,7 @@ before(async () => {
   server = await RestateServer.start(installed.server);
   const { ingress, admin } = server;
   // Of both kinds the arguments may be secret: what is sent to them lies sealed.
-  const kinds = [tallyKind("tally"), tallyKind("bell", { restart: { max: 1, withinMs: 3_600_000 } })];
+  const kinds = [tallyKind("tally"), tallyKind("bell", { restart: { max: 1, withinMs: 3_600_000 } }), desk];
   engine = await RestateEngine.start({ ingress, admin, sdk: installed.sdk, kinds, secret, retryMs: 1 });
 });
 
@@ -147,7 +155,7 @@ test("an actor is called, begun, stopped and restarted through the nodes", async
   assert.match(nobody.stderr, /--start/);
   const unknown = await on("stop", "nokind/x", "--json");
   assert.deepEqual(failure(unknown), [4, "NOT_FOUND"]);
-  assert.match(unknown.stderr, /there are bell, tally/);
+  assert.match(unknown.stderr, /there are bell, desk, tally/);
 
   for (let crash = 0; crash < 2; crash += 1) await assert.rejects(call("bell/new", "throw"), { code: "CRASHED" });
   assert.equal((await engine.read("bell/new"))?.status, "failed");
@@ -159,6 +167,20 @@ test("an actor is called, begun, stopped and restarted through the nodes", async
   assert.equal((await engine.read("bell/new"))?.status, "stopped");
   assert.match((await on("chain", "bell/new", "--json")).stdout, /"reason":"enough"/);
   assert.match((await on("verify", "bell/new")).stdout, /^sound/);
+});
+
+test("roles of a caller are decided from its claims by a node, and no event has the claims #cli.actors", async () => {
+  const close = (...args: readonly string[]): Promise<Ran> => on("call", "desk/main", "tools/close", "--start", ...args);
+  const without = await close("--as", "ann");
+  assert.deepEqual([without.code, without.stderr], [3, "troupe: Only those with the role manager may do this.\n"]);
+  const claim = 'roles=["manager-of-acme"]';
+  assert.equal((await close("--claim", claim)).stdout, "1\n");
+  assert.equal((await close("--claim", "roles=other")).code, 3);
+  const unsealed = await bare("call", "desk/main", "tools/close", "--claim", claim, "--json");
+  assert.deepEqual(failure(unsealed), [2, "USAGE"]);
+  const { stdout } = await on("chain", "desk/main", "--export");
+  assert.match(stdout, /"desk":\["manager"\]/u);
+  assert.doesNotMatch(stdout, /claims|manager-of-acme/u);
 });
 
 test("what is for a data directory, and modules, are refused in a sentence", async () => {

@@ -7,7 +7,8 @@ import type { ActorId, Engine } from "../../src/core/contract/index.ts";
 import { joinCluster } from "../../src/hosts/cluster/index.ts";
 import { rowQuery } from "../../src/core/contract/internal.ts";
 import { isRestateSdk, RestateEngine, RestateOperator } from "../../src/hosts/restate/index.ts";
-import { until } from "../../src/testing/index.ts";
+import { cast } from "../../src/mcp/source/index.ts";
+import { testServer, until } from "../../src/testing/index.ts";
 import { at } from "../wire.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";
@@ -34,13 +35,42 @@ const incident = actor("incident", {
   },
 });
 
-const bySeverity = index(incident, { name: "by-severity", pick: ["title", "severity"], order: "severity", text: ["title"] });
+const bySeverity = index(incident, {
+  name: "by-severity",
+  pick: ["title", "severity"],
+  order: "severity",
+  text: ["title"],
+  uri: "incidents://all",
+  tool: "find_incidents",
+});
 
 const report = (engine: Engine, key: string, severity: number): Promise<unknown> =>
   engine.call({ to: incident.id(key), action: "tools/report", args: { title: `incident ${key}`, severity }, start: null });
 
 const shown = async (engine: RestateEngine): Promise<string> =>
   (await engine.query(bySeverity)).items.map(({ key, severity }) => `${key}${severity}`).join(" ");
+
+/** What clients of one node get of an index whose rows the other changes: the rows are those of a2 and b1. */
+async function checkClients(other: RestateEngine, engine: RestateEngine): Promise<void> {
+  await using served = await testServer(cast({ engine, kinds: [incident], indexes: [bySeverity] }));
+  for (const era of ["legacy", "modern"] as const) {
+    const client = served.client({ era });
+    const tools = await client.listTools();
+    assert.ok(tools.some(({ name }) => name === "find_incidents"));
+    await client.subscribe("incidents://all");
+    await report(other, "a", 5);
+    await client.notifications.first("notifications/resources/updated");
+    const read = await client.readResource("incidents://all");
+    const text = read.contents[0]?.["text"];
+    const rows = at(JSON.parse(typeof text === "string" ? text : "{}"), "items");
+    assert.deepEqual([at(rows, 0, "key"), at(rows, 1, "severity")], ["b", 5]);
+    const found = await client.callTool("find_incidents", { text: "incident", where: { severity: { gte: 2 } }, count: true });
+    assert.deepEqual([at(found.structuredContent, "count"), at(found.structuredContent, "items", 0, "key")], [1, "a"]);
+    await report(other, "a", 2);
+    await until("the row is as before", async () => (await shown(engine)) === "b1 a2");
+    await client.close();
+  }
+}
 
 const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
@@ -82,6 +112,8 @@ test("C5 C8 rows of turns on one node are found and heard of on the other, survi
     (await two.engine.query(bySeverity, { text: "incident a" })).items.map(({ key }) => key),
     ["a"],
   );
+
+  await checkClients(one.engine, two.engine);
 
   const lags: number[] = [];
   for (let n = 1; n <= ROUNDS; n += 1) {

@@ -1,6 +1,16 @@
 // Owns: what operators may ask of a cluster, by name and arguments. Does not own: how it is reached (hosts/restate).
 
-import type { ActorId, Engine, Json, JsonObject, Outgoing, Reply, Snapshot, StoredIndex } from "../../core/contract/index.ts";
+import {
+  type ActorId,
+  type Engine,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Outgoing,
+  type Reply,
+  type Snapshot,
+  type StoredIndex,
+} from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, notFound } from "./operation-error.ts";
 import { actorIn, type Operate, operatorIn, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
@@ -48,14 +58,19 @@ async function onActor(cluster: OperableCluster, operation: string, args: JsonOb
   const found = await cluster.read(id);
   switch (operation) {
     case "call": {
-      const { start, as } = args;
+      const { start, as, claims } = args;
       if (start === undefined) refuseUnstarted(id, found);
       return {
         ...(await cluster.call({
           to: id,
           action: textIn(args, "action"),
           args: args["args"] ?? {},
-          viewer: { principal: typeof as === "string" ? as : "local", self: id, scopes: scopesIn(args) },
+          viewer: {
+            principal: typeof as === "string" ? as : "local",
+            self: id,
+            scopes: scopesIn(args),
+            ...(isJsonObject(claims) ? { claims } : {}),
+          },
           ...omitUndefined({ start }),
         })),
       };

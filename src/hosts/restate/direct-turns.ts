@@ -161,6 +161,7 @@ const silentHost = (host: NodeHost): NodeHost => ({
   retryMs: host.retryMs,
   knows: (kind) => host.knows(kind),
   sealerFor: (kind) => host.sealerFor(kind),
+  rolesOf: (viewer) => host.rolesOf(viewer),
   seed: () => host.seed(),
   after: (ms, run) => host.after(ms, run),
   now: () => host.now(),

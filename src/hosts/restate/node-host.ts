@@ -1,5 +1,5 @@
 import type { IndexChanges } from "../../core/chain/internal.ts";
-import type { Change, Message, Step } from "../../core/contract/index.ts";
+import type { Change, Message, RolesByKind, Step, Viewer } from "../../core/contract/index.ts";
 import type { WorkHost } from "./durable-work.ts";
 import type { Names } from "./names.ts";
 import type { Sealer } from "./sealed.ts";
@@ -15,6 +15,8 @@ export interface NodeHost extends WorkHost {
   readonly retryMs: number;
   knows(kind: string): boolean;
   sealerFor(kind: string): Sealer;
+  /** The roles that this caller has, in the kinds of this node. */
+  rolesOf(viewer: Viewer): RolesByKind;
   seed(): string;
   /** What is durable in a moment: whoever hears of it asks the actor before telling anybody (C2). `message`: whose caller is told anyway. */
   hint(change: Change, message?: Message): void;

@@ -8,8 +8,10 @@ import {
   type IndexVerdict,
   type Message,
   type Peers,
+  type RolesByKind,
   type Reply,
   type Step,
+  type Viewer,
   type ActorId,
   type ChainEvent,
 } from "../../core/contract/index.ts";
@@ -231,6 +233,10 @@ export class Node implements NodeHost {
 
   sealerFor(kind: string): Sealer {
     return this.kinds.sealerFor(kind);
+  }
+
+  rolesOf(viewer: Viewer): RolesByKind {
+    return this.kinds.rolesOf(viewer);
   }
 
   call(call: InnerCall): Promise<Reply> {

@@ -1,5 +1,5 @@
 /** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
-import { byOperator, ownId, stamp } from "../../core/chain/internal.ts";
+import { byOperator, faults, ownId, stamp } from "../../core/chain/internal.ts";
 import {
   StoreError,
   systemEntropy,
@@ -14,11 +14,13 @@ import {
   type ListQuery,
   type Outgoing,
   type Reply,
+  type RolesByKind,
   type RowQuery,
   type Snapshot,
   type StoredIndex,
+  type Viewer,
 } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import { isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
 import { ofIndexes, ofLetters } from "./directory.ts";
@@ -28,6 +30,7 @@ import { Ingress } from "./ingress.ts";
 import { WaitingCallers } from "./waiting-callers.ts";
 import { Letters, readLetter } from "./letters.ts";
 import type { ShardedMap } from "./map-client.ts";
+import { isObject } from "./is-object.ts";
 import type { Names } from "./names.ts";
 import { isSnapshot } from "./outcome.ts";
 import { PatientIngress } from "./patient-ingress.ts";
@@ -156,9 +159,24 @@ export class RestateOperator {
     });
   }
 
-  /** Throws `EngineError`. Without the secret, arguments are on the server as they are. */
-  call(outgoing: Outgoing): Promise<Reply> {
-    return this.#calls.call(stamp(outgoing, undefined, this.#client.clock.now(), this.#entropy), {});
+  /**
+   * Throws `EngineError`. Without the secret, arguments are on the server as they are. Of a caller with claims, a node decides the roles, which
+   * needs the secret.
+   */
+  async call(outgoing: Outgoing): Promise<Reply> {
+    const { to, viewer } = outgoing;
+    const decided = viewer?.claims === undefined ? undefined : await this.#rolesOf(to, viewer);
+    const roles = decided && { rolesOf: () => decided };
+    return this.#calls.call(stamp(outgoing, undefined, this.#client.clock.now(), this.#entropy, roles), {});
+  }
+
+  async #rolesOf(to: ActorId, { principal, scopes, claims }: Viewer): Promise<RolesByKind> {
+    const { sealer, names } = this.#client;
+    if (sealer === undefined) throw faults.secretMissing(kindOf(to));
+    const input = sealer.seal(omitUndefined({ principal, scopes, claims }));
+    const answer = await this.#client.ask(names.actor(to, "roles"), input);
+    if (!isRolesByKind(answer)) throw strange(to);
+    return answer;
   }
 
   /** Throws `EngineError`. */
@@ -212,3 +230,5 @@ export class RestateOperator {
     return this.kinds.includes(kindOf(id));
   }
 }
+
+const isRolesByKind = (value: unknown): value is RolesByKind => isObject(value) && Object.values(value).every((roles) => isTexts(roles));

@@ -9,11 +9,13 @@ export interface Sealer {
   readonly open: (value: unknown) => unknown;
 }
 
+export const isSealed = (value: unknown): value is { readonly sealed: string } => isObject(value) && typeof value["sealed"] === "string";
+
 /** Without a secret. */
 export const unsealed: Sealer = {
   seal: (value) => value,
   open(value) {
-    if (isObject(value) && typeof value["sealed"] === "string") throw wrong(undefined);
+    if (isSealed(value)) throw wrong(undefined);
     return value;
   },
 };
@@ -38,9 +40,9 @@ export function sealer(secret: Uint8Array): Sealer {
     },
     open(value) {
       // Of a kind that has nothing secret, or had not when it was sent.
-      if (!isObject(value) || typeof value["sealed"] !== "string") return value;
+      if (!isSealed(value)) return value;
       try {
-        const bytes = Buffer.from(value["sealed"], "base64");
+        const bytes = Buffer.from(value.sealed, "base64");
         const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES));
         decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
         const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString("utf8");

@@ -1,5 +1,6 @@
 import { faults } from "../../core/chain/internal.ts";
-import { EngineError, type ActorId, type Behaviour } from "../../core/contract/index.ts";
+import { EngineError, type ActorId, type Behaviour, isJsonObject, type Viewer } from "../../core/contract/index.ts";
+import { isTexts } from "../../core/contract/internal.ts";
 import { put, replyTo } from "./archive.ts";
 import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
@@ -12,6 +13,7 @@ import { faultOf, settled } from "./outcome.ts";
 import * as asked from "./reading.ts";
 import { calling, durable, reading, type SendLater } from "./sdk-context.ts";
 import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
+import { isSealed } from "./sealed.ts";
 import { eventsAfter } from "./slots.ts";
 import { actorTransfer, archiveTransfer } from "./transfer-object.ts";
 
@@ -81,6 +83,12 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
       }),
       lives: shared(UNTIL_DONE, (context, messageId) => asked.lives(reading(context), String(messageId))),
+      // For commands, which have no code of the kinds. Claims may be secret, and the server stores what it is sent.
+      roles: asking(async (_context, input) => {
+        const viewer = isSealed(input) ? viewerIn(sealer.open(input)) : undefined;
+        if (viewer === undefined) throw misdirected(kind);
+        return host.rolesOf(viewer);
+      }),
       working: shared(UNTIL_DONE, (context, parent) => asked.working(reading(context), parent)),
       ...actorTransfer({ sdk, host, later }, actor.kind),
     },
@@ -119,6 +127,13 @@ export const controlService = ({ sdk, host }: ObjectOptions): Defined =>
   });
 
 const seqOf = (value: unknown): number => (typeof value === "number" && value > 0 ? Math.floor(value) : 0);
+
+function viewerIn(value: unknown): Viewer | undefined {
+  if (!isObject(value)) return undefined;
+  const { principal, scopes, claims } = value;
+  if (!isTexts(scopes) || !isJsonObject(claims)) return undefined;
+  return { scopes, claims, ...(typeof principal === "string" ? { principal } : {}) };
+}
 
 const misdirected = (kind: string): EngineError =>
   new EngineError("BAD_ID", `This is no message to an actor of kind "${kind}": call it through the engine.`);

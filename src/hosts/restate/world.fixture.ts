@@ -1,4 +1,4 @@
-import { callHash, IndexChanges, innerKey, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
+import { callHash, IndexChanges, innerKey, rolesByKind, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
 import { readHeader, sha256 } from "../../core/chain/index.ts";
 import type {
   ActorId,
@@ -294,6 +294,7 @@ export class World {
       retryMs: 100,
       knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
       sealerFor: (kind) => (kinds.get(kind)?.redact === undefined ? unsealed : sealed),
+      rolesOf: (viewer) => rolesByKind(this.#options.kinds, viewer),
       // Another attempt's is the same, so that whatever it changes can be compared.
       seed: () => sha256(`rung ${this.now}`).slice(0, 32),
       hint: ({ id, seq, status }) => void this.hints.push(`${id} ${seq} ${status}`),

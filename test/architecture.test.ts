@@ -108,7 +108,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/store/log-hooks.ts": ["cli", "mcp/server"],
   "core/store/memory-sessions.ts": ["cli"],
   "core/store/secret-file.ts": ["cli", "mcp/server"],
-  "core/store/sessions.ts": ["cli"],
+  "core/store/sqlite-sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
   "core/store/sql/index.ts": ["bridges/sql"],
 

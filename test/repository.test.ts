@@ -72,7 +72,7 @@ test("CONTRIBUTING.md names only files that exist", () => {
 });
 
 test("'Where is it decided?' names only files that exist, and functions that they have", () => {
-  const rows = [...read("docs/design/where.md").matchAll(/`((?:cli|core|mcp|bridges|hosts)\/[^`]+\.ts)`(?: \(`(\w+)`\))?/g)];
+  const rows = [...read("docs/design/where.md").matchAll(/`((?:cli|core|mcp|bridges|hosts|testing)\/[^`]+\.ts)`(?: \(`(\w+)`\))?/g)];
   assert.ok(rows.length > 50);
   for (const [, file = "", name = ""] of rows) assert.ok(read(`src/${file}`).includes(name), `${file} has ${name}`);
 });

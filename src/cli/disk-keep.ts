@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
 import { sessionHooks, storeHooks } from "../core/store/log-hooks.ts";
-import { mendedSessionStores } from "../core/store/sessions.ts";
+import { mendedSessionStores } from "../core/store/sqlite-sessions.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { forLog } from "./log.ts";

@@ -1,3 +1,4 @@
+// Owns: running each live turn twice, to find turns that are not pure (law 4). Does not own: running a stored chain again (core/chain/reexecute.ts).
 import { isDeepStrictEqual } from "node:util";
 import { type Behaviour, EngineError, type Message } from "../core/contract/index.ts";
 

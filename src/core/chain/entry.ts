@@ -1,20 +1,9 @@
-// Owns: what the commit of a planned turn stores: event, row, outgoing messages; redaction; when to store a whole state. Does not own: the
-// plan (turn.ts), the texts of an event (event.ts).
-import {
-  type ChainEvent,
-  type Entry,
-  isJsonObject,
-  isList,
-  type Json,
-  type Message,
-  REDACTED,
-  type Remembered,
-  type Row,
-  type Status,
-} from "../contract/index.ts";
-import { getOwn, setOwn } from "../contract/internal.ts";
+// Owns: what the commit of a planned turn stores: event, row, outgoing messages; when to store a whole state. Does not own: the plan
+// (turn.ts), the texts of an event (event.ts), taking out secrets (redaction.ts).
+import type { ChainEvent, Entry, Json, Message, Remembered, Row, Status } from "../contract/index.ts";
 import { seal, sha256 } from "./event.ts";
 import type { Kind } from "./kind.ts";
+import { secretsIn, withoutSecrets } from "./redaction.ts";
 import type { Plan } from "./turn.ts";
 
 /** Where the event goes in its chain. */
@@ -150,54 +139,4 @@ export const needsSnapshot = ({ events, bytes, fullBytes }: SinceFull): boolean 
 export function sinceAfter({ events, bytes, fullBytes }: SinceFull, { event, full }: Pick<Entry, "event" | "full">): SinceFull {
   const length = event.body?.length ?? 0;
   return full ? { events: 0, bytes: 0, fullBytes: length } : { events: events + 1, bytes: bytes + length, fullBytes };
-}
-
-// ── redaction ───────────────────────────────────────────────────────────────
-
-/** Whether any part of the value was redacted. */
-export function isRedacted(value: Json): boolean {
-  if (value === REDACTED) return true;
-  if (isList(value)) return value.some(isRedacted);
-  return isJsonObject(value) && Object.values(value).some(isRedacted);
-}
-
-/** Shorter secrets would be found in unrelated texts. */
-const SHORTEST_SECRET = 4;
-
-/** The texts that redaction removed from `args`. */
-export function secretsIn(args: Json, redacted: Json): readonly string[] {
-  const found = new Set<string>();
-  collect(args, redacted, found);
-  // Longest first, so that a secret that contains another one is removed whole.
-  return [...found].toSorted((a, b) => b.length - a.length);
-}
-
-function collect(value: Json, redacted: Json | undefined, found: Set<string>): void {
-  if (value === redacted) return;
-  if (isList(value)) {
-    const other = isList(redacted) ? redacted : [];
-    for (const [index, item] of value.entries()) collect(item, other[index], found);
-  } else if (isJsonObject(value)) {
-    const other = isJsonObject(redacted) ? redacted : {};
-    for (const key of Object.keys(value)) collect(value[key] ?? null, getOwn(other, key), found);
-  } else if (typeof value === "string" || typeof value === "number") {
-    const text = String(value);
-    if (text.length >= SHORTEST_SECRET) found.add(text);
-  }
-}
-
-/** `value` with every occurrence of these texts redacted. */
-export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
-  if (secrets.length === 0) return value;
-  if (typeof value === "string") {
-    let text = value;
-    for (const secret of secrets) text = text.replaceAll(secret, REDACTED);
-    return text;
-  }
-  if (typeof value === "number") return secrets.includes(String(value)) ? REDACTED : value;
-  if (isList(value)) return value.map((item) => withoutSecrets(item, secrets));
-  if (!isJsonObject(value)) return value;
-  const result: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(result, key, withoutSecrets(value[key] ?? null, secrets));
-  return result;
 }

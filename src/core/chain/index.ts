@@ -2,7 +2,7 @@
 export { causeTree, rootCause, type Cause, type CauseLookup } from "./causes.ts";
 export { type DumpOptions, type DumpProgress, noProgress, readDump, writeDump } from "./dump.ts";
 export { type DumpCounts } from "./dump-lines.ts";
-export { isRedacted, secretsIn, withoutSecrets } from "./entry.ts";
+export { isRedacted, secretsIn, withoutSecrets } from "./redaction.ts";
 export { exportLine, importLine, readBody, readHeader, sha256 } from "./event.ts";
 export { apply, diff } from "./patch.ts";
 export { reexecute, Reexecuting, type Mismatch, type Reexecution } from "./reexecute.ts";

@@ -1,7 +1,7 @@
 // Owns: an actor's own past turns and earlier states, for its work. Does not own: reading events from a store (engines), undoing
 // (core/actor/undo.ts).
 import { type ChainEvent, type Json, type Past, type PastTurn, type Row, StoreError } from "../contract/index.ts";
-import { isRedacted } from "./entry.ts";
+import { isRedacted } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { check, freezeNew } from "./json-check.ts";
 import type { Kind } from "./kind.ts";

@@ -11,7 +11,8 @@ import {
   type Message,
   type Turn,
 } from "../contract/index.ts";
-import { eventOf, isRedacted, type StoredParts } from "./entry.ts";
+import { eventOf, type StoredParts } from "./entry.ts";
+import { isRedacted } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { freezeNew } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";

@@ -1,17 +1,6 @@
-// Owns: queries about actors, and the removal of those that stopped long ago. Does not own: what it reads (cells.ts, the store).
+// Owns: queries about actors. Does not own: what it reads (cells.ts, the store).
 import { keyOf } from "../chain/internal.ts";
-import {
-  type ActorId,
-  type Change,
-  type ChainEvent,
-  type Ended,
-  type EndedPage,
-  type ListQuery,
-  type Row,
-  type Snapshot,
-  type Store,
-  StoreError,
-} from "../contract/index.ts";
+import { type ActorId, type Change, type ChainEvent, type ListQuery, type Row, type Snapshot, type Store } from "../contract/index.ts";
 import { compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
@@ -111,55 +100,4 @@ export class Queries {
 async function loaded(cell: Cell): Promise<Snapshot | undefined> {
   await cell.loaded();
   return cell.snapshot();
-}
-
-/** How long keyed replies are remembered by default. */
-export const KEY_MS = 24 * 3_600_000;
-
-/** Which stopped actors are pruned. */
-export interface Pruning {
-  /** Those that stopped before this time, in milliseconds since 1970. */
-  readonly before: number;
-  readonly kind?: string;
-  /** `next` of the page before this one. */
-  readonly after?: string;
-  /** How many stopped actors are examined. Default 200. */
-  readonly limit?: number;
-}
-
-/** What `prune` removed, or would remove. */
-export interface Pruned extends EndedPage {
-  /** Actors whose rows cannot be read. They are not removed. */
-  readonly damaged: readonly ActorId[];
-}
-
-/** What `prune` works on. */
-export interface PruneHost {
-  readonly store: Pick<Store, "ended" | "children">;
-  readonly now: number;
-  /** How long a keyed call's reply is remembered. Default 24 h. */
-  readonly keyMs?: number;
-  /** Returns false if that event is no longer the actor's last. Absent: nothing is removed. */
-  readonly remove?: (ended: Ended) => Promise<boolean>;
-}
-
-/**
- * Removes actors that stopped long ago or, without `remove`, lists them. Actors whose keyed replies may still be requested stay (C4),
- * and so do those with living children, since their stop is not complete.
- */
-export async function prune(
-  { store, now, keyMs = KEY_MS, remove }: PruneHost,
-  { before, limit = 200, ...which }: Pruning,
-): Promise<Pruned> {
-  const page = await store.ended({ ...which, before: Math.min(before, now - keyMs), limit });
-  const ended: Ended[] = [];
-  const damaged: ActorId[] = [];
-  for (const one of page.ended)
-    try {
-      if ((await store.children(one.id)).length === 0 && (remove === undefined || (await remove(one)))) ended.push(one);
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== "STORE_CORRUPT") throw error;
-      damaged.push(one.id);
-    }
-  return { ended, damaged, ...(page.next === undefined ? {} : { next: page.next }) };
 }

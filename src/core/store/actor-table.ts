@@ -9,7 +9,8 @@ import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { type ActorId, isJsonObject, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { type ChainEnd, NO_SKIPS, type SkipPointers } from "./event-table.ts";
-import { actorId, damaged, int, maybeInt, maybeText, parsed, split, text } from "./faults.ts";
+import { damaged } from "./store-errors.ts";
+import { actorId, int, maybeInt, maybeText, parsed, split, text } from "./columns.ts";
 import { nextDue } from "./rules.ts";
 
 // A row is read as an array: building an object with so many names takes longer than finding the row.

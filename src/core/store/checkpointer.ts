@@ -3,7 +3,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { isFailedSync, storeFault } from "./faults.ts";
+import { isFailedSync, storeFault } from "./store-errors.ts";
 import type { SyncedLog, SyncRecord } from "./lock.ts";
 
 /** A checkpoint is due when the log has so many frames that are not in the database: 4 MB. */

@@ -7,7 +7,8 @@ import { crc32 } from "node:zlib";
 import type { DatabaseSync } from "node:sqlite";
 import type { Closable, Collected, ContentStore, Digest } from "../contract/index.ts";
 import { migrate } from "./database.ts";
-import { damaged, int, storeFault, text } from "./faults.ts";
+import { damaged, storeFault } from "./store-errors.ts";
+import { int, text } from "./columns.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { type LockedFile, openLockedFile } from "./open-store.ts";
 import {

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../contract/index.ts";
-import { damaged, int, sqliteCode } from "./faults.ts";
+import { damaged, sqliteCode } from "./store-errors.ts";
+import { int } from "./columns.ts";
 
 /**
  * Every database is opened here. A file may come from elsewhere, so its schema is not trusted: it may call no function that has effects,

@@ -3,7 +3,7 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { ChainEvent } from "../contract/index.ts";
 import { checkEvent, eventIn } from "./event-table.ts";
-import { int, text } from "./faults.ts";
+import { int, text } from "./columns.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { causeOf, MAX_EFFECTS } from "./rules.ts";
 

@@ -7,7 +7,8 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { ActorId, ChainEvent, StoreError } from "../contract/index.ts";
-import { damaged, int, maybeInt, text } from "./faults.ts";
+import { damaged } from "./store-errors.ts";
+import { int, maybeInt, text } from "./columns.ts";
 
 const BACK = 64;
 const FAR = 4_096;

@@ -3,7 +3,8 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, Change, Damaged, Due, DuePlace, EndedPage, EndedQuery, ListQuery, StoreError } from "../contract/index.ts";
 import { AT, type Columns, COLUMNS, rowIn, statusIn } from "./actor-table.ts";
-import { actorId, damaged, int, isDamage, readableRows, split, storeFault, text } from "./faults.ts";
+import { damaged, isDamage, storeFault } from "./store-errors.ts";
+import { actorId, int, readableRows, split, text } from "./columns.ts";
 import { dueOf, endedAfter, endedPage, nextDue } from "./rules.ts";
 
 /** Names selected at once where each row is read by itself. */

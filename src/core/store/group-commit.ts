@@ -6,7 +6,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { isOfOneWrite, storeFault } from "./faults.ts";
+import { isOfOneWrite, storeFault } from "./store-errors.ts";
 import type { WalSync } from "./wal-sync.ts";
 
 /** How many rounds of the event loop a batch stays open at most: a turn that computes for long must not delay the others. */

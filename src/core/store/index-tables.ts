@@ -21,7 +21,7 @@ import {
   type StoredIndex,
 } from "../contract/index.ts";
 import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
-import { actorId, int, parsed, split, text } from "./faults.ts";
+import { actorId, int, parsed, split, text } from "./columns.ts";
 import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
 
 const isState = (value: string): value is IndexState => value === "complete" || value === "building" || value === "stale";

@@ -14,7 +14,7 @@ export {
   type SqliteSessionOptions,
   sqliteSessionStores,
   type SqliteSessionStores,
-} from "./sessions.ts";
+} from "./sqlite-sessions.ts";
 export { checkFile, type SqliteOptions, sqliteStore } from "./sqlite.ts";
 export { sqliteExporter, sqliteImporter } from "./transfer.ts";
 export { STREAM_BOUNDS, type StreamBounds } from "../contract/index.ts";

@@ -16,7 +16,7 @@ import {
 import { crc32 } from "node:zlib";
 import { StoreError } from "../contract/index.ts";
 import { closedOnThrow, connect, makeFile } from "./database.ts";
-import { sqliteCode, systemCode } from "./faults.ts";
+import { sqliteCode, systemCode } from "./store-errors.ts";
 
 /** A lock this process holds. */
 export interface Lock {

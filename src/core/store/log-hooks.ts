@@ -1,7 +1,7 @@
 // Owns: what a server logs about its store's files. Does not own: finding it (log-loss.ts, checkpointer.ts).
 import type { Log, StoreError } from "../contract/index.ts";
 import { omitUndefined } from "../contract/internal.ts";
-import type { MendedSessionOptions } from "./sessions.ts";
+import type { MendedSessionOptions } from "./sqlite-sessions.ts";
 import type { SqliteOptions } from "./sqlite.ts";
 
 /** Hooks of `sqliteStore` and `sqliteContents`. */

@@ -1,4 +1,4 @@
-// Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sessions.ts).
+// Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sqlite-sessions.ts).
 
 import {
   type Closable,

@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { closedOnThrow, migrate, openDatabase, pathOf, type StorePlace } from "./database.ts";
-import { sqliteCode, storeFault } from "./faults.ts";
+import { sqliteCode, storeFault } from "./store-errors.ts";
 import { isLocked, lockStore, realPath, recordOf } from "./lock.ts";
 import { hasHeader, inspectLog, knownLoss, type LogLoss, refuseShort, writeAlarm } from "./log-loss.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";

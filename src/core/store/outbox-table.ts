@@ -13,7 +13,8 @@ import {
   type Undelivered,
 } from "../contract/index.ts";
 import { asReplay } from "../contract/internal.ts";
-import { damaged, int, parsed, readableRows, storeFault, text } from "./faults.ts";
+import { damaged, storeFault } from "./store-errors.ts";
+import { int, parsed, readableRows, text } from "./columns.ts";
 
 /** The texts of a page of messages have at most so many characters, not counting the last one. */
 const PAGE_LENGTH = 8_388_608;

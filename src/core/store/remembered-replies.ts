@@ -3,7 +3,8 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ActorId, isJsonObject, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
-import { actorId, damaged, int, parsed, text } from "./faults.ts";
+import { damaged } from "./store-errors.ts";
+import { actorId, int, parsed, text } from "./columns.ts";
 import { MAX_CLAIMANTS } from "./rules.ts";
 
 type Columns = Readonly<Record<string, SQLOutputValue>>;

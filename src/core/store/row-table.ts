@@ -6,7 +6,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
 import { Lru } from "../contract/internal.ts";
-import { int, split, text } from "./faults.ts";
+import { int, split, text } from "./columns.ts";
 import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */

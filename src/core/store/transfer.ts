@@ -20,7 +20,8 @@ import {
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
 import { Directory } from "./find-actors.ts";
 import { eventIn, EventTable, missingEvent, NO_SKIPS, skipsAfter } from "./event-table.ts";
-import { actorId, damaged, int, isDamage, sqliteCode, storeFault, text } from "./faults.ts";
+import { damaged, isDamage, sqliteCode, storeFault } from "./store-errors.ts";
+import { actorId, int, text } from "./columns.ts";
 import { IndexTables } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { containedIn, ftsQuery, type SearchTerm } from "../contract/internal.ts";
-import { text } from "./faults.ts";
+import { text } from "./columns.ts";
 
 /** A condition in SQL. */
 export interface Term {

@@ -1,7 +1,7 @@
-// Owns: what a client gets for a reply that no request of its own led to: for the console. Does not own: the shapes (results.ts).
+// Owns: what a client gets for a reply that no request of its own led to: for the console. Does not own: the shapes (result-shapes.ts).
 import { isJsonObject, type JsonObject, type ListName, type Reply } from "../../core/contract/index.ts";
 import { hasOwn, isContent, tryParseJson } from "../../core/contract/internal.ts";
-import { promptMembers, resourceMembers, toolError, toolMembers } from "./results.ts";
+import { promptMembers, resourceMembers, toolError, toolMembers } from "./result-shapes.ts";
 import { LATEST_MODERN } from "./revision.ts";
 
 /** The result in the newest revision of MCP. Undefined: it is an error there, or a question. */

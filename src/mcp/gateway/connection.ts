@@ -25,7 +25,7 @@ import { Session, SessionNotices } from "./legacy/session.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { type ModernOrigin, type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
 import { observeBegin } from "./observer.ts";
-import { legacyReply, wholeText } from "./results.ts";
+import { legacyReply, wholeText } from "./result-shapes.ts";
 import { type Era, MODERN_REVISIONS } from "./revision.ts";
 
 type MaybeReply = string | undefined;

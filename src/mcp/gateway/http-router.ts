@@ -22,7 +22,7 @@ import { listen } from "./modern/listen.ts";
 import { type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
 import type { OutOfBandChannel } from "./progress.ts";
 import type { SilentCall } from "./silent-calls.ts";
-import { pieces } from "./results.ts";
+import { pieces } from "./result-shapes.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 
 // Of what is refused, only short bodies are decoded a second time.

@@ -6,7 +6,7 @@ import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { failureData, Fault, faultOf, type Reason, type ValidationError } from "./errors.ts";
 import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
 import type { OfferIndex, Target } from "./find-offer.ts";
-import { promptMembers, resourceMembers, toolError, toolMembers } from "./results.ts";
+import { promptMembers, resourceMembers, toolError, toolMembers } from "./result-shapes.ts";
 
 /** How one of the three methods does each step. */
 export interface OfferKind {

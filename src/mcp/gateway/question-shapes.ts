@@ -5,7 +5,7 @@ import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contr
 import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { Fault, InternalError } from "./errors.ts";
 import { shortText } from "./json-rpc.ts";
-import { toolError } from "./results.ts";
+import { toolError } from "./result-shapes.ts";
 import { eraOf, has, type Revision } from "./revision.ts";
 
 /** The methods of the questions to a client in the middle of a call. */

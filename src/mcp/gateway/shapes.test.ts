@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BLOB, CONTENT, type JsonObject, type Json } from "../../core/contract/index.ts";
 import { type Entry, listed } from "../source/index.ts";
-import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./results.ts";
+import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./result-shapes.ts";
 import { shapeEntry, Pages } from "./list-pages.ts";
 import { canOf } from "./envelope.ts";
 import { questionsOf, shapeQuestion } from "./question-shapes.ts";

@@ -23,7 +23,8 @@ import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, memoiz
 import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
-import { linkTarget, noTarget, offNow } from "./link-graph.ts";
+import { offNow } from "./link-graph.ts";
+import { linkTarget, noTarget } from "./link-target.ts";
 import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";
 import type { ViewerRoots } from "./viewers.ts";
 

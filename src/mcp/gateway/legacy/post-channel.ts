@@ -7,7 +7,7 @@ import type { Dialect } from "../dialects.ts";
 import { faultAnswer } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 import type { SilentCall } from "../silent-calls.ts";
-import { pieces, wholeText } from "../results.ts";
+import { pieces, wholeText } from "../result-shapes.ts";
 import { has } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";
 import { replyMark } from "./remote-replies.ts";

@@ -8,7 +8,7 @@ import { batchesIn } from "../dialects.ts";
 import { errorText, exchangeFault, Fault, faultAnswer, faultOf, type FaultOverrides, wireError } from "../errors.ts";
 import { type Batch, classify, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
 import { observeBegin } from "../observer.ts";
-import { legacyReply, wholeText } from "../results.ts";
+import { legacyReply, wholeText } from "../result-shapes.ts";
 import { isLegacyRevision } from "../revision.ts";
 import { openGetStream } from "./get-stream.ts";
 import { PostChannel } from "./post-channel.ts";

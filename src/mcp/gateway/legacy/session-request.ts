@@ -13,7 +13,7 @@ import type { Request } from "../json-rpc.ts";
 import { observe, type RequestObserver } from "../observer.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
 import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
-import { isListMethod, legacyReply, type ReplyText, toolError } from "../results.ts";
+import { isListMethod, legacyReply, type ReplyText, toolError } from "../result-shapes.ts";
 import { NoAnswer } from "./client-requests.ts";
 import type { Session } from "./session.ts";
 import { SESSION_METHODS } from "./session-methods.ts";

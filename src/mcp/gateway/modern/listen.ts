@@ -18,7 +18,7 @@ import { SUBSCRIPTION_META } from "../envelope.ts";
 import { Fault, inLog } from "../errors.ts";
 import { objectIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { subscribable, type Target } from "../find-offer.ts";
-import { modernReply, wholeText } from "../results.ts";
+import { modernReply, wholeText } from "../result-shapes.ts";
 import { type SubscriptionHost, ClientNotifications } from "../client-notifications.ts";
 import type { Task } from "../task.ts";
 import { listModeOf } from "./modern-request.ts";

@@ -23,7 +23,7 @@ import { observe, type RequestObserver, UNOBSERVED } from "../observer.ts";
 import type { Settings } from "../options.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
 import { type AskMethod, cannotAsk, checkAnswer, isAskMethod, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
-import { cacheHints, modernReply, type ReplyText } from "../results.ts";
+import { cacheHints, modernReply, type ReplyText } from "../result-shapes.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
 
 const MOST_ANSWERS = 64;

@@ -23,7 +23,8 @@ import {
 } from "../contract/index.ts";
 import { CHECKPOINT_FRAMES, frameCounts } from "./checkpointer.ts";
 import { closedOnThrow, migrate, openDatabase } from "./database.ts";
-import { damaged, int, isDamage, isFailedSync, maybeText, parsed, storeFault, text } from "./faults.ts";
+import { damaged, isDamage, isFailedSync, storeFault } from "./store-errors.ts";
+import { int, maybeText, parsed, text } from "./columns.ts";
 import { closed } from "./rules.ts";
 
 /** "TrpS" */

@@ -15,7 +15,7 @@ import { clusterSecret } from "./cluster/secret.ts";
 import { restateSdk } from "./cluster/restate-sdk.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { usage } from "./exit-code.ts";
-import { faultFields } from "./fault-fields.ts";
+import { faultFields, thrownBy } from "./fault-fields.ts";
 import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
 import { indexesOf, type Loaded } from "./load.ts";
 
@@ -75,7 +75,8 @@ export class ClusterGround implements Ground {
         if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
         else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });
       },
-      onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull && where.hasSecrets !== true), ...where }),
+      onFault: (error, { hasSecrets = false, ...where }) =>
+        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...where }, thrownBy(error, hasSecrets)),
     });
     try {
       const url = options.advertise ?? engine.url;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineError, TroupeError } from "../core/contract/index.ts";
-import { faultFields } from "./fault-fields.ts";
+import { faultFields, thrownBy } from "./fault-fields.ts";
 
 test("a fault is told with what it came from, each with its own place, and an author's words only in full", () => {
   const away = Object.assign(new Error("connect ECONNREFUSED secret.example"), { code: "ECONNREFUSED" });
@@ -34,4 +34,16 @@ test("the place of a fault is the first line of its stack in the author's own fi
   assert.equal(placed("file:///app/node_modules/zod/index.js:9:9", troupe, "file:///app/door.ts:3:7"), "file:///app/door.ts:3:7");
   assert.equal(placed(troupe, "file:///app/node_modules/zod/index.js:9:9"), troupe);
   assert.equal(placed(), undefined);
+});
+
+test("what author code threw is told with its text, unless that may contain secrets", () => {
+  const thrown = new RangeError("The drawer is full of 4711.");
+  assert.equal(thrownBy(thrown, false), "RangeError: The drawer is full of 4711.");
+  assert.equal(
+    thrownBy(new TroupeError("CRASHED", "till/main crashed", { cause: thrown }), false),
+    "RangeError: The drawer is full of 4711.",
+  );
+  assert.equal(thrownBy(new TroupeError("CRASHED", "till/main crashed"), false), undefined);
+  assert.doesNotMatch(thrownBy(thrown, true) ?? "", /4711/);
+  assert.equal(thrownBy("jam", false), "a string: jam");
 });

@@ -30,3 +30,15 @@ export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSE
     ...(causes > 0 && error.cause instanceof Error ? { cause: faultFields(error.cause, inFull, causes - 1) } : {}),
   };
 };
+
+const MAX_THROWN = 1_000;
+
+/** What author code threw, as text. `hasSecrets`: it may contain secret arguments, so only its name is told. */
+export const thrownBy = (error: unknown, hasSecrets: boolean): string | undefined => {
+  const thrown = error instanceof TroupeError ? error.cause : error;
+  if (thrown === undefined) return undefined;
+  const name = thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;
+  if (hasSecrets) return `${name}, whose text is hidden, since the message has secret arguments`;
+  const text = thrown instanceof Error ? thrown.message : typeof thrown === "string" ? thrown : "";
+  return text === "" ? name : `${name}: ${text.slice(0, MAX_THROWN)}`;
+};

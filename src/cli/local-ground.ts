@@ -3,7 +3,7 @@ import { omitUndefined } from "../core/contract/internal.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../core/store/memory-sessions.ts";
 import type { DiskKeep } from "./disk-keep.ts";
-import { faultFields } from "./fault-fields.ts";
+import { faultFields, thrownBy } from "./fault-fields.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
 import { indexesOf, type Loaded, type Part } from "./load.ts";
 import { type KindCount, unservedKinds } from "./unserved.ts";
@@ -77,7 +77,8 @@ export class LocalGround implements Ground {
       indexes: indexesOf(loaded),
       ...omitUndefined({ store, observer }),
       onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
-      onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull && context.hasSecrets !== true), ...context }),
+      onFault: (error, { hasSecrets = false, ...context }) =>
+        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...context }, thrownBy(error, hasSecrets)),
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });
     return this.#engine;

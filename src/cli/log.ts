@@ -7,7 +7,13 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type ServerLogLevel = (typeof LOG_LEVELS)[number];
 
 /** Codes, ids and sizes; never arguments, state or tokens. */
-export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: JsonObject) => void;
+export type ServerLog = (
+  level: Exclude<ServerLogLevel, "silent">,
+  event: string,
+  fields?: JsonObject,
+  /** What author code threw, which may quote state and arguments: for the console's operators, never written to the log. */
+  thrown?: string,
+) => void;
 
 /** What a reader that stands still leaves unread is held in memory. */
 const MOST_UNREAD = 16 * 1_048_576;

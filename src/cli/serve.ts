@@ -95,8 +95,8 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
   const log: ServerLog =
     live === undefined
       ? logged
-      : (level, event, fields) => {
-          live.logged(level, event, fields);
+      : (level, event, fields, thrown) => {
+          live.logged(level, event, fields, thrown);
           logged(level, event, fields);
         };
   const inFull = dev !== undefined || options.log === "debug";

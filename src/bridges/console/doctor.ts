@@ -38,6 +38,7 @@ export function findings(data: ConsoleData, known: Known): readonly Finding[] {
     ...largeStates(data),
     ...indexFindings(data),
     ...errorCodes(data, known),
+    ...faultsOfActors(data),
     ...loggedErrors(data),
     ...settings(data),
   ];
@@ -240,26 +241,47 @@ const INTERNAL: ReadonlySet<string> = new Set([
   "IMPURE",
 ]);
 
-/** Faults and other errors in the log, by code; those without one by event, error and actor. */
+/** Each crash is one fault. Actors that have failed for it have a finding of their own. */
+function faultsOfActors(data: ConsoleData): readonly Finding[] {
+  const failed = new Set(failedActors(data));
+  return Array.from(data.live?.faults ?? [])
+    .filter(({ actor }) => !failed.has(actor))
+    .map(({ actor, code, action, why, count, at }): Finding => {
+      const crashed = code === "CRASHED";
+      const did = crashed ? "crashed" : "had a fault";
+      return {
+        level: "error",
+        code,
+        title: `${actor} ${did}${action === undefined ? "" : ` in ${action}`}${why === "" ? "" : `: ${why}`}`,
+        advice: `${crashed ? "Those messages were not applied. " : ""}Open the log for the place in the code, and correct it or what was sent.`,
+        ...(code === code.toUpperCase() && { docs: docsOf(data, "errors", code) }),
+        page: `/log?level=error&actor=${encodeURIComponent(actor)}`,
+        count,
+        lastAt: at,
+      };
+    })
+    .slice(-MOST_OF_A_SORT);
+}
+
+/** Errors in the log that name no actor, by code; those without one by event and error. */
 function loggedErrors(data: ConsoleData): readonly Finding[] {
   const found = new Map<string, { readonly count: number; readonly last: LogEntry }>();
   for (const entry of data.live?.log.entries ?? []) {
-    if (entry.level !== "error") continue;
-    const { code, error, actor } = entry.fields;
-    const key = text(code) ?? [entry.event, text(error), text(actor)].join(" ");
+    if (entry.level !== "error" || isAddress(entry.fields["actor"])) continue;
+    const { code, error } = entry.fields;
+    const key = text(code) ?? [entry.event, text(error)].join(" ");
     found.set(key, { count: (found.get(key)?.count ?? 0) + 1, last: entry });
   }
   return Array.from(found.values(), ({ count, last: { event, fields, at } }): Finding => {
-    const actor = text(fields["actor"]);
     const code = text(fields["code"]);
     const why = text(fields["why"]) ?? text(fields["message"]);
     return {
       level: "error",
       code: code ?? event,
-      title: `${isAddress(actor) ? actor : "The server"} logged ${event}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
-      advice: "The server's log has the place in the code.",
+      title: `The server logged ${event}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
+      advice: "Open the log for the place in the code.",
       ...(code !== undefined && { docs: docsOf(data, "errors", code) }),
-      page: isAddress(actor) ? pageOf(actor) : `/log?level=error&search=${encodeURIComponent(event)}`,
+      page: `/log?level=error&search=${encodeURIComponent(event)}`,
       count,
       lastAt: at,
     };

@@ -36,8 +36,11 @@ export interface LiveRecorder extends Disposable {
   serves(running: () => RunningServer): void;
   /** The same packets, for one transport: what goes through it is recorded. */
   packets(flow: PacketOpener, transport: PacketTransport): PacketOpener;
-  /** Takes what is logged: faults, slow turns, indexes. The log shows it, and the doctor explains it. */
-  logged(level: LogEntry["level"], event: string, fields?: JsonObject): void;
+  /**
+   * Takes what is logged: faults, slow turns, indexes. The log shows it, and the doctor explains it. `thrown`: what author code threw, if
+   * `fields` leave that out.
+   */
+  logged(level: LogEntry["level"], event: string, fields?: JsonObject, thrown?: string): void;
   /** The figures of the gateway and the engine, summed. */
   figures(): Figures;
   readonly traffic: Traffic;
@@ -49,6 +52,8 @@ export interface LiveRecorder extends Disposable {
   readonly paces: readonly Pace[];
   /** Actors that had faults: how many, and the last one. */
   readonly faulted: ReadonlyMap<ActorId, SeenFault>;
+  /** The same, for each actor by the code of its faults. */
+  readonly faults: Iterable<CodedFault>;
   /** Actors whose state was found to be large, and when. */
   readonly largeStates: ReadonlyMap<ActorId, number>;
   /** Runs within a second after actors had faults, and at the end. */
@@ -62,9 +67,17 @@ export interface LiveRecorder extends Disposable {
 interface SeenFault {
   readonly count: number;
   readonly at: number;
+  /** What was thrown, or the sentence of the error. Empty: neither is known. */
   readonly why: string;
   /** Of the message that failed. */
   readonly action?: string;
+}
+
+/** Faults of one actor with one code. */
+export interface CodedFault extends SeenFault {
+  readonly actor: ActorId;
+  /** `CRASHED`: what the author's code threw has no code of Troupe's. Otherwise that of the error, or the event in the log. */
+  readonly code: string;
 }
 
 /** What `recordLive` takes. */
@@ -98,6 +111,7 @@ class Recorder implements LiveRecorder {
   readonly paces: Pace[] = [];
   readonly #sampler: Sampler;
   readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
+  readonly #faults = new Bounded<string, CodedFault>(MOST_FAULTED);
   readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
   readonly #ends = new Set<() => void>();
   readonly #faultListeners = new Set<() => void>();
@@ -168,19 +182,26 @@ class Recorder implements LiveRecorder {
     return recordedPackets(flow, this.traffic, transport);
   }
 
-  logged(level: LogEntry["level"], event: string, fields: JsonObject = {}): void {
+  logged(level: LogEntry["level"], event: string, given: JsonObject = {}, thrown?: string): void {
     const at = this.#clock.now();
+    const fields: JsonObject = thrown === undefined ? given : given["why"] === undefined ? { why: thrown, ...given } : { ...given, thrown };
     this.log.add(level, event, fields, at);
-    const { actor, why, action } = fields;
-    if (level !== "error" || !isAddress(actor)) return;
+    const { actor, why, action, repeated } = fields;
+    if (level !== "error" || !isAddress(actor) || repeated === true) return;
     this.#hasNewFaults = true;
-    const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
-    this.#faulted.set(actor, {
-      count,
+    const last = {
       at,
       why: typeof why === "string" ? why.slice(0, MAX_WHY) : "",
       ...(typeof action === "string" && { action: action.slice(0, MAX_WHY) }),
-    });
+    };
+    this.#faulted.set(actor, { ...last, count: (this.#faulted.get(actor)?.count ?? 0) + 1 });
+    const code = faultCode(event, fields);
+    const key = `${actor} ${code}`;
+    this.#faults.set(key, { ...last, actor, code, count: (this.#faults.get(key)?.count ?? 0) + 1 });
+  }
+
+  get faults(): Iterable<CodedFault> {
+    return this.#faults.entries.values();
   }
 
   get faulted(): ReadonlyMap<ActorId, SeenFault> {
@@ -220,6 +241,12 @@ class Recorder implements LiveRecorder {
     this.traffic.close();
     this.#sources.clear();
   }
+}
+
+function faultCode(event: string, { code, where, error }: JsonObject): string {
+  // What author code throws may have a code of its own, such as ENOENT.
+  if ((where === "turn" || where === "work") && error !== "EngineError") return "CRASHED";
+  return typeof code === "string" ? code.slice(0, MAX_WHY) : event;
 }
 
 function sum(all: readonly Figures[]): Figures {

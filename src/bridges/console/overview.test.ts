@@ -104,7 +104,7 @@ test("the doctor reports faults, slow turns, unwise settings, kinds not served a
   const slow = items.find(({ code }) => code === "SLOW_TURN");
   assert.deepEqual([slow?.["count"], slow?.["page"]], [2, "/actors/safe/main"]);
   assert.match(textOf(slow?.["title"]), /240 ms/);
-  for (const code of ["fault", "INSECURE", "KIND_NOT_SERVED", "NO_RATE_LIMIT", "INDEX_BUILDING", "DEVELOPMENT"])
+  for (const code of ["CRASHED", "INSECURE", "KIND_NOT_SERVED", "NO_RATE_LIMIT", "INDEX_BUILDING", "DEVELOPMENT"])
     assert.ok(codesIn(items).includes(code), `${code} in ${codesIn(items).join(" ")}`);
   assert.equal(items.filter(({ code }) => code === "INDEX_BUILDING").length, 1);
   const levels = items.map(({ level }) => textOf(level));
@@ -155,4 +155,28 @@ test("a fault is on its actor's page, and needs attention for an hour", async ()
   later = 3_700_000;
   assert.doesNotMatch(await titles("/overview", "attention"), /It is broken/);
   assert.match(await titles("/doctor", "items"), /It is broken/);
+});
+
+test("a crash counts once, for its own actor, with what its code threw", async () => {
+  await using server = await RecordedServer.start();
+  const { live } = server;
+  const place = "file:///shop/printer.ts:22:36";
+  const crash = (actor: string, action: string, thrown: string): void => {
+    live.logged("error", "fault", { error: "Error", place, where: "turn", actor, action }, thrown);
+  };
+  for (let n = 0; n < 3; n += 1) crash("safe/main", "print", "Error: The paper jams");
+  const letter = { error: "EngineError", code: "CRASHED", where: "outbox", actor: "safe/main", action: "print", letter: "m.1" };
+  live.logged("error", "fault", { ...letter, why: "safe/main crashed at event 1", repeated: true }, "Error: The paper jams");
+  crash("bell/tower", "ring", "Error: The bell has no clapper.");
+  const found = (await server.items("/doctor")).filter(({ code }) => code === "CRASHED");
+  assert.deepEqual(
+    found.map(({ title, count, page }) => [title, count, page]),
+    [
+      ["safe/main crashed in print: Error: The paper jams", 3, "/log?level=error&actor=safe%2Fmain"],
+      ["bell/tower crashed in ring: Error: The bell has no clapper.", 1, "/log?level=error&actor=bell%2Ftower"],
+    ],
+  );
+  const [, of] = await server.items("/log?actor=safe%2Fmain");
+  assert.equal(object(of?.["fields"])["why"], "Error: The paper jams");
+  assert.deepEqual(live.faulted.get("safe/main")?.count, 3);
 });

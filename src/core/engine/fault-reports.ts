@@ -10,6 +10,8 @@ export interface FaultContext {
   readonly action?: string;
   /** The id of the message that became a dead letter. */
   readonly letter?: string;
+  /** What failed was reported before, by the turn that failed: this is not another fault. */
+  readonly repeated?: true;
   /** The message has secret arguments, which an error of the author's code may contain: do not log its text. */
   readonly hasSecrets?: true;
 }

@@ -145,7 +145,7 @@ export class LocalEngine implements Engine {
     this.#clock = clock;
     this.#entropy = entropy;
     const fault: OnFault = (error, context) => {
-      this.#faults += 1;
+      if (context.repeated !== true) this.#faults += 1;
       // A listener to faults must not cause more of them.
       safeCall(
         () => onFault?.(error, context),

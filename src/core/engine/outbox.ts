@@ -327,8 +327,9 @@ export class Outbox {
   async #failed(channel: Channel, item: OutboxMessage, error: EngineError): Promise<void> {
     const { message } = item;
     const about = this.#about(message);
+    const repeated = faults.isReportedByTurn(error);
     if (item.failures < MAX_FAILURES) {
-      this.#host.fault(error, about);
+      if (!repeated) this.#host.fault(error, about);
       if (item.stored && !(await this.#settle(item, "failed"))) return;
       this.#again(channel, this.#host.retryMs * 4 ** (item.failures - 1));
       return;
@@ -344,7 +345,7 @@ export class Outbox {
       if (oldest !== undefined && this.#deadLetters.size >= MAX_LETTERS) this.#deadLetters.delete(oldest);
       this.#deadLetters.set(message.id, { message, why, at: this.#host.clock.now() });
     }
-    this.#host.fault(error, { ...about, letter: message.id });
+    this.#host.fault(error, { ...about, letter: message.id, ...(repeated && { repeated }) });
     if (answer) this.add([answer], item.stored);
     this.#next(channel, item);
   }

@@ -1,7 +1,8 @@
-import { firstCall, IndexChanges, innerKey, stampFrom } from "../../core/chain/internal.ts";
+import { faults, firstCall, IndexChanges, innerKey, stampFrom } from "../../core/chain/internal.ts";
 import {
   systemClock,
   systemEntropy,
+  EngineError,
   type Change,
   type Clock,
   type Entropy,
@@ -281,7 +282,15 @@ export class Node implements NodeHost {
   fault(error: unknown, { where, message }: Parameters<NodeHost["fault"]>[1]): void {
     const { id, to, action, args } = message;
     const hasSecrets = this.kinds.shown(message) !== args;
-    this.#told(error, { where, actor: to, action, ...(where === "outbox" && { letter: id }), ...(hasSecrets && { hasSecrets }) });
+    const repeated = where === "outbox" && error instanceof EngineError && faults.isReportedByTurn(error);
+    this.#told(error, {
+      where,
+      actor: to,
+      action,
+      ...(where === "outbox" && { letter: id }),
+      ...(repeated && { repeated }),
+      ...(hasSecrets && { hasSecrets }),
+    });
   }
 
   #told(error: unknown, where: NodeFault): void {

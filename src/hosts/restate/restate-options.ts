@@ -9,6 +9,8 @@ export interface NodeFault {
   readonly action?: string;
   /** The message that is a dead letter from now on, by its id. */
   readonly letter?: string;
+  /** What failed was reported before, by the turn that failed: this is not another fault. */
+  readonly repeated?: true;
   /** The message has secret arguments, which an error of the author's code may contain: do not log its text. */
   readonly hasSecrets?: true;
 }

@@ -1,11 +1,14 @@
 // Owns: the page of an actor that has not begun: what it would offer, and the call that begins it. Does not own: its offers (offers.tsx).
 import { lazy } from "preact/compat";
 import { Link } from "wouter-preact";
-import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
+import type { ActorDetail, LogRow, PageOf } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
+import { get } from "../../api.ts";
+import { useResource } from "../../resource.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
 
 // In the file that the tab loads, too.
 const Offers = lazy(async () => (await import("./offers.tsx")).Offers);
@@ -49,6 +52,7 @@ export function NotBegun({
         ) : mayBegin ? (
           <p class="dim">There is no such actor yet. This is what it would offer; calling a tool that changes something begins it.</p>
         ) : null}
+        {begun === undefined && can("log") ? <FailedStart id={id} /> : null}
       </header>
       {mayBegin ? (
         <Offers actor={begun ?? { id, seq: 0 }} reload={reload} />
@@ -61,5 +65,39 @@ export function NotBegun({
         </Empty>
       )}
     </>
+  );
+}
+
+const MOST = 500;
+
+/** Why it has not begun, if its first messages failed. */
+function FailedStart({ id }: { readonly id: string }) {
+  const log = useResource(`failed start ${id}`, (signal) =>
+    get<PageOf<LogRow>>("/log", { actor: id, level: "error", limit: MOST }, signal),
+  );
+  const all = log.data.value?.items ?? [];
+  // A dead letter repeats what was logged when its message failed.
+  const faults = all.filter(({ fields }) => fields["repeated"] !== true);
+  const [last] = faults;
+  if (last === undefined) return null;
+  const { why, action } = last.fields;
+  return (
+    <div class="state error" role="alert">
+      <p>
+        <strong>Its start failed{typeof why === "string" ? `: ${why}` : ""}</strong>
+        {typeof action === "string" ? (
+          <>
+            {" "}
+            in <code>{action}</code>
+          </>
+        ) : null}
+        , <Time at={last.at} />
+        {faults.length > 1 ? `, ${faults.length.toLocaleString()} times since the server started` : ""}.
+      </p>
+      <p class="row">
+        <Link href={`/log?level=error&actor=${encodeURIComponent(id)}`}>In the log</Link>
+        {all.some(({ fields }) => typeof fields["letter"] === "string") ? <Link href="/letters">Dead letters</Link> : null}
+      </p>
+    </div>
   );
 }

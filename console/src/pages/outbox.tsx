@@ -1,5 +1,7 @@
 // Owns: messages that are committed and not yet delivered. Does not own: those that never will be (letters.tsx).
-import type { OutboxRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import type { LetterRow, OutboxRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { Link } from "wouter-preact";
+import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
@@ -36,7 +38,7 @@ function OutboxList() {
       <Loaded resource={list} what="the outbox">
         {({ items: rows, next }) =>
           rows.length === 0 && pages.after === "" ? (
-            <Empty title="All messages are delivered">Those that wait for a busy actor, or are tried again, are listed here.</Empty>
+            <Nothing />
           ) : (
             <>
               <Table
@@ -70,5 +72,23 @@ function OutboxList() {
         }
       </Loaded>
     </>
+  );
+}
+
+/** What failed too often does not wait any more, and was not delivered. */
+function Nothing() {
+  const letters = useResource("letters of the outbox", (signal) =>
+    can("letters") ? get<PageOf<LetterRow>>("/letters", { limit: 1 }, signal) : Promise.resolve({ items: [] }),
+  );
+  const some = (letters.data.value?.items.length ?? 0) > 0;
+  return (
+    <Empty title="Nothing is waiting">
+      <span>Messages that wait for a busy actor, or are tried again, are listed here.</span>
+      {some ? (
+        <span>
+          Some could not be delivered: see the <Link href="/letters">dead letters</Link>.
+        </span>
+      ) : null}
+    </Empty>
   );
 }

@@ -1,11 +1,11 @@
 // Owns: which clients were seen, and the figures of each. Does not own: their messages (traffic.ts).
 
-import type { ActorId, Caller, SessionReport } from "../../core/contract/index.ts";
+import type { ActorId, Caller, Handled, SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
 import { Bounded } from "./bounded.ts";
+import { ClientDurations } from "./client-durations.ts";
 import { clientLabel } from "./json-rpc-text.ts";
-import { LastMinute } from "./last-minute.ts";
 import type { SeenCaller, SessionRow, TrafficRow } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";
 
@@ -35,7 +35,7 @@ export class SeenClient {
   requests = 0;
   errors = 0;
   hasEnded = false;
-  readonly minute = new LastMinute();
+  readonly durations = new ClientDurations();
   /** Recorded requests that wait for their responses, by id as JSON. */
   readonly pending = new Map<string, RecordedRow>();
 
@@ -60,14 +60,14 @@ export class SeenClient {
     return this.transport === "http" && this.era === "legacy";
   }
 
-  answered(now: number, ms: number, isError: boolean): void {
+  answered(now: number, ms: number, isError: boolean, handled: Handled | undefined): void {
     this.requests += 1;
     if (isError) this.errors += 1;
-    this.minute.add(now, ms, isError);
+    this.durations.add(now, ms, isError, handled);
   }
 
   row(now: number, report: SessionReport | undefined): SessionRow {
-    const { latencyMs } = this.minute.figures(now);
+    const { p50Ms, p99Ms, waitedP99Ms, ranP99Ms } = ClientDurations.figures([this.durations], now);
     const { client = clientLabel(report?.client), principal = report?.principal, peer, actor } = this;
     return {
       name: this.name,
@@ -78,8 +78,9 @@ export class SeenClient {
       streams: Math.max(this.streams, report?.streams ?? 0),
       requests: this.requests,
       errors: this.errors,
-      p50Ms: latencyMs.p50,
-      p99Ms: latencyMs.p99,
+      p50Ms,
+      p99Ms,
+      ...omitUndefined({ waitedP99Ms, ranP99Ms }),
       subscriptions: report?.subscriptions ?? [],
     };
   }

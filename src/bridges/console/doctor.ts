@@ -34,6 +34,7 @@ export function findings(data: ConsoleData, known: Known): readonly Finding[] {
     ...lostTasks(known),
     ...notServed(data),
     ...processFindings(data),
+    ...slowCalls(data),
     ...slowTurns(data),
     ...largeStates(data),
     ...indexFindings(data),
@@ -174,6 +175,17 @@ function slowTurns({ live }: ConsoleData): readonly Finding[] {
     };
   }).slice(0, MOST_OF_A_SORT);
 }
+
+const slowCalls = ({ live, now }: ConsoleData): readonly Finding[] =>
+  (live?.traffic.calls.slow(now()) ?? []).slice(0, MOST_OF_A_SORT).map(({ client, tool, calls, p95Ms, lastAt }) => ({
+    level: "warning",
+    code: "SLOW_CALLS",
+    title: `Calls of ${tool} by ${client} run up to ${(p95Ms / 1_000).toFixed(1)} s (p95 of ${calls} calls in the last quarter of an hour)`,
+    advice: "Calls of other clients to the same actor wait meanwhile. Let this tool do less at once, or give its slow part an actor of its own.",
+    page: `/traffic?method=tools%2Fcall&slow=1000&search=${encodeURIComponent(tool)}`,
+    count: calls,
+    lastAt,
+  }));
 
 const largeStates = ({ live }: ConsoleData): readonly Finding[] =>
   Array.from(live?.largeStates ?? [], ([id, at]): Finding => ({

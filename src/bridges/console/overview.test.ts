@@ -180,3 +180,18 @@ test("a crash counts once, for its own actor, with what its code threw", async (
   assert.equal(object(of?.["fields"])["why"], "Error: The paper jams");
   assert.deepEqual(live.faulted.get("safe/main")?.count, 3);
 });
+
+test("a message shows the actor that it reached, and a client its figures after a quiet minute", async () => {
+  let later = 0;
+  await using server = await RecordedServer.start({ now: () => systemClock.now() + later });
+  await server.call("open", { code: "1111" });
+  const [row] = await server.items("/traffic?method=tools%2Fcall");
+  assert.equal(row?.["actor"], "safe/main");
+  const [ms, waited, ran] = [Number(row["ms"]), Number(row["waitedMs"]), Number(row["ranMs"])];
+  assert.ok(waited >= 0 && ran >= 0 && waited + ran <= ms + 0.01, `${waited} + ${ran} of ${ms}`);
+  assert.equal((await server.items("/traffic?search=safe%2Fmain")).length, 1);
+  later = 120_000;
+  const [session] = await server.items("/sessions");
+  assert.ok(Number(session?.["p50Ms"]) > 0);
+  assert.ok(Number(session?.["ranP99Ms"]) >= 0);
+});

@@ -3,11 +3,12 @@
 
 import type { Figures } from "../../core/contract/index.ts";
 import { kindOf, memoize, omitUndefined } from "../../core/contract/internal.ts";
+import { ClientDurations } from "./client-durations.ts";
 import type { SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
-import { LastMinute } from "./last-minute.ts";
+import { RecentDurations } from "./recent-durations.ts";
 import { turn } from "./requests.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
@@ -35,7 +36,7 @@ interface Counted {
   readonly known: Known;
 }
 
-const NO_LATENCY = new LastMinute().figures(0).latencyMs;
+const NO_LATENCY = new RecentDurations().figures(0).latencyMs;
 
 class OverviewSource {
   readonly #data: ConsoleData;
@@ -184,8 +185,7 @@ function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientSh
     found.all.push(one);
   }
   return Array.from(merged.values(), ({ client, revision, sessions, streams, all }): ClientShape => {
-    const { requests, errors, latencyMs } = LastMinute.together(all.map(({ minute }) => minute)).figures(at);
-    return { client, revision, sessions, streams, requests, errors, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99 };
+    return { client, revision, sessions, streams, ...ClientDurations.figures(Array.from(all, ({ durations }) => durations), at) };
   })
     .toSorted((one, other) => other.requests - one.requests)
     .slice(0, MOST_CLIENTS);

@@ -1,4 +1,4 @@
-// Owns: counting durations and events of the last minute in bounded memory. Does not own: what is counted.
+// Owns: counting durations and errors of a recent time in bounded memory. Does not own: what is counted.
 
 /** Each is 9 % above the one before, from 10 µs to 2.5 minutes. */
 const BUCKETS = 192;
@@ -9,11 +9,8 @@ const bucketOf = (ms: number): number => (ms <= LEAST_MS ? 0 : Math.min(BUCKETS 
 
 const upperMs = (bucket: number): number => LEAST_MS * 2 ** (bucket / PER_DOUBLING);
 
-const SLOTS = 6;
-const SLOT_MS = 60_000 / SLOTS;
-
 interface Slot {
-  /** Which ten seconds since 1970 it counts. */
+  /** Which slot since 1970 it counts. */
   of: number;
   count: number;
   errors: number;
@@ -30,18 +27,30 @@ interface Latency {
   readonly count: number;
 }
 
-export interface MinuteFigures {
+export interface RecentFigures {
   readonly requests: number;
   readonly errors: number;
   readonly latencyMs: Latency;
 }
 
-/** The requests of the last minute: six slots of ten seconds, each with a histogram of fixed size. */
-export class LastMinute {
+/** Those of the last slots, each with a histogram of fixed size. Default: six slots of ten seconds, which are the last minute. */
+export class RecentDurations {
+  readonly #most: number;
+  readonly #slotMs: number;
   readonly #slots: Slot[] = [];
 
+  constructor(slots = 6, slotMs = 10_000) {
+    this.#most = slots;
+    this.#slotMs = slotMs;
+  }
+
+  /** All that there ever were. */
+  static ofAllTime(): RecentDurations {
+    return new RecentDurations(1, Infinity);
+  }
+
   add(now: number, ms: number, isError: boolean): void {
-    const slot = this.#slotAt(Math.floor(now / SLOT_MS));
+    const slot = this.#slotAt(Math.floor(now / this.#slotMs));
     slot.count += 1;
     if (isError) slot.errors += 1;
     if (ms > slot.maxMs) slot.maxMs = ms;
@@ -50,7 +59,7 @@ export class LastMinute {
   }
 
   #slotAt(of: number): Slot {
-    const at = of % SLOTS;
+    const at = of % this.#most;
     const slot = (this.#slots[at] ??= { of, count: 0, errors: 0, maxMs: 0, buckets: new Uint32Array(BUCKETS) });
     if (slot.of !== of) {
       slot.of = of;
@@ -60,16 +69,17 @@ export class LastMinute {
     return slot;
   }
 
-  /** The figures of several as one. */
-  static together(all: readonly LastMinute[]): Pick<LastMinute, "figures"> {
-    const joint = new LastMinute();
+  /** The figures of several, which count alike, as one. */
+  static together(all: readonly RecentDurations[]): Pick<RecentDurations, "figures"> {
+    const [first] = all;
+    const joint = new RecentDurations(first === undefined ? undefined : first.#most, first === undefined ? undefined : first.#slotMs);
     for (const one of all) joint.#slots.push(...one.#slots.filter((slot) => slot !== undefined));
     return joint;
   }
 
-  figures(now: number): MinuteFigures {
-    const newest = Math.floor(now / SLOT_MS);
-    const recent = this.#slots.filter((slot) => slot.of > newest - SLOTS && slot.of <= newest);
+  figures(now: number): RecentFigures {
+    const newest = Math.floor(now / this.#slotMs);
+    const recent = this.#slots.filter((slot) => slot.of > newest - this.#most && slot.of <= newest);
     const count = recent.reduce((sum, slot) => sum + slot.count, 0);
     const max = recent.reduce((most, slot) => Math.max(most, slot.maxMs), 0);
     const percentile = (share: number): number => Math.min(max, percentileOf(recent, Math.ceil(count * share)));

@@ -93,12 +93,16 @@ class RecordedConnection implements Connection {
   }
 }
 
-/** The same caller; what the request commits is recorded. */
+/** The same caller; what the request commits is recorded, and how long its call takes. */
 const recordedCaller = (caller: Caller, row: RecordedRow, traffic: Traffic): Caller => ({
   ...caller,
   onReceipt(receipt) {
     safely(() => traffic.rows.committed(row, receipt));
     caller.onReceipt?.(receipt);
+  },
+  onHandled(handled) {
+    row.wasHandled(handled);
+    caller.onHandled?.(handled);
   },
 });
 

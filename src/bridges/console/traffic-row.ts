@@ -1,5 +1,6 @@
 // Owns: one recorded message with its responses, and its shapes. Does not own: when it is recorded (traffic.ts).
 
+import type { ActorId, Handled } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
 import type { MessageText } from "./json-rpc-text.ts";
@@ -56,6 +57,8 @@ export class RecordedRow {
   size: number;
   /** What it committed. */
   readonly events: CausedEvent[] = [];
+  /** The actor that handled its call last, and the sum of the times. */
+  handled: Handled | undefined;
   /** It counts as an open stream of its client. */
   isStream = false;
   /** Of its size, how much is counted. */
@@ -127,6 +130,14 @@ export class RecordedRow {
     return true;
   }
 
+  /** An actor has handled a call of it. One request may make several, such as one that begins its actor. */
+  wasHandled({ actor, waitedMs, ranMs }: Handled): void {
+    // A task goes on after its reply: that is no duration of the request.
+    const before = this.isRunning ? this.handled : undefined;
+    if (this.isRunning || this.handled === undefined)
+      this.handled = { actor, waitedMs: waitedMs + (before?.waitedMs ?? 0), ranMs: ranMs + (before?.ranMs ?? 0) };
+  }
+
   answered(status: number, headers: Readonly<Record<string, string>>): void {
     this.#responseStatus = status;
     this.#responseHeaders = headers;
@@ -140,6 +151,11 @@ export class RecordedRow {
     this.#code = code;
   }
 
+  /** That its call reached. */
+  get actor(): ActorId | undefined {
+    return this.handled?.actor ?? this.events.at(-1)?.actor;
+  }
+
   row(): TrafficRow {
     const { n, at, transport, era, direction, principal, peer, message, request } = this.#parts;
     const { client } = this;
@@ -150,7 +166,13 @@ export class RecordedRow {
       direction,
       ...omitUndefined({ era, session: client.name === "" ? undefined : client.name, client: client.client, principal, peer }),
       method: this.method,
-      ...omitUndefined({ name: message.name, ms: this.ms }),
+      ...omitUndefined({
+        name: message.name,
+        actor: this.actor,
+        ms: this.ms,
+        waitedMs: rounded(this.handled?.waitedMs),
+        ranMs: rounded(this.handled?.ranMs),
+      }),
       requestBytes: request.bytes,
       ...omitUndefined({ responseBytes: this.#responseBytes }),
       status: this.status,
@@ -188,8 +210,10 @@ export class RecordedRow {
   matches(search: string, inResponses: boolean): boolean {
     const { message, request, principal } = this.#parts;
     const { client } = this;
-    const texts = [this.method, message.name, client.client, client.name, principal, this.#error?.message, this.#code, request.text];
+    const texts = [this.method, message.name, this.actor, client.client, client.name, principal, this.#error?.message, this.#code, request.text];
     const answers = inResponses ? this.#responses : [];
     return texts.some((text) => text?.toLowerCase().includes(search)) || answers.some(({ text }) => text.toLowerCase().includes(search));
   }
 }
+
+const rounded = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.round(ms * 1_000) / 1_000);

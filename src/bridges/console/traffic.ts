@@ -4,8 +4,9 @@
 import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
-import { LastMinute } from "./last-minute.ts";
+import { RecentDurations } from "./recent-durations.ts";
 import { packetOutcome, type PacketReply, readPacketText } from "./packet-text.ts";
+import { CallDurations } from "./slow-calls.ts";
 import { RecordedRows } from "./recorded-rows.ts";
 import { RecordingRate } from "./recording-rate.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
@@ -46,7 +47,8 @@ export class Traffic {
   readonly clients = new SeenClients();
   readonly rows: RecordedRows;
   /** Requests of all clients. */
-  readonly minute = new LastMinute();
+  readonly minute = new RecentDurations();
+  readonly calls = new CallDurations();
   /** Messages that came, recorded or not. */
   received = 0;
   /** Messages that were not recorded. */
@@ -324,8 +326,11 @@ export class Traffic {
     if (row.isStream) row.client.streams -= 1;
     if (row.message.kind === "request" && !row.isLasting && row.direction === "in") {
       const isError = outcome.status === "error" || outcome.status === "tool-error";
-      row.client.answered(this.now(), ms, isError);
+      const { client, handled, method, message } = row;
+      client.answered(this.now(), ms, isError, handled);
       this.minute.add(this.now(), ms, isError);
+      if (method === "tools/call" && message.name !== undefined)
+        this.calls.add(this.now(), client.client ?? "unknown", message.name, handled?.ranMs ?? ms);
       if (isError) this.#count(outcome);
     }
     this.rows.changed(row);

@@ -1,7 +1,7 @@
 // Owns: the interfaces between transports and the gateway. Does not own: either side of them.
 
 import type { JsonObject } from "./json.ts";
-import type { Receipt } from "./source.ts";
+import type { Handled, Receipt } from "./source.ts";
 import type { CancelSignal } from "./time.ts";
 
 /** Who is calling, as the transport found out (token verified, peer known). */
@@ -17,6 +17,8 @@ export interface Caller {
   readonly peer?: string;
   /** For one request: receives what its call commits, after the commit. */
   readonly onReceipt?: (receipt: Receipt) => void;
+  /** For one request: receives how long its call waited for an actor, and ran in it. */
+  readonly onHandled?: (handled: Handled) => void;
 }
 
 /**

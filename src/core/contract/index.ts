@@ -114,7 +114,7 @@ export {
   type TaskStore,
   untilClosed,
 } from "./session.ts";
-export type { CallOptions, ContentOf, Dirty, Receipt, SurfaceNow, Source } from "./source.ts";
+export type { CallOptions, ContentOf, Dirty, Handled, Receipt, SurfaceNow, Source } from "./source.ts";
 export { type Sql, type SqlColumn, SqlError, type SqlQuery, type SqlResult, type SqlView } from "./sql.ts";
 export type {
   ActorImport,

@@ -1,6 +1,6 @@
 // Owns: the interface of what the gateway serves. Does not own: casts, registries and other sources (mcp/source).
 
-import type { Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
+import type { ActorId, Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
 import type { JsonObject, Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 import type { CancelSignal } from "./time.ts";
@@ -11,6 +11,15 @@ export interface Receipt {
   readonly seq: number;
   /** The event's id. For a memory actor it is computed when read: `JSON.stringify` has it, a spread (`{ ...receipt }`) may not. */
   readonly head: string;
+}
+
+/** The time that a call took in the engine, and the actor that handled it. */
+export interface Handled {
+  readonly actor: ActorId;
+  /** In the actor's mailbox, until its turn or work began. */
+  readonly waitedMs: number;
+  /** Its turn or work, and the commit; not the time until a later turn replies. */
+  readonly ranMs: number;
 }
 
 /** Options of a call: its key, its deadline and its caller. */
@@ -28,6 +37,8 @@ export interface CallOptions {
   readonly onLog?: Log | undefined;
   /** After the commit, before the reply; not called when nothing was committed. */
   readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
+  /** After an actor has handled it, before the reply, also if it was refused. Not every engine measures it. */
+  readonly onHandled?: ((handled: Handled) => void) | undefined;
   /** Sends the message that a call becomes, once access has been checked. Absent: `Engine.call`. */
   readonly deliver?: ((message: Outgoing, options: CallOptions) => Promise<Reply>) | undefined;
 }

@@ -46,7 +46,10 @@ export function announce(cell: EventSource, job: Job, plan: Plan, event: EventSu
   publish(ops, actor, event, plan.emit);
   if (plan.report !== undefined || plan.restart !== undefined) reportAndRestart(ops, job, plan);
   // Before the answers, since a turn that stops its actor answers its own caller, too.
-  if (plan.reply === "later" && job.onEnd === undefined) ops.deferred.add(plan.message.id, job);
+  if (plan.reply === "later" && job.onEnd === undefined) {
+    job.timer?.ended();
+    ops.deferred.add(plan.message.id, job);
+  }
   if (plan.answers.length > 0) replyDeferred(ops, actor, plan.answers, event);
   if (plan.reply !== "later") {
     receipt(ops, actor, job, event);

@@ -285,6 +285,7 @@ export class Cell {
   turn(job: Job, base: Base, born: boolean): void {
     const { actor, id } = this;
     const { clock } = this.ops;
+    job.timer?.begun();
     // Not the message's own time, which may be long past if it waited in the outbox.
     const from = (actor.lastAt = job.fresh ? job.message.at : clock.now());
     this.#runTurn(job, base, born);

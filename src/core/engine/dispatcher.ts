@@ -4,6 +4,7 @@
 import { byOperator, faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
+import { CallTimer } from "./call-timer.ts";
 import { CallCancellation, type CallCancellationHost } from "./cancellation.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
@@ -48,6 +49,8 @@ export class Dispatcher {
 
   /** `signal` cancels the job until its commit, as does its deadline. */
   submit(job: Job, signal: CancelSignal | undefined): void {
+    const onHandled = job.options?.onHandled;
+    if (onHandled !== undefined) job.timer = new CallTimer(job.message.to, this.#host.clock, onHandled);
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     if (this.#host.outbox.empty || !this.#isBehind(job)) this.accept(job);
     // An idle actor's turn has run by now, and a job that is over cannot be cancelled.

@@ -3,6 +3,7 @@
 import type { CallKey } from "../chain/internal.ts";
 import { EngineError, type CallOptions, type Message, type Reply, type Step } from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
+import type { CallTimer } from "./call-timer.ts";
 import type { ErrorFor, ForwardedCalls } from "./cancellation.ts";
 import type { OnFault } from "./fault-reports.ts";
 
@@ -33,6 +34,8 @@ export class Job {
   /** It was forwarded for a caller that has left: it is not delivered again. */
   abandoned = false;
   onEnd: OnEnd | undefined;
+  /** Its caller wants to know how long it takes. */
+  timer: CallTimer | undefined;
   cancellation: { clear(): void; recheck?(): void } | undefined;
   #outcome: Reply | EngineError | undefined;
   #resolve: ((reply: Reply) => void) | undefined;
@@ -48,6 +51,7 @@ export class Job {
     this.phase = "over";
     this.cancellation?.clear();
     this.cancellation = undefined;
+    this.timer?.ended();
     if (this.#resolve) this.#resolve(reply);
     else this.#outcome = reply;
     this.onEnd?.(reply, undefined);
@@ -58,6 +62,7 @@ export class Job {
     this.phase = "over";
     this.cancellation?.clear();
     this.cancellation = undefined;
+    this.timer?.ended();
     if (this.#reject) this.#reject(error);
     else this.#outcome = error;
     this.onEnd?.(undefined, error);

@@ -358,10 +358,11 @@ class SentOptions implements CallOptions {
   readonly signal: CancelSignal | undefined;
   readonly onProgress: Progress | undefined;
   readonly onLog: Log | undefined;
+  readonly onHandled: CallOptions["onHandled"];
   readonly onReceipt: (receipt: Receipt) => void;
   #committed: Receipt | undefined;
 
-  constructor({ key, answers, can, trace, signal, onProgress, onLog, onReceipt }: CallOptions) {
+  constructor({ key, answers, can, trace, signal, onProgress, onLog, onReceipt, onHandled }: CallOptions) {
     this.key = key;
     this.answers = answers;
     this.can = can;
@@ -369,6 +370,7 @@ class SentOptions implements CallOptions {
     this.signal = signal;
     this.onProgress = onProgress;
     this.onLog = onLog;
+    this.onHandled = onHandled;
     this.onReceipt = (receipt) => {
       this.#committed = receipt;
       onReceipt?.(receipt);

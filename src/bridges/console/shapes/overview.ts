@@ -117,8 +117,12 @@ export interface ClientShape {
   /** Its requests of the last minute. */
   readonly requests: number;
   readonly errors: number;
+  /** Of its requests of the last minute; if there were none, of all. */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** How long its calls waited for actors, and ran in them. Absent: none was measured. */
+  readonly waitedP99Ms?: number;
+  readonly ranP99Ms?: number;
 }
 
 /** `GET /doctor`, and `Overview.attention`. */

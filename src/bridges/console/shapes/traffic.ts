@@ -20,8 +20,12 @@ export interface SessionRow {
   readonly streams: number;
   readonly requests: number;
   readonly errors: number;
+  /** Of its requests of the last minute; if there were none, of all. */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** How long its calls waited for actors, and ran in them. Absent: none was measured. */
+  readonly waitedP99Ms?: number;
+  readonly ranP99Ms?: number;
   readonly subscriptions: readonly string[];
 }
 
@@ -56,8 +60,14 @@ export interface TrafficRow {
   readonly method: string;
   /** The tool, prompt or URI; the capability. */
   readonly name?: string;
+  /** The actor that its call reached. Absent: it called none, or that is unknown. */
+  readonly actor?: ActorId;
   /** Absent while it runs, and of notifications. */
   readonly ms?: number;
+  /** Of `ms`, how long the call waited in the actor's mailbox. Absent: it was not measured. */
+  readonly waitedMs?: number;
+  /** Of `ms`, how long its turn or work took, with the commit. */
+  readonly ranMs?: number;
   readonly requestBytes: number;
   readonly responseBytes?: number;
   readonly status: "running" | "ok" | "error" | "tool-error" | "cancelled" | "notification";

@@ -159,6 +159,7 @@ function callOf(one: SessionRequest): Call {
       key: callKey(meta, origin.idempotencyKey),
       peer: origin.caller.peer,
       onReceipt: origin.caller.onReceipt,
+      onHandled: origin.caller.onHandled,
       can: session.can,
       trace: seen.trace ?? traceOf(meta),
       signal: one,

@@ -164,6 +164,7 @@ function callOf(one: ModernRequest, envelope: Envelope): Call {
       key: callKey(meta, header?.("idempotency-key")),
       peer: caller.peer,
       onReceipt: caller.onReceipt,
+      onHandled: caller.onHandled,
       can,
       trace: one.seen.trace ?? traceOf(meta),
       signal: one,

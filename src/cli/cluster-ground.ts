@@ -75,8 +75,10 @@ export class ClusterGround implements Ground {
         if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
         else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });
       },
-      onFault: (error, { hasSecrets = false, ...where }) =>
-        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...where }, thrownBy(error, hasSecrets)),
+      onFault(error, where) {
+        const hasSecrets = where.hasSecrets === true;
+        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...where }, thrownBy(error, hasSecrets));
+      },
     });
     try {
       const url = options.advertise ?? engine.url;

@@ -77,8 +77,10 @@ export class LocalGround implements Ground {
       indexes: indexesOf(loaded),
       ...omitUndefined({ store, observer }),
       onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
-      onFault: (error, { hasSecrets = false, ...context }) =>
-        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...context }, thrownBy(error, hasSecrets)),
+      onFault(error, context) {
+        const hasSecrets = context.hasSecrets === true;
+        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...context }, thrownBy(error, hasSecrets));
+      },
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });
     return this.#engine;

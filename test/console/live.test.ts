@@ -219,7 +219,7 @@ test("a task that runs is cancelled after a question", async () => {
 test("the outbox is empty when all is delivered, and the doctor explains what occurred", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/outbox", { theme, width });
-    await console.page.getByText("All messages are delivered").waitFor();
+    await console.page.getByText("Nothing is waiting").waitFor();
     await console.check(`outbox-${theme}-${width}`);
     await console.page.getByRole("link", { name: "Doctor" }).click();
     await console.page.locator(".findings, .calm").first().waitFor();

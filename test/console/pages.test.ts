@@ -87,7 +87,7 @@ const FACTS: ReadonlyMap<string, RegExp> = new Map([
   ["Packets", /count_words/],
   ["Dead letters", /print[\s\S]*The paper jams/],
   ["Timers", /incident\/INC-1[\s\S]*escalate|shop\/main[\s\S]*ask 1/],
-  ["Outbox", /All messages are delivered/],
+  ["Outbox", /Nothing is waiting/],
 ]);
 
 const incident = "/actors/incident/INC-1";

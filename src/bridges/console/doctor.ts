@@ -181,7 +181,8 @@ const slowCalls = ({ live, now }: ConsoleData): readonly Finding[] =>
     level: "warning",
     code: "SLOW_CALLS",
     title: `Calls of ${tool} by ${client} run up to ${(p95Ms / 1_000).toFixed(1)} s (p95 of ${calls} calls in the last quarter of an hour)`,
-    advice: "Calls of other clients to the same actor wait meanwhile. Let this tool do less at once, or give its slow part an actor of its own.",
+    advice:
+      "Calls of other clients to the same actor wait meanwhile. Let this tool do less at once, or give its slow part an actor of its own.",
     page: `/traffic?method=tools%2Fcall&slow=1000&search=${encodeURIComponent(tool)}`,
     count: calls,
     lastAt,

@@ -185,7 +185,16 @@ function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientSh
     found.all.push(one);
   }
   return Array.from(merged.values(), ({ client, revision, sessions, streams, all }): ClientShape => {
-    return { client, revision, sessions, streams, ...ClientDurations.figures(Array.from(all, ({ durations }) => durations), at) };
+    return {
+      client,
+      revision,
+      sessions,
+      streams,
+      ...ClientDurations.figures(
+        Array.from(all, ({ durations }) => durations),
+        at,
+      ),
+    };
   })
     .toSorted((one, other) => other.requests - one.requests)
     .slice(0, MOST_CLIENTS);

@@ -210,7 +210,17 @@ export class RecordedRow {
   matches(search: string, inResponses: boolean): boolean {
     const { message, request, principal } = this.#parts;
     const { client } = this;
-    const texts = [this.method, message.name, this.actor, client.client, client.name, principal, this.#error?.message, this.#code, request.text];
+    const texts = [
+      this.method,
+      message.name,
+      this.actor,
+      client.client,
+      client.name,
+      principal,
+      this.#error?.message,
+      this.#code,
+      request.text,
+    ];
     const answers = inResponses ? this.#responses : [];
     return texts.some((text) => text?.toLowerCase().includes(search)) || answers.some(({ text }) => text.toLowerCase().includes(search));
   }

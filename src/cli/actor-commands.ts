@@ -15,7 +15,7 @@ import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
 
 const refusalText = (refused: JsonObject, action: string): string => {
   const message = textOr(refused["message"], "The actor refused without a word.");
-  if (refused["code"] !== "UNKNOWN") return message;
+  if (refused["code"] !== "UNKNOWN" || message.includes("Did you mean")) return message;
   const hint = action.includes("/")
     ? "Check the name: what `enabled` hides from this caller gets the same answer."
     : `To call a tool, write tools/${action}.`;

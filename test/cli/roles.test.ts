@@ -27,6 +27,16 @@ test("roles are decided by claims of API keys and of troupe call, and a replay w
   assert.deepEqual([without.code, without.stderr], [3, "troupe: Only those with the role manager may do this.\n"]);
   assert.equal((await call("--claim", 'roles=["manager"]')).stdout, "1\n");
   assert.match((await call("--claim", "manager")).stderr, /must be a name and a value/);
+  for (const [action, hint] of [
+    ["tools/clsoe", /There is no tools\/clsoe here\. Did you mean tools\/close\?$/u],
+    ["close", /There is no close here\. Did you mean tools\/close\?$/u],
+    ["tools/burn", /There is no tools\/burn here\. Check the name/u],
+    ["burn", /There is no burn here\. To call a tool, write tools\/burn\./u],
+  ] as const) {
+    const mistyped = await troupe("call", "desk/main", action, "--data", data, "--module", module);
+    assert.equal(mistyped.code, 3);
+    assert.match(mistyped.stderr.trimEnd(), hint);
+  }
 
   const keys = join(folder.path, "keys.json");
   const sha256 = (key: string) => createHash("sha256").update(key).digest("hex");

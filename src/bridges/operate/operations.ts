@@ -13,15 +13,18 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  type Reply,
   type Snapshot,
   type Store,
 } from "../../core/contract/index.ts";
-import { isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { closestMatch, isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { IndexOperations } from "../../core/engine/index.ts";
 import { type Appender, checkpoint, edit, fork, revert } from "./chain-operations.ts";
 import { changeOf } from "./edits.ts";
 import { badUsage, noActor, notFound, StateMisfitError } from "./operation-error.ts";
 import { storeReader } from "./readers.ts";
+
+type Refusal = Extract<Reply, { readonly refused: unknown }>["refused"];
 
 /** One operation: what it results in. Throws `OperationError` and `TroupeError`. */
 export type Operate = (operation: string, args: JsonObject) => Promise<Json>;
@@ -45,7 +48,7 @@ interface Common {
 export interface OperatingOptions extends Common {
   readonly engine: OperableEngine;
   /** Those that the engine runs. */
-  readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits">[];
+  readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits" | "catalogue">[];
   /** The one that the engine was started with. Absent: all actors are in memory, and have no chains. */
   readonly store?: Store;
 }
@@ -97,14 +100,16 @@ export const engineOperations =
         const principal = typeof args["as"] === "string" ? args["as"] : "local";
         const { start, claims } = args;
         if (start === undefined && kinds.some(({ kind }) => kind === kindOf(id))) refuseUnstarted(id, await engine.read(id));
+        const action = textIn(args, "action");
         const reply = await engine.call({
           to: id,
-          action: textIn(args, "action"),
+          action,
           args: args["args"] ?? {},
           viewer: { principal, self: id, scopes: scopesIn(args), ...(isJsonObject(claims) ? { claims } : {}) },
           ...omitUndefined({ start }),
         });
-        return { ...reply };
+        const kind = kinds.find((one) => one.kind === kindOf(id));
+        return { ...("refused" in reply && reply.refused.code === "UNKNOWN" ? suggesting(reply.refused, action, kind) : reply) };
       }
       case "stop":
         await engine.stop(actorIn(args), textIn(args, "reason"), operatorIn(args));
@@ -142,6 +147,16 @@ export const engineOperations =
       }
     }
   };
+
+const TOOLS = "tools/";
+
+/** The refusal of an action that does not exist, with the tool that was probably meant: operators may know all of them. */
+function suggesting(refusal: Refusal, action: string, kind: Pick<Behaviour, "catalogue"> | undefined): { readonly refused: Refusal } {
+  const names = (kind?.catalogue?.tools ?? []).map(({ name }) => name);
+  const given = action.startsWith(TOOLS) ? action.slice(TOOLS.length) : action;
+  const meant = action === TOOLS + given && names.includes(given) ? undefined : closestMatch(given, names);
+  return { refused: meant === undefined ? refusal : { ...refusal, message: `${refusal.message} Did you mean ${TOOLS}${meant}?` } };
+}
 
 /** Those that need no code of the actor's kind. */
 export const storeOperations =

@@ -60,6 +60,21 @@ test("a test client's tools are functions, in both eras", async () => {
   }
 });
 
+test("a tool that the client does not see is refused with the ones that it does", async () => {
+  await using server = await testServer([chest]);
+  const { tools }: { readonly tools: object } = server.client();
+  const call = async (name: string): Promise<unknown> => {
+    const tool: unknown = Reflect.get(tools, name);
+    assert.ok(typeof tool === "function");
+    return await tool({ item: "coin" });
+  };
+  await assert.rejects(call("putt"), { name: "RequestError", message: /\nThe client sees no tool "putt" now\. Did you mean put\?$/u });
+  await assert.rejects(call("polish"), {
+    name: "RequestError",
+    message: /sees no tool "polish" now\. It sees put, find, shake, schema\.$/u,
+  });
+});
+
 test("a client's tools are not taken for a promise", async () => {
   await using server = await testServer([chest]);
   const { tools } = server.client();

@@ -1,8 +1,10 @@
 // Owns: a client's tools as functions, typed from the kinds that are served. Does not own: the call (client.ts).
 import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
 import type { Behaviour, Json, JsonObject } from "../../core/contract/index.ts";
+import { closestMatch } from "../../core/contract/internal.ts";
 import type { CallMore } from "./call-options.ts";
 import type { TestClient } from "./client.ts";
+import { RequestError } from "./request-error.ts";
 import type { ToolResultParts } from "./results.ts";
 
 /** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
@@ -35,13 +37,31 @@ export type Kinds = readonly Behaviour[];
 
 /** The tools of the client. Its type comes from the kinds, not from the client. */
 export function toolsOf<Tools>(client: TestClient<Tools>): Tools;
-export function toolsOf(client: Pick<TestClient, "callTool">): object {
+export function toolsOf(client: Pick<TestClient, "callTool" | "listTools">): object {
+  const call = async (name: string, args?: JsonObject, more?: CallMore): Promise<unknown> => {
+    try {
+      return await client.callTool(name, args, more);
+    } catch (error) {
+      if (error instanceof RequestError) await explain(client, name, error);
+      throw error;
+    }
+  };
   return new Proxy(
     {},
     {
       get: (_target, name) =>
         // If it were a function, `await client.tools` would call it.
-        typeof name === "symbol" || name === "then" ? undefined : (args?: JsonObject, more?: CallMore) => client.callTool(name, args, more),
+        typeof name === "symbol" || name === "then" ? undefined : (args?: JsonObject, more?: CallMore) => call(name, args, more),
     },
   );
+}
+
+/** Adds to the error which tools there are, if the one that was called is not among them. */
+async function explain(client: Pick<TestClient, "listTools">, name: string, error: RequestError): Promise<void> {
+  const tools = await client.listTools().catch(() => undefined);
+  const names = tools?.map((tool) => tool.name);
+  if (names === undefined || names.includes(name)) return;
+  const meant = closestMatch(name, names);
+  const hint = meant === undefined ? `It sees ${names.slice(0, 20).join(", ") || "none"}.` : `Did you mean ${meant}?`;
+  error.message += `\nThe client sees no tool ${JSON.stringify(name)} now. ${hint}`;
 }

@@ -90,8 +90,8 @@ export const dataStories: Stories = {
         live={live}
         found={live.rows.value}
         stopped={stopped}
-        open={false}
-        note="3 of the newest 2,000"
+        open=""
+        note={(count) => `${count} of the newest 2,000`}
         empty="None"
         older={() => undefined}
       >

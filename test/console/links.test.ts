@@ -60,7 +60,11 @@ test("a reader finds the client behind an event, why ben may not, and undoes a m
   await request.getByRole("heading", { name: "Events it caused" }).waitFor();
   await opened.check("links-request-light-1440");
   await page.getByLabel("Principal").selectOption("sam");
-  await page.getByLabel("Client or session").locator("option").nth(2).waitFor({ state: "attached" });
+  await page
+    .getByLabel(/^Client/)
+    .locator("option")
+    .nth(2)
+    .waitFor({ state: "attached" });
   await request.getByRole("link", { name: /^event \d+/ }).click();
   await page.waitForURL(/tab=history&at=/);
 

@@ -106,16 +106,23 @@ function LetterList() {
                   onOpen={({ id }) => open.toggle(id)}
                   columns={[
                     { head: "Since", cell: ({ at }) => <Time at={at} /> },
-                    { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
+                    { head: "To", wide: true, cell: ({ to }) => <ActorLink id={to} /> },
                     {
                       head: "Message",
-                      cell: ({ id, action }) => (
-                        <OpenButton of={id} open={open}>
-                          {action}
-                        </OpenButton>
+                      main: true,
+                      cell: ({ id, action, to, why }) => (
+                        <>
+                          <OpenButton of={id} open={open}>
+                            {action}
+                          </OpenButton>
+                          <span class="narrow">
+                            to <ActorLink id={to} />
+                          </span>
+                          <small class="narrow wrap">{why}</small>
+                        </>
                       ),
                     },
-                    { head: "Why", fill: true, cell: ({ why }) => <span title={why}>{why}</span> },
+                    { head: "Why", fill: true, wide: true, cell: ({ why }) => <span title={why}>{why}</span> },
                     ...(letter === undefined ? SENDER : []),
                   ]}
                 />

@@ -65,14 +65,14 @@ function LiveLog() {
     (row) =>
       LEVELS.indexOf(row.level) >= least &&
       (actor === "" || row.actor === actor) &&
-      (text === "" || `${row.event} ${fieldsText(row)}`.toLowerCase().includes(text)),
+      (text === "" || `${row.event} ${row.actor ?? ""} ${fieldsText(row)}`.toLowerCase().includes(text)),
   );
   const actors = [...new Set(live.rows.value.flatMap((row) => row.actor ?? []))].toSorted();
   const opened = live.rows.value.find(({ n }) => String(n) === open.key);
   return (
     <>
       <PageHead title="Log" what={WHAT}>
-        <LiveState stopped={stopped} />
+        <LiveState stopped={stopped} held={live.heldAt} />
         <button type="button" class="small" disabled={found.length === 0} onClick={() => download("log.json", found)}>
           Save list
         </button>
@@ -88,8 +88,8 @@ function LiveLog() {
           live={live}
           found={found}
           stopped={stopped}
-          open={opened !== undefined}
-          note={`${found.length.toLocaleString()} ${found.length === 1 ? "entry" : "entries"}`}
+          open={opened === undefined ? "" : open.key}
+          note={(count) => `${count.toLocaleString()} ${count === 1 ? "entry" : "entries"}`}
           older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
           empty={
             first.data.value === undefined && first.error.value === undefined ? (
@@ -123,16 +123,25 @@ function LiveLog() {
 }
 
 function columns(open: OpenRow, narrow: boolean): readonly Column<LogRow>[] {
-  const fields: Column<LogRow> = { head: "Fields", fill: true, cell: (row) => <span class="dim mono">{fieldsText(row)}</span> };
+  const fields: Column<LogRow> = { head: "Fields", fill: true, wide: true, cell: (row) => <span class="dim mono">{fieldsText(row)}</span> };
   return [
     { head: "Time", cell: ({ at }) => <ClockTime at={at} /> },
     { head: "Level", cell: ({ level }) => <Badge word={level} /> },
     {
       head: "Event",
-      cell: ({ n, event }) => (
-        <OpenButton of={String(n)} open={open}>
-          {event}
-        </OpenButton>
+      main: true,
+      cell: (row) => (
+        <>
+          <OpenButton of={String(row.n)} open={open}>
+            {row.event}
+          </OpenButton>
+          {row.actor === undefined ? null : (
+            <small class="narrow">
+              <ActorLink id={row.actor} />
+            </small>
+          )}
+          <small class="narrow dim">{fieldsText(row)}</small>
+        </>
       ),
     },
     { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
@@ -170,8 +179,14 @@ function Entry({ entry, onClose }: { readonly entry: LogRow; readonly onClose: (
   );
 }
 
-/** In one line, as the server writes it. */
-const fieldsText = ({ fields }: LogRow): string =>
+/** What went wrong comes first. */
+const FIRST = ["why", "code", "error"];
+const placeOf = (name: string): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+
+/** In one line. */
+const fieldsText = ({ actor, fields }: LogRow): string =>
   Object.entries(fields)
+    .filter(([name, value]) => name !== "actor" || value !== actor)
+    .toSorted(([one], [other]) => placeOf(one) - placeOf(other))
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");

@@ -4,9 +4,9 @@ import type { KindShape, PageOf, SeenCaller, SessionRow } from "../../../src/bri
 import { about } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
-import { sessionLabel } from "../session-label.ts";
+import { isSession, sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
-import { ConsoleBadge, WAITING } from "../ui/client.tsx";
+import { ConsoleBadge, RequestCount, WAITING } from "../ui/client.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
@@ -47,7 +47,12 @@ function SessionList() {
       </PageHead>
       <Filters>
         <TextFilter value={search} placeholder="Client, principal, session …" onChange={setSearch} />
-        <Choice label="Revision" value={revision} values={[...new Set(all.map((row) => row.revision))].toSorted()} onChange={setRevision} />
+        <Choice
+          label="Protocol revision"
+          value={revision}
+          values={[...new Set(all.map((row) => row.revision))].toSorted()}
+          onChange={setRevision}
+        />
       </Filters>
       <Loaded resource={list} what="sessions">
         {() =>
@@ -68,21 +73,26 @@ function SessionList() {
               columns={[
                 {
                   head: "Client",
-                  cell: ({ client, name }) => (
+                  main: true,
+                  cell: (row) => (
                     <>
-                      <Link href={`/traffic?session=${encodeURIComponent(name)}`} title="Its requests">
-                        {client ?? "unnamed"}
+                      <Link class="one-line" href={`/traffic?session=${encodeURIComponent(row.name)}`} title="Its requests">
+                        {row.client ?? "unnamed"}
                       </Link>{" "}
-                      <ConsoleBadge client={client} />
+                      {all.some((other) => other !== row && other.client === row.client) && isSession(row.name) ? (
+                        <span class="mono dim">{sessionLabel(row.name)}</span>
+                      ) : null}
+                      <ConsoleBadge client={row.client} />
+                      <small class="narrow dim">
+                        {row.revision}
+                        {row.principal === undefined ? "" : `, ${row.principal}`}
+                      </small>
+                      <small class="narrow">
+                        <Seen row={row} callers={callers.data.value?.items} />
+                      </small>
                     </>
                   ),
                   sort: ({ client }) => client,
-                },
-                {
-                  head: "Session",
-                  wide: true,
-                  cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>,
-                  sort: ({ name }) => name,
                 },
                 {
                   head: "Revision",
@@ -102,13 +112,12 @@ function SessionList() {
                   cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
                   sort: ({ p99Ms }) => p99Ms,
                 },
-                { head: "Requests", align: "right", cell: ({ requests }) => requests.toLocaleString(), sort: ({ requests }) => requests },
                 {
-                  head: "Errors",
+                  head: "Requests",
                   align: "right",
-                  cell: ({ errors }) =>
-                    errors === 0 ? <span class="dim">0</span> : <span class="bad-text">{errors.toLocaleString()}</span>,
-                  sort: ({ errors }) => errors,
+                  wide: true,
+                  cell: ({ requests, errors }) => <RequestCount requests={requests} errors={errors} />,
+                  sort: ({ requests }) => requests,
                 },
                 {
                   head: "Median",
@@ -126,17 +135,9 @@ function SessionList() {
                   sort: ({ subscriptions }) => subscriptions.length,
                 },
                 {
-                  head: "Offers",
-                  cell: (row) => {
-                    const path = offersPath(row, callers.data.value?.items ?? []);
-                    return path === undefined ? (
-                      <span class="dim">–</span>
-                    ) : (
-                      <Link href={path} title="What this client is offered, and why not the rest">
-                        what it sees
-                      </Link>
-                    );
-                  },
+                  head: "Tools",
+                  wide: true,
+                  cell: (row) => <Seen row={row} callers={callers.data.value?.items} />,
                 },
                 {
                   head: "Last seen",
@@ -155,7 +156,18 @@ function SessionList() {
   );
 }
 
-/** The offers of the actor that it changed last, or of the first that it can reach, as that client. Undefined: it is unknown which one. */
+function Seen({ row, callers = [] }: { readonly row: SessionRow; readonly callers?: readonly SeenCaller[] | undefined }) {
+  const path = offersPath(row, callers);
+  return path === undefined ? (
+    <span class="dim">–</span>
+  ) : (
+    <Link class="one-line" href={path} title="What this client is offered, and why not the rest">
+      what it sees
+    </Link>
+  );
+}
+
+/** The tab Tools and access of the actor that it changed last, or of the first that it can reach, as that client. Undefined: it is unknown which one. */
 function offersPath({ actor, principal, revision }: SessionRow, callers: readonly SeenCaller[]): string | undefined {
   const own = actor ?? (about.value?.kinds ?? []).map((kind) => reachedBy(principal, kind)).find((id) => id !== undefined);
   if (own === undefined) return undefined;

@@ -84,7 +84,7 @@ function LiveTraffic() {
   return (
     <>
       <PageHead title="Traffic" what="what clients request, and what they receive">
-        <LiveState stopped={stopped} />
+        <LiveState stopped={stopped} held={live.heldAt} />
         <SavedViews page="Traffic" />
         <SaveRecording rows={found} />
         <OpenRecording />
@@ -104,8 +104,8 @@ function LiveTraffic() {
             live={live}
             found={found}
             stopped={stopped}
-            open={open.key !== ""}
-            note={`${found.length.toLocaleString()} of the newest 2,000`}
+            open={open.key}
+            note={(count) => `${count.toLocaleString()} of the newest 2,000`}
             older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
             empty={
               first.data.value === undefined && first.error.value === undefined ? (
@@ -117,7 +117,7 @@ function LiveTraffic() {
               )
             }
           >
-            {(rows) => <Rows rows={rows} open={open} onSession={filters.setSession} />}
+            {(rows) => <Rows rows={rows} all={live.rows.value} open={open} onSession={filters.setSession} />}
           </LiveList>
           {skipped.value === 0 ? null : <p class="dim">{skipped.value.toLocaleString()} more came too fast to be listed.</p>}
         </div>

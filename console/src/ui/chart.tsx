@@ -173,7 +173,8 @@ function optionsOf({
   return {
     width,
     height,
-    padding: [8, 8, 0, 0],
+    // Half of the label at the end of the axis stands to its right.
+    padding: [8, 20, 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     legend: { show: false },
     scales: {

@@ -13,3 +13,10 @@ export const ConsoleBadge = ({ client = "" }: { readonly client?: string | undef
 /** A recorder sees requests and responses. Whether an actor was busy meanwhile, it does not. */
 export const WAITING =
   "Times include waiting: a client whose actor is busy with another client's slow call looks slow, too. Compare the requests of both in Traffic.";
+
+export const RequestCount = ({ requests, errors }: { readonly requests: number; readonly errors: number }) => (
+  <>
+    {requests.toLocaleString()}
+    {errors === 0 ? null : <span class="bad-text"> {errors === 1 ? "1 error" : `${errors.toLocaleString()} errors`}</span>}
+  </>
+);

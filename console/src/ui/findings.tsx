@@ -2,6 +2,7 @@
 import { Link } from "wouter-preact";
 import type { Finding } from "../../../src/bridges/console/shapes.ts";
 import { Badge } from "./badge.tsx";
+import { Prose } from "./prose.tsx";
 import { Time } from "./time.tsx";
 import "./findings.css";
 
@@ -18,8 +19,12 @@ export const Findings = ({
       <li key={`${finding.code} ${finding.title}`} class={finding.level}>
         <Badge word={finding.level} />
         <div class="finding">
-          <strong>{finding.title}</strong>
-          <span>{finding.advice}</span>
+          <strong>
+            <Prose text={finding.title} />
+          </strong>
+          <span>
+            <Prose text={finding.advice} />
+          </span>
           <span class="dim finding-more">
             <code>{finding.code}</code>
             {finding.count === undefined ? null : <span>{finding.count === 1 ? "once" : `${finding.count.toLocaleString()} times`}</span>}
@@ -31,16 +36,18 @@ export const Findings = ({
             {finding.docs === undefined ? null : <Documentation page={finding.docs} code={finding.code} />}
           </span>
         </div>
-        {finding.page === undefined ? null : (
-          <Link href={finding.page} class="button small" aria-label={`Open: ${finding.title}`}>
-            Open
-          </Link>
-        )}
-        {onDismiss === undefined ? null : (
-          <button type="button" class="small quiet" aria-label={`Dismiss: ${finding.title}`} onClick={() => onDismiss(finding)}>
-            Dismiss
-          </button>
-        )}
+        <span class="finding-actions">
+          {onDismiss === undefined ? null : (
+            <button type="button" class="small quiet" aria-label={`Dismiss: ${finding.title}`} onClick={() => onDismiss(finding)}>
+              Dismiss
+            </button>
+          )}
+          {finding.page === undefined ? null : (
+            <Link href={finding.page} class="button small" aria-label={`Open: ${finding.title}`}>
+              Open
+            </Link>
+          )}
+        </span>
       </li>
     ))}
   </ul>

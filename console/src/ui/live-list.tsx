@@ -24,10 +24,10 @@ export function LiveList<T extends Numbered>({
   readonly found: readonly T[];
   /** Paused by hand. */
   readonly stopped: Signal<boolean>;
-  /** The details of a row are open. */
-  readonly open: boolean;
-  /** Stands above the list when there is nothing new. */
-  readonly note: string;
+  /** The number of the row whose details are open, or empty. */
+  readonly open: string;
+  /** Says above the list how many rows it has. */
+  readonly note: (count: number) => string;
   /** In place of rows, where there are none. */
   readonly empty: ComponentChildren;
   /** Loads rows before the oldest one. Undefined: there are none. */
@@ -38,7 +38,7 @@ export function LiveList<T extends Numbered>({
   const scrolled = useSignal(false);
   const shown = useSignal(STEP);
   const list = useRef<HTMLDivElement>(null);
-  const held = stopped.value || reading.value || scrolled.value || shown.value > STEP || open;
+  const held = stopped.value || reading.value || scrolled.value || shown.value > STEP || open !== "";
   useEffect(() => live.hold(held), [live, held]);
 
   const { value: heldAt } = live.heldAt;
@@ -56,7 +56,14 @@ export function LiveList<T extends Numbered>({
   };
   // At its top the list may change four times a second, so it has only the rows that fit there.
   const fits = Math.ceil(innerHeight / ROW_PX) + 5;
-  const most = scrolled.value || shown.value > STEP ? shown.value : Math.min(STEP, fits);
+  const limit = scrolled.value || shown.value > STEP ? shown.value : Math.min(STEP, fits);
+  const openAt = open === "" ? -1 : visible.findIndex(({ n }) => String(n) === open);
+  const most = Math.max(limit, openAt + 1);
+  // A link may lead to a row far down, and the details may cover it.
+  const isListed = openAt !== -1;
+  useEffect(() => {
+    if (isListed) list.current?.querySelector("tr.open")?.scrollIntoView({ block: "nearest" });
+  }, [open, isListed]);
   const showOlder = (): void => {
     shown.value += STEP;
     if (shown.value > visible.length) older?.();
@@ -70,9 +77,8 @@ export function LiveList<T extends Numbered>({
       onPointerLeave={() => (reading.value = false)}
     >
       <p class="new-rows" role="status">
-        {more === 0 ? (
-          <span class="dim">{held ? "Stands still while you read." : note}</span>
-        ) : (
+        <span class="dim">{note(visible.length)}</span>
+        {more === 0 ? null : (
           <button type="button" class="small" onClick={catchUp}>
             {more.toLocaleString()} new
           </button>

@@ -3,15 +3,23 @@ import type { Signal } from "@preact/signals";
 import { connection, paused } from "../stream.ts";
 import "./live-state.css";
 
-const WORDS = { idle: "not live", connecting: "connecting", open: "live", lost: "reconnecting" } as const;
+const WORDS = {
+  idle: "not live",
+  connecting: "connecting",
+  open: "live",
+  lost: "reconnecting",
+  paused: "paused",
+  held: "still while you read",
+} as const;
 
-/** `stopped`: of this page only. Otherwise all pages are paused. */
-export function LiveState({ stopped = paused }: { readonly stopped?: Signal<boolean> }) {
-  const state = stopped.value ? "paused" : connection.value;
+/** `stopped`: of this page only. Otherwise all pages are paused. `held`: defined while the list stands still so that it can be read. */
+export function LiveState({ stopped = paused, held }: { readonly stopped?: Signal<boolean>; readonly held?: Signal<number | undefined> }) {
+  const live = stopped.value ? "paused" : connection.value;
+  const state = live === "open" && held?.value !== undefined ? "held" : live;
   return (
     <span class="live-state row">
       <span role="status" class={`live-dot ${state}`}>
-        {state === "paused" ? "paused" : WORDS[state]}
+        {WORDS[state]}
       </span>
       <button type="button" class="small" aria-pressed={stopped.value} onClick={() => (stopped.value = !stopped.value)}>
         {stopped.value ? "Resume" : "Pause"}

@@ -4,6 +4,7 @@ import type { Ability } from "../../../src/bridges/console/shapes.ts";
 import { whyNot } from "../about.ts";
 import type { ApiError } from "../api.ts";
 import type { Resource } from "../resource.ts";
+import { Prose } from "./prose.tsx";
 
 export const Loading = ({ what }: { readonly what: string }) => (
   <p class="state dim" role="status">
@@ -14,7 +15,10 @@ export const Loading = ({ what }: { readonly what: string }) => (
 export function ErrorNote({ error, retry }: { readonly error: ApiError; readonly retry?: () => void }) {
   return (
     <div class="state error" role="alert">
-      <strong>{error.message}</strong> <code>{error.code}</code>
+      <strong>
+        <Prose text={error.message} />
+      </strong>{" "}
+      <code>{error.code}</code>
       {retry === undefined ? null : (
         <button type="button" onClick={retry}>
           Try again
@@ -32,7 +36,13 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-export const Unavailable = ({ ability }: { readonly ability: Ability }) => <Empty title="Not available here">{whyNot(ability)}</Empty>;
+export const Unavailable = ({ ability }: { readonly ability: Ability }) => (
+  <Empty title="Not available here">
+    <span>
+      <Prose text={whyNot(ability)} />
+    </span>
+  </Empty>
+);
 
 /** What was loaded, or why it was not. Data that was loaded before stays below the error of a later attempt. */
 export function Loaded<T>({

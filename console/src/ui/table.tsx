@@ -14,6 +14,8 @@ export interface Column<T> {
   readonly sort?: (row: T) => number | string | undefined;
   /** Takes the room that is left, and cuts what does not fit. */
   readonly fill?: true;
+  /** The same on narrow screens, where it also has what is left out (`.narrow`). */
+  readonly main?: true;
 }
 
 export interface TableProps<T> {
@@ -141,8 +143,8 @@ const isPlain = (event: MouseEvent): boolean =>
   event.target.closest("a, button, input, select, label") === null &&
   getSelection()?.isCollapsed !== false;
 
-function classOf<T>({ align, wide, fill }: Column<T>): string {
-  return `${align ?? ""} ${wide === true ? "wide" : ""} ${fill === true ? "fill" : ""}`.trim();
+function classOf<T>({ align, wide, fill, main }: Column<T>): string {
+  return `${align ?? ""} ${wide === true ? "wide" : ""} ${fill === true ? "fill" : ""} ${main === true ? "main" : ""}`.trim();
 }
 
 function Heading<T>({ column, sorted }: { readonly column: Column<T>; readonly sorted: Sorted | undefined }) {

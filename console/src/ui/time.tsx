@@ -2,12 +2,17 @@
 
 const SHORT = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const DAY_MS = 86_400_000;
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+
+const isToday = (at: number): boolean => new Date(at).toDateString() === new Date().toDateString();
+
+/** In which all times are shown: `Europe/Berlin`. */
+export const timeZone = (): string => SHORT.resolvedOptions().timeZone;
 
 /** Today's times without the date. */
 export function Time({ at }: { readonly at: number }) {
   const date = new Date(at);
-  const text = Math.abs(Date.now() - at) < DAY_MS / 2 ? SHORT.format(date) : LONG.format(date);
+  const text = isToday(at) ? SHORT.format(date) : LONG.format(date);
   return (
     <time dateTime={date.toISOString()} title={date.toISOString()}>
       {text}
@@ -19,14 +24,15 @@ const CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
-  fractionalSecondDigits: 3,
   hour12: false,
 });
 
 /** To the millisecond, for lists of what happens now. */
 export const ClockTime = ({ at }: { readonly at: number }) => (
   <time class="mono dim" dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
+    {isToday(at) ? "" : `${DAY.format(at)} `}
     {CLOCK.format(at)}
+    <span class="wide">.{String(Math.trunc(at) % 1_000).padStart(3, "0")}</span>
   </time>
 );
 

@@ -34,7 +34,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
       <Facts across>
         <Fact name="Event">{seq.toLocaleString()}</Fact>
         <Fact name="Last event">{lastEventAt === undefined ? undefined : <Time at={lastEventAt} />}</Fact>
-        <Fact name="Last message">{lastAt === undefined || lastAt === lastEventAt ? undefined : <Time at={lastAt} />}</Fact>
+        <Fact name="Last message">{lastAt === undefined ? "none" : <Time at={lastAt} />}</Fact>
         <Fact name="State">{bytes(stateBytes)}</Fact>
         <Fact name="Stored">{PLACES[persistence]}</Fact>
         <Fact name="Owner">{owner === undefined ? undefined : <span class="id">{owner}</span>}</Fact>
@@ -48,26 +48,32 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
         </div>
       )}
       {lastFault === undefined ? null : (
-        <p class="state last-fault">
-          <span>
-            <strong>Last fault:</strong> {lastFault.why === "" ? "the log says why" : lastFault.why}
+        <section class="last-fault" aria-label="Last fault">
+          <p>
+            <strong>Last fault</strong>
             {lastFault.action === undefined ? null : (
               <>
                 {" "}
                 in <code>{lastFault.action}</code>
               </>
             )}
-            , <Time at={lastFault.at} />
-            {lastFault.count > 1 ? `, ${lastFault.count.toLocaleString()} faults since the server started` : ""}.{" "}
-            {failure === undefined && status === "live" ? "It takes messages again." : ""}
-          </span>{" "}
-          <Link href={`/log?level=error&search=${encodeURIComponent(id)}`}>In the log</Link>
-          <Link
-            href={`/traffic?status=tool-error${lastFault.action?.startsWith("tools/") === true ? `&search=${encodeURIComponent(lastFault.action.slice("tools/".length))}` : ""}`}
-          >
-            Failed requests
-          </Link>
-        </p>
+            <span class="dim">
+              {" "}
+              <Time at={lastFault.at} />
+              {lastFault.count > 1 ? `, ${lastFault.count.toLocaleString()} faults since the server started` : ""}
+              {failure === undefined && status === "live" ? ". It takes messages again." : ""}
+            </span>
+          </p>
+          <p class="fault-why">{lastFault.why === "" ? "The log says why." : lastFault.why}</p>
+          <p class="links">
+            <Link href={`/log?level=error&search=${encodeURIComponent(id)}`}>In the log</Link>
+            <Link
+              href={`/traffic?status=tool-error${lastFault.action?.startsWith("tools/") === true ? `&search=${encodeURIComponent(lastFault.action.slice("tools/".length))}` : ""}`}
+            >
+              Failed requests
+            </Link>
+          </p>
+        </section>
       )}
     </header>
   );

@@ -78,6 +78,7 @@ export function Letter({
         <Fact name="Replayed">{replays === 0 ? "never" : replays === 1 ? "once" : `${replays} times`}</Fact>
         <Fact name="Sent by event">{cause === undefined ? undefined : <EventLink id={cause} />}</Fact>
       </Facts>
+      <h3>Arguments of the message</h3>
       <JsonTree value={args} label="arguments of the message" />
       {decide === undefined ? null : (
         <div class="row panel-actions">

@@ -1,7 +1,7 @@
 // Owns: which clients there are, and which of them is slow, at a glance.
 import { Link } from "wouter-preact";
 import type { ClientShape } from "../../../../src/bridges/console/shapes.ts";
-import { ConsoleBadge, WAITING } from "../../ui/client.tsx";
+import { ConsoleBadge, RequestCount, WAITING } from "../../ui/client.tsx";
 import { SlowBar } from "../../ui/slow-bar.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -42,14 +42,9 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
             {
               head: "Requests/min",
               align: "right",
-              cell: ({ requests, errors }) => (
-                <>
-                  {requests.toLocaleString()}
-                  {errors === 0 ? null : <span class="bad-text"> {errors === 1 ? "1 error" : `${errors.toLocaleString()} errors`}</span>}
-                </>
-              ),
+              cell: ({ requests, errors }) => <RequestCount requests={requests} errors={errors} />,
             },
-            { head: "Open", align: "right", wide: true, cell: ({ sessions, streams }) => `${sessions} + ${streams}` },
+            { head: "Open", align: "right", wide: true, cell: ({ sessions, streams }) => openText(sessions, streams) },
           ]}
         />
       )}
@@ -57,3 +52,9 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
     </section>
   );
 }
+
+/** Clients of 2026-07-28 have no session. */
+const openText = (sessions: number, streams: number): string =>
+  [sessions === 0 ? [] : count(sessions, "session"), streams === 0 ? [] : count(streams, "stream")].flat().join(", ") || "nothing";
+
+const count = (n: number, what: string): string => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;

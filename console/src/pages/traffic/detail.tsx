@@ -17,7 +17,7 @@ import { JsonTree } from "../../ui/json-tree.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
 import { bytes, duration, Time } from "../../ui/time.tsx";
-import { transportLabel } from "./filter.ts";
+import { eraLabel, transportLabel } from "./filter.ts";
 import { asCurl, asPlaygroundPath } from "./curl.ts";
 
 export const Detail = ({
@@ -119,7 +119,11 @@ function Contents({ detail, children }: { readonly detail: TrafficDetail; readon
           {principal === undefined ? undefined : <Link href={`/traffic?principal=${encodeURIComponent(principal)}`}>{principal}</Link>}
         </Fact>
         <Fact name="Over">
-          {[transportLabel(transport), era === undefined ? [] : era === "modern" ? "stateless (2026-07-28)" : "with a session", peer ?? []]
+          {[
+            transportLabel(transport),
+            era === undefined ? [] : era === "modern" ? `stateless (${eraLabel(era)})` : `with a session (${eraLabel(era)})`,
+            peer ?? [],
+          ]
             .flat()
             .join(", ")}
         </Fact>

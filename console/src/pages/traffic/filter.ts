@@ -38,6 +38,9 @@ export function matches(
 /** Its answer is a stream that is meant to stay open: how long it was is no sign of slowness. */
 export const isLasting = ({ method }: TrafficRow): boolean => method === "GET" || method === "subscriptions/listen";
 
+/** The revisions of the protocol that an era has. */
+export const eraLabel = (era: string): string => (era === "modern" ? "2026-07-28" : "to 2025-11-25");
+
 /** All transports that carry packets. */
 export const PACKETS = "packets";
 

@@ -1,9 +1,10 @@
 // Owns: the fields that choose which messages are listed, in the address. Does not own: what they mean (filter.ts).
+import { useMemo } from "preact/hooks";
 import type { TrafficPage, TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { useParameter } from "../../page-state.ts";
-import { sessionLabel } from "../../session-label.ts";
+import { clientLabels } from "../../session-label.ts";
 import { Choice, Filters, TextFilter } from "../../ui/filters.tsx";
-import { PACKETS, transportLabel } from "./filter.ts";
+import { eraLabel, PACKETS, transportLabel } from "./filter.ts";
 
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
 
@@ -39,20 +40,19 @@ export function TrafficFilters({
   const { method, transport, session, status, era, principal, slow, search, where } = filters.filter;
   const values = (of: (row: TrafficRow) => string | undefined, others: readonly string[] = []): readonly string[] =>
     [...new Set([...others, ...rows.flatMap((row) => of(row) ?? [])])].toSorted();
+  const labelOf = useMemo(() => clientLabels(rows), [rows]);
   const transports = values((row) => row.transport);
   return (
     <Filters>
-      <TextFilter value={search} placeholder="Method, tool, client, error …" onChange={filters.setSearch} />
-      {search === "" ? null : (
-        <Choice
-          label="In"
-          value={where}
-          values={["all"]}
-          all="requests"
-          labelOf={() => "requests and responses"}
-          onChange={filters.setWhere}
-        />
-      )}
+      <TextFilter value={search} placeholder="Tool, client, error …" onChange={filters.setSearch} />
+      <Choice
+        label="Text in"
+        value={where}
+        values={["all"]}
+        all="Requests"
+        labelOf={() => "Requests and responses"}
+        onChange={filters.setWhere}
+      />
       <Choice label="Method" value={method} values={values((row) => row.method)} onChange={filters.setMethod} />
       <Choice
         label="Transport"
@@ -62,10 +62,10 @@ export function TrafficFilters({
         onChange={filters.setTransport}
       />
       <Choice
-        label="Client or session"
+        label="Client"
         value={session}
         values={values((row) => row.session, parties?.sessions)}
-        labelOf={sessionLabel}
+        labelOf={labelOf}
         onChange={filters.setSession}
       />
       <Choice
@@ -76,7 +76,7 @@ export function TrafficFilters({
       />
       <Choice label="Took" value={slow} values={SLOW} all="Any time" labelOf={(ms) => `${ms} ms or more`} onChange={filters.setSlow} />
       <Choice label="Status" value={status} values={STATUSES} onChange={filters.setStatus} />
-      <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={filters.setEra} />
+      <Choice label="Protocol revision" value={era} values={["legacy", "modern"]} labelOf={eraLabel} onChange={filters.setEra} />
     </Filters>
   );
 }

@@ -45,7 +45,7 @@ export function RecordedTraffic({ recording }: { readonly recording: Recording }
           {found.length === 0 ? (
             <Empty title="Nothing matches">Change or clear the filters.</Empty>
           ) : (
-            <Rows rows={found.slice(0, shown.value)} open={open} onSession={filters.setSession} />
+            <Rows rows={found.slice(0, shown.value)} all={items} open={open} onSession={filters.setSession} />
           )}
           {found.length > shown.value ? (
             <button type="button" class="small" onClick={() => (shown.value += STEP)}>

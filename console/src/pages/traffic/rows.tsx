@@ -1,30 +1,34 @@
 // Owns: messages between clients and the server as a table. Does not own: which of them it has.
+import { useMemo } from "preact/hooks";
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
-import { sessionLabel } from "../../session-label.ts";
+import { clientLabels } from "../../session-label.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { OpenButton, type OpenRow } from "../../ui/open-row.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { bytes, ClockTime, duration } from "../../ui/time.tsx";
-import { isLasting } from "./filter.ts";
+import { eraLabel, isLasting } from "./filter.ts";
 
 // Left out next to the details, which say the same.
 const SIZES: readonly Column<TrafficRow>[] = [
   { head: "Principal", wide: true, cell: ({ principal }) => principal ?? <span class="dim">–</span> },
   { head: "In", align: "right", wide: true, cell: ({ requestBytes }) => bytes(requestBytes) },
   { head: "Out", align: "right", wide: true, cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
-  { head: "Client", wide: true, cell: ({ client }) => <span class="dim">{client ?? ""}</span> },
-  { head: "Era", wide: true, cell: ({ era }) => <span class="dim">{era}</span> },
+  { head: "Revision", wide: true, cell: ({ era }) => <span class="dim">{era === undefined ? "" : eraLabel(era)}</span> },
 ];
 
 export function Rows({
   rows,
+  all,
   open,
   onSession,
 }: {
   readonly rows: readonly TrafficRow[];
+  /** Also those that the filters leave out. */
+  readonly all: readonly TrafficRow[];
   readonly open: OpenRow;
   readonly onSession: (session: string) => void;
 }) {
+  const labelOf = useMemo(() => clientLabels(all), [all]);
   return (
     <Table
       caption="Requests"
@@ -38,53 +42,60 @@ export function Rows({
           cell: ({ at }) => <ClockTime at={at} />,
         },
         {
-          head: "Client or session",
+          head: "Client",
           wide: true,
           cell: ({ session, client }) =>
             session === undefined ? (
-              <span class="dim">–</span>
+              (client ?? <span class="dim">–</span>)
             ) : (
-              <button type="button" class="link" title={client} onClick={() => onSession(session)}>
-                {sessionLabel(session)}
+              <button type="button" class="link" title="Only its messages" onClick={() => onSession(session)}>
+                {labelOf(session)}
               </button>
             ),
         },
         {
           head: "Method",
           fill: true,
-          cell: ({ n, method, name, direction }) => (
-            <OpenButton of={String(n)} open={open}>
-              <span class="dim" title={direction === "in" ? "From the client" : "From the server"}>
-                {direction === "in" ? "→" : "←"}
-              </span>{" "}
-              {method} {name === undefined ? null : <strong class="mono">{name}</strong>}
-            </OpenButton>
+          main: true,
+          cell: (row) => (
+            <>
+              <OpenButton of={String(row.n)} open={open}>
+                <span class="dim" title={row.direction === "in" ? "From the client" : "From the server"}>
+                  {row.direction === "in" ? "→" : "←"}
+                </span>{" "}
+                {row.method} {row.name === undefined ? null : <strong class="mono">{row.name}</strong>}
+              </OpenButton>
+              <small class="narrow dim">{row.client ?? (row.session === undefined ? "" : labelOf(row.session))}</small>
+            </>
           ),
         },
-        {
-          head: "Took",
-          align: "right",
-          cell: (row) =>
-            row.ms === undefined ? (
-              ""
-            ) : isLasting(row) ? (
-              <span class="dim" title="A stream, which is meant to stay open.">
-                open {duration(row.ms)}
-              </span>
-            ) : (
-              <span class={row.ms >= 200 ? "bad-text" : ""}>{duration(row.ms)}</span>
-            ),
-        },
+        { head: "Took", align: "right", wide: true, cell: (row) => <Took row={row} /> },
         {
           head: "Status",
-          cell: ({ status, error }) => (
-            <span title={error?.message}>
-              <Badge word={status} />
-            </span>
+          cell: (row) => (
+            <>
+              <span title={row.error?.message}>
+                <Badge word={row.status} />
+              </span>
+              <small class="narrow">
+                <Took row={row} />
+              </small>
+            </>
           ),
         },
         ...(open.key === "" ? SIZES : []),
       ]}
     />
   );
+}
+
+function Took({ row }: { readonly row: TrafficRow }) {
+  if (row.ms === undefined) return null;
+  if (isLasting(row))
+    return (
+      <span class="dim" title="A stream, which is meant to stay open.">
+        open {duration(row.ms)}
+      </span>
+    );
+  return <span class={row.ms >= 200 ? "bad-text" : ""}>{duration(row.ms)}</span>;
 }

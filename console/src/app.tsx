@@ -3,11 +3,13 @@ import { type ComponentType, Fragment } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { Link, Route, Router, Switch, useLocation } from "wouter-preact";
-import type { About } from "../../src/bridges/console/shapes.ts";
-import { about } from "./about.ts";
+import type { About, Overview as Figures } from "../../src/bridges/console/shapes.ts";
+import { about, can } from "./about.ts";
 import { get } from "./api.ts";
 import { BASE } from "./base-path.ts";
+import { newest } from "./figures-history.ts";
 import { NAVIGATION } from "./navigation.ts";
+import { usePolling } from "./pages/lists/polling.tsx";
 import { useResource } from "./resource.ts";
 import { token } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
@@ -15,6 +17,7 @@ import { TopBar } from "./top-bar.tsx";
 import { ErrorNote, Loading } from "./ui/states.tsx";
 import { ConnectionBanner } from "./ui/connection-banner.tsx";
 import { Confirm } from "./ui/confirm.tsx";
+import { timeZone } from "./ui/time.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
 export function App() {
@@ -38,6 +41,9 @@ function Inside() {
 function Frame({ about: own }: { readonly about: About }) {
   const { name } = own;
   const [path] = useLocation();
+  const counts = useResource<Figures>("counts", (signal) => get("/overview", undefined, signal));
+  usePolling(counts.reload, 15_000);
+  const figures = [newest.value, counts.data.value].filter((one) => one !== undefined).toSorted((one, other) => other.at - one.at)[0];
   useEffect(() => {
     const page = NAVIGATION.find((item) => item.path === path)?.label;
     document.title = `${page === undefined ? "" : `${page} · `}${name} · Troupe console`;
@@ -52,14 +58,18 @@ function Frame({ about: own }: { readonly about: About }) {
       <TopBar about={own} />
       <ConnectionBanner />
       <nav class="side" aria-label="Pages">
-        {NAVIGATION.map(({ path: to, label, group }) => (
-          <Fragment key={to}>
-            {group === undefined ? null : <span class="side-group">{group}</span>}
-            <Link href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
-              {label}
-            </Link>
-          </Fragment>
-        ))}
+        {NAVIGATION.filter(({ path: to, needs }) => needs === undefined || can(needs) || isAt(path, to)).map(
+          ({ path: to, label, group, count }) => (
+            <Fragment key={to}>
+              {group === undefined ? null : <span class="side-group">{group}</span>}
+              <Link href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
+                {label}
+                <Count n={figures === undefined ? undefined : count?.(figures)} />
+              </Link>
+            </Fragment>
+          ),
+        )}
+        <p class="side-note">Times are in {timeZone()}</p>
       </nav>
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<Loading what="the page" />}>
@@ -82,6 +92,8 @@ function Frame({ about: own }: { readonly about: About }) {
   );
 }
 
+const Count = ({ n = 0 }: { readonly n?: number | undefined }) => (n === 0 ? null : <span class="count">{n > 99 ? "99+" : n}</span>);
+
 /** An event is a part of an actor's history. */
 const isAt = (path: string, to: string): boolean =>
   to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`) || (to === "/actors" && path.startsWith("/events/"));
@@ -92,6 +104,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
   ["/actors/:kind/:key", lazy(async () => (await import("./pages/actor.tsx")).Actor)],
   ["/query", lazy(async () => (await import("./pages/query.tsx")).Query)],
+  ["/search", lazy(async () => (await import("./pages/search.tsx")).Search)],
   ["/playground", lazy(async () => (await import("./pages/playground.tsx")).Playground)],
   ["/events/:id", lazy(async () => (await import("./pages/event.tsx")).Event)],
   ["/events/:id/causes", lazy(async () => (await import("./pages/causes.tsx")).Causes)],

@@ -121,7 +121,7 @@ async function actors(go: Go, text: string, signal: AbortSignal): Promise<readon
     id: "find text",
     group: "Events and states",
     label: `Search events and states for “${text}”`,
-    run: () => go(`/query?sql=${encodeURIComponent(textQuery(text))}`),
+    run: () => go(`/search?text=${encodeURIComponent(text)}`),
   };
   const more = can("sql") ? [inEvents] : [];
   const inPlayground: Command = {
@@ -131,17 +131,4 @@ async function actors(go: Go, text: string, signal: AbortSignal): Promise<readon
     run: () => go(`/playground?find=${encodeURIComponent(text)}`),
   };
   return [...found, ...more, ...(about.value?.mcp === undefined ? [] : [inPlayground])];
-}
-
-/** In states as they are now, and in what events recorded. */
-function textQuery(text: string): string {
-  const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll("'", "''");
-  const has = `LIKE '%${pattern}%' ESCAPE '\\'`;
-  return `SELECT 'state' AS found_in, id AS actor, seq, updated_at AS at, NULL AS principal, state AS text
-FROM actors WHERE state ${has}
-UNION ALL
-SELECT type, actor, seq, at, principal, coalesce(args, patch, reply)
-FROM events WHERE args ${has} OR patch ${has} OR reply ${has}
-ORDER BY at DESC
-LIMIT 100`;
 }

@@ -64,6 +64,15 @@ export function TopBar({ about: { name, mode, development, mcp } }: { readonly a
       <button type="button" class="quiet wide" onClick={() => signOut()}>
         Sign out
       </button>
+      <button type="button" class="quiet icon narrow-only" aria-label="More" title="More" popovertarget="more-actions">
+        ⋯
+      </button>
+      {/* On narrow screens, what has no room in the line. A press outside or Escape closes it. */}
+      <div id="more-actions" class="more-actions" popover="auto">
+        {mcp === undefined ? null : <MenuItem text="Connect …" run={() => (open.value = "connect")} />}
+        <MenuItem text="Keyboard shortcuts" run={() => (open.value = "help")} />
+        <MenuItem text="Sign out" run={() => signOut()} />
+      </div>
       {open.value === "palette" ? (
         <Suspense fallback={null}>
           <CommandPalette close={close} help={() => (open.value = "help")} connect={() => (open.value = "connect")} />
@@ -78,3 +87,9 @@ export function TopBar({ about: { name, mode, development, mcp } }: { readonly a
     </header>
   );
 }
+
+const MenuItem = ({ text, run }: { readonly text: string; readonly run: () => void }) => (
+  <button type="button" popovertarget="more-actions" popovertargetaction="hide" onClick={run}>
+    {text}
+  </button>
+);

@@ -70,7 +70,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1");
   const { page } = opened;
-  await page.getByRole("tab", { name: "Offers" }).click();
+  await page.getByRole("tab", { name: "Tools and access" }).click();
   // Key by key: none is lost while the offers follow.
   await page.getByLabel("As principal").focus();
   await page.keyboard.type("bob");

@@ -1,4 +1,4 @@
-// From requests to events and back, why something is off, undoing an event, and searching everything, in a real browser.
+// From requests to events and back, why something is off, going back to before a mistake, and searching everything, in a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -7,7 +7,7 @@ import { ConsoleFixture } from "./console.fixture.ts";
 const Token = z.object({ token: z.string() });
 const SAM = { principal: "sam", scopes: [], claims: { roles: ["responder"] } };
 
-test("a reader finds the client behind an event, why ben may not, and undoes a mistake", { timeout: 120_000 }, async () => {
+test("a reader finds the client behind an event, why ben may not, and reverts a mistake", { timeout: 120_000 }, async () => {
   await using server = await ConsoleFixture.start({ modules: ["examples/incident-desk"] });
   const clientOf = async (name: string, viewer: object) => {
     const { token } = await server.api("/viewer-tokens", Token, viewer);
@@ -37,15 +37,19 @@ test("a reader finds the client behind an event, why ben may not, and undoes a m
   await moment.getByText("Deferred: a later event of this actor sends it.").waitFor();
   await page.goto(`${server.origin}/console/actors/incident/${incident}?tab=history`);
 
-  // Undo: what is dropped, what changes, and what is missing.
-  await moment.getByRole("button", { name: "Undo this event" }).click();
+  // Revert: what is dropped, what changes, and what is missing. Nothing follows the newest event.
+  await moment.locator("button:disabled").filter({ hasText: "Revert to here" }).waitFor();
+  await moment.getByRole("button", { name: "Revert to before it" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("Give a reason").waitFor();
-  await dialog.locator("button:disabled").filter({ hasText: "Undo event" }).waitFor();
+  await dialog
+    .locator("button:disabled")
+    .filter({ hasText: /^Revert to event \d/ })
+    .waitFor();
   await dialog.getByText(/by mistake/).waitFor();
-  await opened.check("links-undo-light-1440");
+  await opened.check("links-revert-light-1440");
   await dialog.getByLabel("Reason").fill("The comment was a mistake");
-  await dialog.getByRole("button", { name: /^Undo event/ }).click();
+  await dialog.getByRole("button", { name: /^Revert to event/ }).click();
   const first = page.locator("section.events tbody tr").first();
   await first.getByText("“The comment was a mistake”").waitFor();
   const text = await first.innerText();
@@ -90,6 +94,16 @@ test("a reader finds the client behind an event, why ben may not, and undoes a m
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: /^Search pages/ }).fill("no light");
   await page.getByRole("option", { name: /Search events and states/ }).click();
+  await page.waitForURL(/\/search\?text=no\+light|\/search\?text=no%20light/);
+  const found = page.getByRole("region", { name: "What was found" });
+  await found
+    .getByRole("row")
+    .filter({ hasText: `incident/${incident}` })
+    .first()
+    .waitFor();
+  await found.locator("mark").first().waitFor();
+  await opened.check("links-search-light-1440");
+  await page.getByRole("link", { name: "Show query" }).click();
   await page
     .getByRole("cell", { name: `incident/${incident}` })
     .first()

@@ -96,7 +96,7 @@ const views = (): readonly (readonly [name: string, path: string, fact: RegExp])
   ["Query with rows", "/query?sql=SELECT+id%2C+kind+FROM+actors+ORDER+BY+id", /incident\/INC-1/],
   ["Packets, recent", "/packets?tab=recent", /count_words/],
   ["State", `${incident}?tab=state`, /Mail is down/],
-  ["Offers", `${incident}?tab=offers`, /acknowledge[\s\S]*comment/],
+  ["Tools and access", `${incident}?tab=offers`, /acknowledge[\s\S]*comment/],
   ["History", `${incident}?tab=history&at=4`, /tools\/acknowledge[\s\S]*Nothing arrives\./],
   ["Causes", `${incident}?tab=causes`, /tools\/acknowledge/],
   ["Relations", `${incident}?tab=relations`, /desk\/main/],
@@ -128,5 +128,5 @@ test("every view shows what clients did, in both themes and from a phone to a la
     }
   }
   const opens = new Set(views().map(([name]) => name));
-  for (const tab of ["State", "Offers", "History", "Causes", "Relations"]) assert.ok(opens.has(tab) && tabs.has(tab), tab);
+  for (const tab of ["State", "Tools and access", "History", "Causes", "Relations"]) assert.ok(opens.has(tab) && tabs.has(tab), tab);
 });

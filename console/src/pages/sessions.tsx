@@ -156,8 +156,8 @@ function SessionList() {
   );
 }
 
-function Seen({ row, callers = [] }: { readonly row: SessionRow; readonly callers?: readonly SeenCaller[] | undefined }) {
-  const path = offersPath(row, callers);
+function Seen({ row, callers }: { readonly row: SessionRow; readonly callers: readonly SeenCaller[] | undefined }) {
+  const path = offersPath(row, callers ?? []);
   return path === undefined ? (
     <span class="dim">–</span>
   ) : (

@@ -12,6 +12,7 @@ import { LiveState } from "../ui/live-state.tsx";
 import { useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Split } from "../ui/panel.tsx";
+import { Prose } from "../ui/prose.tsx";
 import { SavedViews } from "../ui/saved-views.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { wait } from "../wait.ts";
@@ -36,7 +37,9 @@ export function Traffic() {
         <OpenRecording />
       </PageHead>
       <Empty title="Not available here">
-        <span>{whyNot("traffic")}</span>
+        <span>
+          <Prose text={whyNot("traffic")} />
+        </span>
         <span>A file that the page Traffic of another console has saved can be opened here.</span>
       </Empty>
     </>

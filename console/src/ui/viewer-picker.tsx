@@ -8,6 +8,8 @@ import { callerOf, claimsOf, listModeOf, recentViewers, REVISIONS, type ViewerSt
 import { TypedInput } from "./typed.tsx";
 import "./viewer-picker.css";
 
+const MOST_NAMES = 8;
+
 export function ViewerPicker({
   viewer,
   principals,
@@ -15,8 +17,8 @@ export function ViewerPicker({
   withClient = true,
 }: {
   readonly viewer: ViewerState;
-  /** Names to suggest. */
-  readonly principals: readonly string[];
+  /** Names to suggest. Undefined while they are loaded. */
+  readonly principals: readonly string[] | undefined;
   /** Those that the viewer has, where they are known. */
   readonly roles?: readonly string[] | undefined;
   /** Also which client it has: revision, and mode of lists. */
@@ -32,9 +34,12 @@ export function ViewerPicker({
   const names = new Set(
     [...recent, ...callers]
       .map((one) => one.principal)
-      .concat(principals)
+      .concat(principals ?? [])
       .filter((name) => name !== ""),
   );
+  // In one order, and only when all are known: none moves under the pointer.
+  const isKnown = principals !== undefined && (seen.data.value !== undefined || seen.error.value !== undefined || !can("traffic"));
+  const chips = isKnown ? [...names].slice(0, MOST_NAMES).toSorted((one, other) => one.localeCompare(other)) : [];
   const caller = callers.find((one) => one.principal === principal);
   const wrongClaims = claimsOf(claims) === undefined;
   const choose = (name: string): void => {
@@ -97,7 +102,7 @@ export function ViewerPicker({
       {withClient ? (
         <>
           <label>
-            <span>Client of</span>
+            <span>Protocol revision</span>
             <select value={revision} onChange={({ currentTarget }) => set("revision", currentTarget.value)}>
               {REVISIONS.map((one) => (
                 <option key={one.revision} value={one.revision}>
@@ -116,7 +121,9 @@ export function ViewerPicker({
           </label>
         </>
       ) : null}
-      {principal === "" ? null : (
+      {principal === "" ? (
+        <p class="dim viewer-known">Without a principal: as a client that is not signed in.</p>
+      ) : (
         <p class="dim viewer-known">
           {caller === undefined
             ? `The server has not seen ${principal} call: it is judged by the scopes and claims that are given here alone.`
@@ -126,20 +133,18 @@ export function ViewerPicker({
           {roles === undefined ? "" : roles.length === 0 ? " It has no role here." : ` Its roles here: ${roles.join(", ")}.`}
         </p>
       )}
-      {names.size === 0 ? null : (
-        <div class="names" role="group" aria-label="Principals seen here">
-          {[...names].slice(0, 8).map((name) => (
-            <button key={name} type="button" class="small" aria-pressed={name === principal} onClick={() => choose(name)}>
-              {name}
-            </button>
-          ))}
-          {principal === "" ? null : (
-            <button type="button" class="small quiet" onClick={() => choose("")}>
-              anonymous
-            </button>
-          )}
-        </div>
-      )}
+      <div class="names" role="group" aria-label="Principals seen here">
+        {chips.map((name) => (
+          <button key={name} type="button" class="small" aria-pressed={name === principal} onClick={() => choose(name)}>
+            {name}
+          </button>
+        ))}
+        {isKnown ? (
+          <button type="button" class="small quiet" disabled={principal === ""} onClick={() => choose("")}>
+            anonymous
+          </button>
+        ) : null}
+      </div>
     </section>
   );
 }

@@ -32,10 +32,10 @@ function LinkList({ actor: { id, seq } }: { readonly actor: ActorDetail }) {
   const { links, offers } = surface.data.value;
   const who = principalName(viewer.principal);
   if (links.length === 0)
-    return <Empty title="No links">Its kind links to no other actor for {who} now. Choose another viewer under Offers.</Empty>;
+    return <Empty title="No links">Its kind links to no other actor for {who} now. Choose another viewer under Tools and access.</Empty>;
   return (
     <>
-      <p class="dim">As {who} has them. Choose another viewer under Offers.</p>
+      <p class="dim">As {who} has them. Choose another viewer under Tools and access.</p>
       <Table
         caption="Links"
         rows={links}

@@ -26,7 +26,7 @@ export function NotBegun({
   /** Shows its own page. */
   readonly open: () => void;
 }) {
-  const [name = "", key = ""] = id.split("/");
+  const [name = ""] = id.split("/");
   const isServed = about.value?.kinds.some(({ kind, served }) => served && kind === name) ?? false;
   const mayBegin = isServed && can("run");
   return (
@@ -38,7 +38,7 @@ export function NotBegun({
           <Link href={`/actors?kind=${encodeURIComponent(name)}`}>{readable(name)}</Link>
         </nav>
         <div class="row">
-          <h1 class="id">{readable(key)}</h1>
+          <h1 class="id">{readable(id)}</h1>
           {mayBegin ? <Badge word={begun?.status ?? "not begun"} /> : null}
           <span class="grow" />
           {begun === undefined ? null : (
@@ -50,7 +50,7 @@ export function NotBegun({
         {begun !== undefined ? (
           <p role="status">It has begun.</p>
         ) : mayBegin ? (
-          <p class="dim">There is no such actor yet. This is what it would offer; calling a tool that changes something begins it.</p>
+          <p class="dim">There is no such actor yet. This is what it would offer. Calling a tool that changes something begins it.</p>
         ) : null}
         {begun === undefined && can("log") ? <FailedStart id={id} /> : null}
       </header>

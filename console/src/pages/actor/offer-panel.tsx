@@ -13,6 +13,7 @@ import type { AppCall } from "../../mcp/app-host.ts";
 import { dropQuestions } from "../../questions.ts";
 import { ArgumentsField, useArguments } from "../../ui/arguments-field.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
+import { Prose } from "../../ui/prose.tsx";
 import { QuestionDialog } from "../../ui/question-dialog.tsx";
 import { Snippets } from "../../ui/snippets.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
@@ -141,7 +142,7 @@ export function OfferPanel({
             {as === undefined ? " as operator" : ""}
           </button>
           <CallerSelect viewer={viewer} />
-          <span class="dim">{can("act-as") ? "Ctrl+Enter" : whyNot("act-as")}</span>
+          <span class="dim">{can("act-as") ? "Ctrl+Enter" : <Prose text={whyNot("act-as")} />}</span>
         </div>
       </form>
       <QuestionDialog />

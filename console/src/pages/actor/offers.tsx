@@ -97,21 +97,26 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
               {offers.length === 0 ? "Its kind defines no tools, resources or prompts." : "Search for something else, or list all."}
             </Empty>
           ) : null}
-          {LISTS.map(([list, label]) => {
+          {(offers.length === 0 ? [] : LISTS).map(([list, label]) => {
             const own = matching.filter((offer) => offer.list === list);
-            if (own.length === 0) return null;
+            const isEmpty = !offers.some((offer) => offer.list === list);
+            if (own.length === 0 && !isEmpty) return null;
             return (
               <section key={list} aria-label={label}>
                 <h2>
                   {label} <span class="dim">{own.length}</span>
                 </h2>
-                <ul>
-                  {own.map((offer) => (
-                    <li key={offer.ref}>
-                      <OfferRow offer={offer} selected={offer.ref === selected?.ref} choose={() => setChosen(offer.ref)} />
-                    </li>
-                  ))}
-                </ul>
+                {isEmpty ? (
+                  <p class="dim none">No {label.toLowerCase()}</p>
+                ) : (
+                  <ul>
+                    {own.map((offer) => (
+                      <li key={offer.ref}>
+                        <OfferRow offer={offer} selected={offer.ref === selected?.ref} choose={() => setChosen(offer.ref)} />
+                      </li>
+                    ))}
+                  </ul>
+                )}
               </section>
             );
           })}
@@ -168,11 +173,12 @@ function OfferRow({ offer, selected, choose }: { readonly offer: OfferShape; rea
   );
 }
 
-/** Who did something here lately, and whose it is. Only to be suggested: without an answer there are fewer names. */
-function usePrincipals(id: string, owner: string | undefined): readonly string[] {
+/** Who did something here lately, and whose it is. Undefined while it is loaded. Only to be suggested: without an answer there are fewer. */
+function usePrincipals(id: string, owner: string | undefined): readonly string[] | undefined {
   const rows = useResource<PageOf<EventRow>>(`principals ${id}`, (signal) =>
     get(`${actorPath(id)}/events`, { order: "desc", limit: 100 }, signal),
   );
+  if (rows.data.value === undefined && rows.error.value === undefined) return undefined;
   const names = (rows.data.value?.items ?? []).flatMap(({ principal }) => (principal === undefined ? [] : [principal]));
   return [...new Set([...(owner === undefined ? [] : [owner]), ...names])];
 }

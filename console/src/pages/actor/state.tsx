@@ -6,6 +6,7 @@ import type { Json } from "../../../../src/core/contract/index.ts";
 import { can, whyNot } from "../../about.ts";
 import { differences } from "../../json-paths.ts";
 import { type Changed, JsonTree } from "../../ui/json-tree.tsx";
+import { Prose } from "../../ui/prose.tsx";
 import { Empty, Loading } from "../../ui/states.tsx";
 import { bytes } from "../../ui/time.tsx";
 import type { ActorTabProps } from "./tabs.ts";
@@ -41,7 +42,9 @@ export function StateTab({ actor, reload }: ActorTabProps) {
             Edit …
           </button>
         ) : (
-          <small class="dim">Not editable: {why}</small>
+          <small class="dim">
+            Not editable: <Prose text={why} />
+          </small>
         )}
       </div>
       {editing.value ? (

@@ -20,7 +20,7 @@ interface ActorTab {
 // Each is a file of its own in the bundle, loaded when it is opened first.
 export const ACTOR_TABS: readonly [ActorTab, ...ActorTab[]] = [
   { id: "state", label: "State", View: lazy(async () => (await import("./state.tsx")).StateTab) },
-  { id: "offers", label: "Offers", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
+  { id: "offers", label: "Tools and access", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
   { id: "history", label: "History", View: lazy(async () => (await import("./history.tsx")).HistoryTab) },
   { id: "causes", label: "Causes", View: lazy(async () => (await import("./causes.tsx")).CausesTab) },
   { id: "relations", label: "Relations", View: lazy(async () => (await import("./relations.tsx")).RelationsTab) },

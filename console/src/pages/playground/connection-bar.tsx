@@ -28,7 +28,7 @@ export function ConnectionBar() {
     <>
       <div class="connection">
         <label>
-          <span>Protocol</span>
+          <span>Protocol revision</span>
           <select
             value={revision.value}
             onChange={(event) => {

@@ -11,6 +11,7 @@ import { Diff } from "../../../ui/diff.tsx";
 import { Fact, Facts } from "../../../ui/facts.tsx";
 import { JsonTree } from "../../../ui/json-tree.tsx";
 import { Origin } from "../../../ui/origin.tsx";
+import { Prose } from "../../../ui/prose.tsx";
 import { ErrorNote, Loaded, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
@@ -133,25 +134,31 @@ function Operations({
   readonly at: number;
   readonly reverted: (seq: number) => void;
 }) {
-  const [dialog, setDialog] = useState<"fork" | "revert" | "undo" | undefined>(undefined);
+  const [dialog, setDialog] = useState<"fork" | "here" | "before" | undefined>(undefined);
   const close = (): void => setDialog(undefined);
-  if (!can("rewrite")) return <p class="dim">No fork or revert here: {whyNot("rewrite")}</p>;
+  if (!can("rewrite"))
+    return (
+      <p class="dim">
+        No fork or revert here: <Prose text={whyNot("rewrite")} />
+      </p>
+    );
   return (
     <div class="row operations">
       <button type="button" onClick={() => setDialog("fork")}>
         Fork here …
       </button>
-      <button type="button" class="danger" onClick={() => setDialog("undo")} disabled={at < 2}>
-        Undo this event …
-      </button>
-      <button type="button" class="danger" onClick={() => setDialog("revert")} disabled={at >= actor.seq}>
+      <button type="button" class="danger" onClick={() => setDialog("here")} disabled={at >= actor.seq}>
         Revert to here …
       </button>
-      {at >= actor.seq ? <small class="dim">This is the newest event: there is nothing after it to revert.</small> : null}
-      {at < 2 ? <small class="dim">The first event cannot be undone: before it there is no state.</small> : null}
+      <button type="button" class="danger" onClick={() => setDialog("before")} disabled={at < 2}>
+        Revert to before it …
+      </button>
+      <small class="dim">
+        {at < 2 ? "Before the first event there is no state." : at >= actor.seq ? "This is the newest event: nothing follows it." : ""}
+      </small>
       {dialog === "fork" ? <ForkDialog actor={actor} at={at} close={close} /> : null}
-      {dialog === "undo" ? <RevertDialog actor={actor} at={at - 1} undone close={close} reverted={reverted} /> : null}
-      {dialog === "revert" ? <RevertDialog actor={actor} at={at} close={close} reverted={reverted} /> : null}
+      {dialog === "here" ? <RevertDialog actor={actor} at={at} close={close} reverted={reverted} /> : null}
+      {dialog === "before" ? <RevertDialog actor={actor} at={at - 1} close={close} reverted={reverted} /> : null}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { differences } from "../../../json-paths.ts";
 import { useOperation } from "../../../operation.ts";
 import { Diff } from "../../../ui/diff.tsx";
 import { Progress } from "../../../ui/progress.tsx";
+import { Prose } from "../../../ui/prose.tsx";
 import { ErrorNote } from "../../../ui/states.tsx";
 
 export function Rerun({ actor: { id, seq }, open }: { readonly actor: ActorDetail; readonly open: (at: number) => void }) {
@@ -24,7 +25,9 @@ export function Rerun({ actor: { id, seq }, open }: { readonly actor: ActorDetai
           <Progress what="Events run" progress={progress} cancel={cancel} />
         )
       ) : (
-        <p class="dim">{whyNot("run")}</p>
+        <p class="dim">
+          <Prose text={whyNot("run")} />
+        </p>
       )}
       {error === undefined ? null : <ErrorNote error={error} retry={rerun} />}
       <div role="status">{result === undefined ? null : <Result result={result} open={open} />}</div>

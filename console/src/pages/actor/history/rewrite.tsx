@@ -79,15 +79,12 @@ async function sentAfter(id: string, at: number, signal: AbortSignal): Promise<S
 export function RevertDialog({
   actor: { id, seq },
   at,
-  undone = false,
   close,
   reverted,
 }: {
   readonly actor: ActorDetail;
   /** The event whose state returns. */
   readonly at: number;
-  /** It is done to undo the event after it. */
-  readonly undone?: boolean;
   readonly close: () => void;
   readonly reverted: (seq: number) => void;
 }) {
@@ -106,27 +103,18 @@ export function RevertDialog({
       close();
       reverted(event.seq);
     });
-  const later = seq - at - 1;
+  const after = seq - at;
   const missing =
     reason.trim() === "" ? "Give a reason: the history records it." : hasSent && !force ? "Confirm that messages were sent." : "";
   return (
-    <Dialog
-      title={undone ? `Undo event ${at + 1} of ${readable(id)}` : `Revert ${readable(id)} to event ${at}`}
-      close={close}
-      submit={revert}
-    >
+    <Dialog title={`Revert ${readable(id)} to event ${at}`} focusOn="input[name=reason]" close={close} submit={revert}>
       <p>
-        The state becomes that of event {at} again, by a new event with your reason. The {(seq - at).toLocaleString()}{" "}
-        {seq - at === 1 ? "event after it stays" : "events after it stay"} in the history.
-        {undone && later > 0 ? (
-          <strong>
-            {" "}
-            {later === 1 ? "1 later event loses its effect, too." : `${later.toLocaleString()} later events lose their effects, too.`}
-          </strong>
-        ) : null}
+        The state becomes that of event {at} again, by a new event with your reason.{" "}
+        <strong>{after === 1 ? `Event ${seq} loses its effect` : `The ${after.toLocaleString()} events after it lose their effect`}</strong>
+        , and {after === 1 ? "stays" : "stay"} in the history.
       </p>
-      {later > 0 || !undone ? <Dropped rows={sent.data.value?.later ?? NONE} undone={undone} count={undone ? later : seq - at} /> : null}
-      <details open={undone}>
+      <Dropped rows={sent.data.value?.later ?? NONE} count={after} />
+      <details open>
         <summary>What changes in the state</summary>
         {diff.error.value === undefined ? (
           diff.data.value === undefined ? (
@@ -149,7 +137,14 @@ export function RevertDialog({
       )}
       <label class="field">
         <span>Reason</span>
-        <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} required maxLength={1_000} autocomplete="off" />
+        <input
+          name="reason"
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+          required
+          maxLength={1_000}
+          autocomplete="off"
+        />
       </label>
       {hasSent ? (
         <label class="check">
@@ -164,7 +159,7 @@ export function RevertDialog({
         </button>
         {missing === "" ? null : <small class="dim">{missing}</small>}
         <button type="submit" class="primary bad" disabled={busy || missing !== ""}>
-          {undone ? `Undo event ${at + 1}` : `Revert to event ${at}`}
+          Revert to event {at}
         </button>
       </div>
     </Dialog>
@@ -173,12 +168,11 @@ export function RevertDialog({
 
 const NONE: readonly EventRow[] = [];
 
-function Dropped({ rows, undone, count }: { readonly rows: readonly EventRow[]; readonly undone: boolean; readonly count: number }) {
-  const dropped = undone ? rows.slice(1) : rows;
-  if (dropped.length === 0) return null;
+function Dropped({ rows, count }: { readonly rows: readonly EventRow[]; readonly count: number }) {
+  if (rows.length === 0) return null;
   return (
     <ul class="dropped" aria-label="Events that lose their effect">
-      {dropped.slice(0, NAMED).map((row) => (
+      {rows.slice(0, NAMED).map((row) => (
         <li key={row.seq}>
           #{row.seq} <strong>{row.type}</strong> by <Who row={row} />, <Time at={row.at} />
         </li>

@@ -92,7 +92,13 @@ function Frame({ about: own }: { readonly about: About }) {
   );
 }
 
-const Count = ({ n = 0 }: { readonly n?: number | undefined }) => (n === 0 ? null : <span class="count">{n > 99 ? "99+" : n}</span>);
+const Count = ({ n = 0 }: { readonly n?: number | undefined }) =>
+  n === 0 ? null : (
+    <>
+      {" "}
+      <span class="count">{n > 99 ? "99+" : n}</span>
+    </>
+  );
 
 /** An event is a part of an actor's history. */
 const isAt = (path: string, to: string): boolean =>

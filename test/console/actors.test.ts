@@ -62,6 +62,12 @@ test("actors are found by id, kind, status and index, and many are stopped at on
   await page.getByText("2 stopped.").waitFor();
   await page.getByRole("button", { name: "Clear", exact: true }).click();
   await page.getByLabel("Status").selectOption("stopped");
+  // Two others were listed before.
+  await page
+    .locator("main tbody .id")
+    .nth(1)
+    .filter({ hasText: /INC-5$/ })
+    .waitFor();
   await page.getByText("2 rows").waitFor();
   assert.deepEqual(await rowsOf(opened), ["incident/INC-2", "incident/INC-5"]);
 });

@@ -69,6 +69,14 @@ test("the overview begins with what needs attention, and says which client is sl
     const clients = await tab.getByRole("region", { name: "Clients by revision" }).locator("tbody tr").allInnerTexts();
     isSlower(clients);
     await tab.locator(".chart canvas").nth(1).waitFor();
+    // The navigation says where something waits, and leaves out what the server has none of.
+    await tab.getByRole("link", { name: "Dead letters 2" }).waitFor();
+    assert.equal(await tab.getByRole("navigation").getByRole("link", { name: "Guests" }).count(), 0);
+    // Kinds that have no actors are not in the way.
+    const kinds = tab.getByRole("region", { name: "Actors by kind" }).getByRole("row");
+    const few = await kinds.count();
+    await tab.getByRole("button", { name: /^Show .* without actors$/ }).click();
+    await kinds.nth(few).waitFor();
     await console.check(`overview-${theme}-${width}`);
     // The kinds lead to their actors.
     await tab.getByRole("region", { name: "Actors by kind" }).getByRole("link", { name: "shop" }).click();
@@ -108,6 +116,7 @@ test("traffic stands still while a request is read, and shows what was sent", as
     await console.check(`traffic-${theme}-${width}`);
     const shown = await rows.allInnerTexts();
     await call(fast, "count", { ms: 1 });
+    await tab.locator(".live-dot.held").getByText("still while you read").waitFor();
     const announced = tab.getByRole("button", { name: /^\d+ new$/ });
     await announced.waitFor({ state: "attached" });
     assert.deepEqual(await rows.allInnerTexts(), shown);

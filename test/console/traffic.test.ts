@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { liveRows } from "../../console/src/live-rows.ts";
+import { clientLabels } from "../../console/src/session-label.ts";
 import { asCurl, asPlaygroundPath } from "../../console/src/pages/traffic/curl.ts";
 import { matches } from "../../console/src/pages/traffic/filter.ts";
 import type { TrafficRow } from "../../src/bridges/console/shapes.ts";
@@ -91,6 +92,21 @@ test("each filter leaves out what does not fit", () => {
     { slow: "200" },
   ])
     assert.ok(!matches(one, { ...all, ...missed }), JSON.stringify(missed));
+});
+
+test("messages are named after their client, and after its session only where two have the same name", () => {
+  const [one, two] = [`session|${"1".repeat(32)}`, `session|${"2".repeat(32)}`];
+  const label = clientLabels([
+    row(1, { session: one, client: "Claude 1.0" }),
+    row(2, { session: two, client: "Claude 1.0" }),
+    row(3, { session: "portal 2 | ann", client: "portal 2" }),
+  ]);
+  assert.deepEqual([one, two, "portal 2 | ann", "other 1 | bo"].map(label), [
+    "Claude 1.0, 11111111",
+    "Claude 1.0, 22222222",
+    "portal 2",
+    "other 1, bo",
+  ]);
 });
 
 test("a request becomes a command that sends exactly its text, and takes from the shell what is hidden", () => {

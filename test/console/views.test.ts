@@ -22,7 +22,7 @@ test("views of actors, traffic and a history are saved, found in the palette, an
   await page.getByRole("link", { name: "workshop/main" }).waitFor();
   await saveView(opened, "Live shops");
   await page.goto(`${server.origin}/console/traffic?method=tools%2Fcall&open=1`);
-  await page.getByLabel("Method").waitFor();
+  await page.getByLabel(/^Method/).waitFor();
   await saveView(opened, "Calls");
   await page.goto(`${server.origin}/console/actors/workshop/main?tab=history&type=tools%2Fput`);
   await page.getByLabel("Type of event").waitFor();
@@ -62,7 +62,7 @@ test("traffic is saved as a file with all messages, and opened where it is only 
   const { page } = opened;
   const files: Promise<string>[] = [];
   page.on("download", (download) => files.push(download.path()));
-  await page.getByLabel("Method").selectOption("tools/call");
+  await page.getByLabel(/^Method/).selectOption("tools/call");
   await page.getByRole("button", { name: /tools\/call take/ }).waitFor();
   await page.getByRole("button", { name: "Save …" }).click();
   await page.waitForFunction("true");

@@ -44,7 +44,7 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
               align: "right",
               cell: ({ requests, errors }) => <RequestCount requests={requests} errors={errors} />,
             },
-            { head: "Open", align: "right", wide: true, cell: ({ sessions, streams }) => openText(sessions, streams) },
+            { head: "Open", align: "right", wide: true, cell: openText },
           ]}
         />
       )}
@@ -53,8 +53,9 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
   );
 }
 
-/** Clients of 2026-07-28 have no session. */
-const openText = (sessions: number, streams: number): string =>
-  [sessions === 0 ? [] : count(sessions, "session"), streams === 0 ? [] : count(streams, "stream")].flat().join(", ") || "nothing";
+const STATELESS = "2026-07-28";
+
+const openText = ({ revision, sessions, streams }: ClientShape): string =>
+  [revision >= STATELESS ? "no session" : count(sessions, "session"), streams === 0 ? [] : count(streams, "stream")].flat().join(", ");
 
 const count = (n: number, what: string): string => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;

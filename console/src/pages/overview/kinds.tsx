@@ -1,4 +1,5 @@
 // Owns: how many actors of each kind are in which status.
+import { useSignal } from "@preact/signals";
 import { Link } from "wouter-preact";
 import type { Overview } from "../../../../src/bridges/console/shapes.ts";
 import { Empty } from "../../ui/states.tsx";
@@ -7,13 +8,16 @@ import { Table } from "../../ui/table.tsx";
 const count = (value: number) => (value === 0 ? <span class="dim">0</span> : value.toLocaleString());
 
 export function Kinds({ figures }: { readonly figures: Overview }) {
+  const all = useSignal(false);
   const rows = Object.entries(figures.byKind)
     .map(([kind, statuses]) => ({ kind, ...statuses }))
+    .filter(({ live, failed, stopped }) => all.value || live + failed + stopped > 0)
     .toSorted((one, other) => other.failed - one.failed || other.live - one.live || one.kind.localeCompare(other.kind));
+  const without = Object.keys(figures.byKind).length - rows.length;
   return (
     <section>
       <h2>Actors by kind</h2>
-      {rows.length === 0 ? (
+      {rows.length === 0 && !all.value ? (
         <Empty title="No actors yet">An actor appears when a client first calls one.</Empty>
       ) : (
         <Table
@@ -38,6 +42,13 @@ export function Kinds({ figures }: { readonly figures: Overview }) {
             { head: "Stopped", align: "right", cell: ({ stopped }) => count(stopped) },
           ]}
         />
+      )}
+      {without === 0 && !all.value ? null : (
+        <p>
+          <button type="button" class="small quiet" onClick={() => (all.value = !all.value)}>
+            {all.value ? "Hide kinds without actors" : `Show ${without === 1 ? "1 kind" : `${without} kinds`} without actors`}
+          </button>
+        </p>
       )}
     </section>
   );

@@ -80,7 +80,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   // Key by key: none is lost while the offers follow.
   await page.getByLabel("As principal").focus();
   await page.keyboard.type("bob");
-  await page.getByLabel("Search offers").fill("acknow");
+  await page.getByLabel("Search tools, resources and prompts").fill("acknow");
   const panel = page.getByRole("region", { name: "acknowledge", exact: true });
   await panel.getByText("Off for bob: Only responders may do this.").waitFor();
   await panel.getByText('By its rule "allow"').waitFor();
@@ -113,7 +113,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   await opened.check("offers-called-light-1440");
 
   // A form with what is wrong, and the event that a call made.
-  await page.getByLabel("Search offers").fill("comment");
+  await page.getByLabel("Search tools, resources and prompts").fill("comment");
   const comment = page.getByRole("region", { name: "comment", exact: true });
   await comment.getByRole("button", { name: "Call", exact: true }).click();
   await comment.getByText("Required.").waitFor();
@@ -131,7 +131,7 @@ test("a tool's question is answered on the actor's page, and the call goes on", 
   await page.getByLabel("As principal").fill("bob");
   await page.getByLabel("Claims of its token").fill('{"roles":["responder"]}');
   const call = async (tool: string): Promise<void> => {
-    await page.getByLabel("Search offers").fill(tool);
+    await page.getByLabel("Search tools, resources and prompts").fill(tool);
     const panel = page.getByRole("region", { name: tool, exact: true });
     await panel.getByText("on", { exact: true }).waitFor();
     await panel.getByRole("button", { name: "Call", exact: true }).click();

@@ -70,7 +70,7 @@ test("the overview begins with what needs attention, and says which client is sl
     isSlower(clients);
     await tab.locator(".chart canvas").nth(1).waitFor();
     // The navigation says where something waits, and leaves out what the server has none of.
-    await tab.getByRole("link", { name: "Dead letters 2" }).waitFor();
+    await tab.getByRole("link", { name: "Dead letters 2", exact: true }).waitFor();
     assert.equal(await tab.getByRole("navigation").getByRole("link", { name: "Guests" }).count(), 0);
     // Kinds that have no actors are not in the way.
     const kinds = tab.getByRole("region", { name: "Actors by kind" }).getByRole("row");

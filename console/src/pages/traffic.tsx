@@ -1,6 +1,6 @@
 // Owns: the live list of messages between clients and the server. Does not own: its filters, one message, files of messages (traffic/).
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shapes.ts";
 import { can, whyNot } from "../about.ts";
 import { get } from "../api.ts";
@@ -64,6 +64,8 @@ function LiveTraffic() {
     return page;
   };
   const first = useResource("traffic", (signal) => load(undefined, signal));
+  const loadOlder = useRef(() => {});
+  loadOlder.current = () => void load(older.value).catch(first.reload);
   useStream(
     "traffic",
     ({ items, more }) => {
@@ -72,6 +74,11 @@ function LiveTraffic() {
     },
     { missed: first.reload },
   );
+  // A link may lead to a message before those that are listed.
+  const oldest = live.rows.value.at(-1)?.n ?? 0;
+  useEffect(() => {
+    if (open.key !== "" && Number(open.key) < oldest && older.value !== undefined) loadOlder.current();
+  }, [open.key, oldest, older]);
   // The server has all messages, and what they say.
   const query = { search, session, principal, slow };
   const inText = useResource(`traffic ${JSON.stringify(query)} ${where}`, async (signal) => {
@@ -109,7 +116,7 @@ function LiveTraffic() {
             stopped={stopped}
             open={open.key}
             note={(count) => `${count.toLocaleString()} of the newest 2,000`}
-            older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
+            older={older.value === undefined ? undefined : loadOlder.current}
             empty={
               first.data.value === undefined && first.error.value === undefined ? (
                 <Loading what="traffic" />

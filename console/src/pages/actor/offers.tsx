@@ -69,12 +69,12 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
       <div class="row surface-bar">
         <TypedInput
           type="search"
-          aria-label="Search offers"
-          placeholder="Search names, descriptions and reasons"
+          aria-label="Search tools, resources and prompts"
+          placeholder="Names, descriptions, reasons"
           value={search}
           onCommit={setSearch}
         />
-        <div class="segments" role="group" aria-label="Which offers to list">
+        <div class="segments" role="group" aria-label="Which of them to list">
           {SHOW.map(([value, label]) => (
             <button key={value} type="button" class="small" aria-pressed={show === value} onClick={() => setShow(value)}>
               {label} <span class="dim">{counts[value]}</span>
@@ -123,7 +123,7 @@ export function Offers({ actor, reload }: { readonly actor: Offering; readonly r
         </div>
         <div class={`surface-panel ${selected === undefined ? "none" : ""}`}>
           {selected === undefined ? (
-            <Empty title="Choose an offer">Its rule, its form and its definition appear here.</Empty>
+            <Empty title="Choose a tool, resource or prompt">Who may use it, its form and its definition appear here.</Empty>
           ) : (
             <OfferPanel key={selected.ref} actor={actor} offer={selected} viewer={viewer} reload={reload} />
           )}

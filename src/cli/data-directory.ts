@@ -162,11 +162,7 @@ export class DataDirectory {
 
   /** What the console stores of actors that have failed: for the next start. */
   readFailures(): string {
-    try {
-      return statSync(this.#failures).isFile() ? readFileSync(this.#failures, "utf8") : "";
-    } catch {
-      return "";
-    }
+    return readNoteFile(this.#failures) ?? "";
   }
 
   writeFailures(text: string): void {
@@ -184,9 +180,7 @@ export class DataDirectory {
   /** Stays after the server's end: it names the modules whose actors lie here. */
   readNote(): ServerNote | undefined {
     try {
-      // Whoever opens a pipe waits for somebody at its other end.
-      if (!statSync(this.#note).isFile()) return undefined;
-      const note: unknown = JSON.parse(readFileSync(this.#note, "utf8"));
+      const note: unknown = JSON.parse(readNoteFile(this.#note) ?? "");
       if (!isJsonObject(note)) return undefined;
       const { pid, modules, kinds, seal } = note;
       return {
@@ -206,5 +200,19 @@ export class DataDirectory {
 
   removeSocket(): void {
     rmSync(this.control, { force: true });
+  }
+}
+
+/** What Troupe itself writes there is shorter. */
+const MOST_NOTE_BYTES = 16 * 1_048_576;
+
+/** The text of a file that someone else may have written. Undefined: it cannot be read, or is no such file. */
+function readNoteFile(path: string): string | undefined {
+  try {
+    // Whoever opens a pipe waits for somebody at its other end. And a file of gigabytes takes no room on a disk if it has holes.
+    const found = statSync(path);
+    return found.isFile() && found.size <= MOST_NOTE_BYTES ? readFileSync(path, "utf8") : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,10 +1,23 @@
 // Whose code the commands run: that of modules which their user, or a server of that user, has named.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { DataDirectory } from "../../src/cli/data-directory.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { type Ran, running, troupe } from "./run.ts";
 
@@ -95,6 +108,25 @@ test("no command waits for a pipe that an archive may have brought", async () =>
       if (name === "server.json") assert.equal(code, 0, stderr);
       else assert.match(stderr, /is a pipe/u, `${name} ${args.join(" ")}`);
     }
+    rmSync(copy, { recursive: true });
+  }
+});
+
+test("no command reads files of gigabytes that an archive may have brought", async () => {
+  for (const name of ["server.json", "failures.json", "troupe.db.pid", "troupe.db.log-lost"]) {
+    const copy = join(folder, "large");
+    mkdirSync(copy);
+    cpSync(join(data, "troupe.db"), join(copy, "troupe.db"));
+    const hole = openSync(join(copy, name), "w");
+    ftruncateSync(hole, 5_000_000_000);
+    closeSync(hole);
+    for (const args of [["actors"], ["checkpoint", "counter/main"]]) {
+      const { code, stderr } = await troupe(...args, "--data", copy);
+      if (name.endsWith(".json")) assert.equal(code, 0, stderr);
+      else assert.match(stderr, /has 5000000000 bytes, which no server of Troupe wrote/u, `${name} ${args.join(" ")}`);
+    }
+    const directory = new DataDirectory(copy);
+    assert.deepEqual([directory.readNote(), directory.readFailures()], [undefined, ""]);
     rmSync(copy, { recursive: true });
   }
 });

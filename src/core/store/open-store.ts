@@ -53,7 +53,7 @@ export function openLockedFile<T>(name: string, directory: string | undefined, m
   return checkedOpen(name, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
     const path = realPath(name);
-    refusePipes(path);
+    refuseForeignFiles(path);
     const lock = lockStore(path);
     try {
       const { loss, isNew, extent } = inspectLog(path, lock.wasLeft, true);
@@ -103,11 +103,21 @@ function closeDatabase(path: string, database: DatabaseSync, syncFailed: boolean
   reader.close();
 }
 
-/** Opening a named pipe blocks until another process opens its other end. A server creates none; an archive may contain one. */
-function refusePipes(path: string): void {
-  for (const end of ["", "-wal", "-shm", ".lock", ".pid", ".log-lost"])
-    if (statSync(path + end, { throwIfNoEntry: false })?.isFIFO() === true)
-      throw new StoreError("STORE_IO", `${path + end} is a pipe, which no server of Troupe wrote: remove it, or name another directory.`);
+/** Of the files that are read whole. */
+const MOST_NOTE_BYTES = 65_536;
+
+/**
+ * What a server does not create, and an archive may contain: a named pipe, which blocks until another process opens its other end, and notes
+ * of gigabytes, which take no room on the disk if they have holes.
+ */
+function refuseForeignFiles(path: string): void {
+  for (const end of ["", "-wal", "-shm", ".lock", ".pid", ".log-lost"]) {
+    const found = statSync(path + end, { throwIfNoEntry: false });
+    const isTooLarge = (end === ".pid" || end === ".log-lost") && found !== undefined && found.size > MOST_NOTE_BYTES;
+    if (found?.isFIFO() !== true && !isTooLarge) continue;
+    const what = isTooLarge ? `has ${found.size} bytes` : "is a pipe";
+    throw new StoreError("STORE_IO", `${path + end} ${what}, which no server of Troupe wrote: remove it, or name another directory.`);
+  }
 }
 
 /** The result of `make` on the store's database, next to a running server. Throws `StoreError`, also where the schema is older. */
@@ -127,7 +137,7 @@ export function openReadableStore<T>(options: StorePlace & OpenHooks, make: (dat
  */
 export function openToRead(name: string, onLostLog?: (loss: LogLoss) => void): DatabaseSync {
   const path = realPath(name);
-  refusePipes(path);
+  refuseForeignFiles(path);
   if (isLocked(path)) {
     const loss = knownLoss(path);
     if (loss !== undefined) onLostLog?.(loss);

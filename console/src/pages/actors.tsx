@@ -65,7 +65,7 @@ export function Actors() {
     ...(rows.some(({ lastAt }) => lastAt !== undefined)
       ? [
           {
-            head: "Last message",
+            head: "Last activity",
             cell: ({ lastAt }: ActorRow) => (lastAt === undefined ? null : <Time at={lastAt} />),
             wide: true as const,
           },
@@ -111,9 +111,12 @@ export function Actors() {
 
 const NONE: readonly ActorRow[] = [];
 
+/** What is known of a change: the time is when it was received. */
+type Newer = Pick<ActorRow, "seq" | "status"> & { readonly lastAt: number };
+
 /** The rows, with what has changed since they were loaded. The order stays: nothing moves while it is read. */
 function useFollowed(rows: readonly ActorRow[], refresh: () => void): readonly ActorRow[] {
-  const newer = useSignal<ReadonlyMap<string, Pick<ActorRow, "seq" | "status">>>(new Map());
+  const newer = useSignal<ReadonlyMap<string, Newer>>(new Map());
   const seen = useSignal(rows);
   if (seen.peek() !== rows) {
     seen.value = rows;
@@ -125,13 +128,22 @@ function useFollowed(rows: readonly ActorRow[], refresh: () => void): readonly A
       const mine = new Set(rows.map(({ id }) => id));
       const changed = items.filter(({ id }) => mine.has(id));
       if (changed.length > 0)
-        newer.value = new Map([...newer.value, ...changed.map(({ id, seq, status }) => [id, { seq, status }] as const)]);
+        newer.value = new Map([
+          ...newer.value,
+          ...changed.map(({ id, seq, status }) => [id, { seq, status, lastAt: Date.now() }] as const),
+        ]);
       const hasFields = rows.some(({ fields }) => fields !== undefined);
       if (more > 0 || (hasFields && changed.length > 0)) refresh();
     },
     { missed: refresh },
   );
-  return newer.value.size === 0 ? rows : rows.map((row) => ({ ...row, ...newer.value.get(row.id) }));
+  return newer.value.size === 0 ? rows : rows.map((row) => updated(row, newer.value.get(row.id)));
+}
+
+function updated(row: ActorRow, change: Newer | undefined): ActorRow {
+  if (change === undefined) return row;
+  const { seq, status, lastAt } = change;
+  return { ...row, seq, status, ...(row.lastAt !== undefined && { lastAt }) };
 }
 
 function Nothing({

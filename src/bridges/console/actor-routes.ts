@@ -126,8 +126,23 @@ async function list(request: ConsoleRequest, data: ConsoleData): Promise<ActorPa
     after = next;
     await turn();
   }
+  const dated = limit > MOST_DATED || data.about.engine === "restate" ? items : await withTimes(items, data);
   const total = isFiltered ? undefined : await reader.count?.(omitUndefined({ kind }));
-  return { items, ...omitUndefined({ next, total }), ...(isFiltered && next !== undefined && { examined }) };
+  return { items: dated, ...omitUndefined({ next, total }), ...(isFiltered && next !== undefined && { examined }) };
+}
+
+/** Each is read for its time. A cluster would be requested for each. */
+const MOST_DATED = 100;
+
+/** With the times of their last events. */
+async function withTimes(rows: readonly ActorRow[], { reader }: ConsoleData): Promise<readonly ActorRow[]> {
+  const dated: ActorRow[] = [];
+  for (const row of rows) {
+    const [last] = await reader.events(row.id, Math.max(0, row.seq - 1), 1);
+    dated.push(last === undefined ? row : { ...row, lastAt: readHeader(last).at });
+    if (dated.length % READ_AT_ONCE === 0) await turn();
+  }
+  return dated;
 }
 
 function placeIn(request: ConsoleRequest): ActorId | undefined {
@@ -164,7 +179,7 @@ const isIn = (id: ActorId, search: string): boolean =>
 // ── by an index ─────────────────────────────────────────────────────────────
 
 /** Actors that an index finds are read one by one. */
-const READ_AT_ONCE = 50;
+const READ_AT_ONCE = 25;
 
 async function query(request: ConsoleRequest, data: ConsoleData): Promise<ActorPage> {
   const { engine, indexes } = serverOf(data);

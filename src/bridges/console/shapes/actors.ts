@@ -13,6 +13,7 @@ export interface ActorRow {
   readonly key: string;
   readonly status: Status;
   readonly seq: number;
+  /** Of its last message; in a list without an index, of its last event. Absent in pages of more than 100, and on a cluster. */
   readonly lastAt?: number;
   /** Of the index in the request. */
   readonly fields?: Readonly<Record<string, Json>>;

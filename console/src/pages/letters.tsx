@@ -1,4 +1,5 @@
 // Owns: the dead letters: why each was not delivered, what led to it, and what becomes of it. Does not own: one letter (lists/letter.tsx).
+import { Link } from "wouter-preact";
 import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
@@ -124,6 +125,7 @@ function LetterList() {
                     },
                     { head: "Why", fill: true, wide: true, cell: ({ why }) => <span title={why}>{why}</span> },
                     ...(letter === undefined ? SENDER : []),
+                    ...(letter === undefined && rows.some(({ replays }) => replays > 0) ? REPLAYED : []),
                   ]}
                 />
                 <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
@@ -160,10 +162,35 @@ function LetterList() {
 // Left out next to the details, which say the same.
 const SENDER: readonly Column<LetterRow>[] = [
   {
+    head: "Caused by",
+    wide: true,
+    cell: ({ root }) =>
+      root?.request === undefined ? (
+        root === undefined ? (
+          <span class="dim">–</span>
+        ) : (
+          <>
+            {root.type} on <ActorLink id={root.actor} />
+          </>
+        )
+      ) : (
+        <span class="one-line">
+          <Link href={`/traffic?open=${root.request.n}`} title="The request">
+            <span class="mono">{root.request.name ?? root.request.method}</span>
+          </Link>
+          <br />
+          <small class="dim">by {root.request.client ?? root.request.principal ?? "an unnamed client"}</small>
+        </span>
+      ),
+  },
+  {
     head: "Sent by",
     wide: true,
     cell: ({ from, principal }) => (from === undefined ? (principal ?? <span class="dim">a client</span>) : <ActorLink id={from} />),
   },
+];
+
+const REPLAYED: readonly Column<LetterRow>[] = [
   {
     head: "Replayed",
     align: "right",

@@ -9,7 +9,7 @@ import { useResource } from "../resource.ts";
 import { ConsoleBadge, RequestCount, WAITING } from "../ui/client.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { SlowBar } from "../ui/slow-bar.tsx";
+import { ranMs, SlowBar, Waited } from "../ui/slow-bar.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
@@ -39,7 +39,7 @@ function SessionList() {
       (revision === "" || row.revision === revision) &&
       [row.name, row.client, row.principal, row.peer].join("\n").toLowerCase().includes(search.toLowerCase()),
   );
-  const most = Math.max(0, ...rows.map(({ p99Ms }) => p99Ms));
+  const most = Math.max(0, ...rows.map(ranMs));
   return (
     <>
       <PageHead title="Sessions" what={WHAT}>
@@ -109,8 +109,15 @@ function SessionList() {
                 {
                   head: "Slowest 1 %",
                   align: "right",
-                  cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
-                  sort: ({ p99Ms }) => p99Ms,
+                  cell: (row) => <SlowBar ms={ranMs(row)} most={most} none={row.requests === 0} />,
+                  sort: ranMs,
+                },
+                {
+                  head: "Waited",
+                  align: "right",
+                  wide: true,
+                  cell: (row) => <Waited {...row} />,
+                  sort: ({ waitedP99Ms }) => waitedP99Ms,
                 },
                 {
                   head: "Requests",

@@ -10,9 +10,8 @@ export const ConsoleBadge = ({ client = "" }: { readonly client?: string | undef
     </span>
   ) : null;
 
-/** A recorder sees requests and responses. Whether an actor was busy meanwhile, it does not. */
 export const WAITING =
-  "Times include waiting: a client whose actor is busy with another client's slow call looks slow, too. Compare the requests of both in Traffic.";
+  "A client is slow if its own calls run long. Waited: how long they waited until their actor was done with the calls of others.";
 
 export const RequestCount = ({ requests, errors }: { readonly requests: number; readonly errors: number }) => (
   <>

@@ -2,8 +2,21 @@
 import { duration } from "./time.tsx";
 import "./slow-bar.css";
 
-/** From here a client is called slow: people notice a wait of this length. */
-const SLOW_MS = 200;
+/** From here a call, or a client, is called slow: people notice a wait of this length. */
+export const SLOW_MS = 200;
+
+interface Durations {
+  readonly p99Ms: number;
+  readonly waitedP99Ms?: number;
+  readonly ranP99Ms?: number;
+}
+
+/** How long the calls of a client ran, where that was measured; otherwise how long it waited for its answers. */
+export const ranMs = ({ p99Ms, ranP99Ms }: Durations): number => ranP99Ms ?? p99Ms;
+
+/** How long its calls waited for others. */
+export const Waited = ({ waitedP99Ms }: Durations) =>
+  waitedP99Ms === undefined ? <span class="dim">–</span> : <span>{duration(waitedP99Ms)}</span>;
 
 export function SlowBar({
   ms,

@@ -184,7 +184,6 @@ const slowCalls = ({ live, now }: ConsoleData): readonly Finding[] =>
     advice:
       "Calls of other clients to the same actor wait meanwhile. Let this tool do less at once, or give its slow part an actor of its own.",
     page: `/traffic?method=tools%2Fcall&slow=1000&search=${encodeURIComponent(tool)}`,
-    count: calls,
     lastAt,
   }));
 

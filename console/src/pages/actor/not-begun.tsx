@@ -82,22 +82,26 @@ function FailedStart({ id }: { readonly id: string }) {
   if (last === undefined) return null;
   const { why, action } = last.fields;
   return (
-    <div class="state error" role="alert">
+    <section class="last-fault" aria-label="Its start failed">
       <p>
-        <strong>Its start failed{typeof why === "string" ? `: ${why}` : ""}</strong>
+        <strong>Its start failed</strong>
         {typeof action === "string" ? (
           <>
             {" "}
             in <code>{action}</code>
           </>
         ) : null}
-        , <Time at={last.at} />
-        {faults.length > 1 ? `, ${faults.length.toLocaleString()} times since the server started` : ""}.
+        <span class="dim">
+          {" "}
+          <Time at={last.at} />
+          {faults.length > 1 ? `, ${faults.length.toLocaleString()} faults since the server started` : ""}
+        </span>
       </p>
-      <p class="row">
+      <p class="fault-why">{typeof why === "string" ? why : "The log says why."}</p>
+      <p class="links">
         <Link href={`/log?level=error&actor=${encodeURIComponent(id)}`}>In the log</Link>
         {all.some(({ fields }) => typeof fields["letter"] === "string") ? <Link href="/letters">Dead letters</Link> : null}
       </p>
-    </div>
+    </section>
   );
 }

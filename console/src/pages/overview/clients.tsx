@@ -2,13 +2,13 @@
 import { Link } from "wouter-preact";
 import type { ClientShape } from "../../../../src/bridges/console/shapes.ts";
 import { ConsoleBadge, RequestCount, WAITING } from "../../ui/client.tsx";
-import { SlowBar } from "../../ui/slow-bar.tsx";
+import { ranMs, SlowBar, Waited } from "../../ui/slow-bar.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 
 export function Clients({ clients }: { readonly clients: readonly ClientShape[] }) {
-  const most = Math.max(0, ...clients.map(({ p99Ms }) => p99Ms));
-  const rows = clients.toSorted((one, other) => other.p99Ms - one.p99Ms);
+  const most = Math.max(0, ...clients.map(ranMs));
+  const rows = clients.toSorted((one, other) => ranMs(other) - ranMs(one));
   return (
     <section>
       <h2>Clients, slowest first</h2>
@@ -37,8 +37,9 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
             {
               head: "Slowest 1 %",
               align: "right",
-              cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
+              cell: (row) => <SlowBar ms={ranMs(row)} most={most} none={row.p99Ms === 0} />,
             },
+            { head: "Waited", align: "right", wide: true, cell: (row) => <Waited {...row} /> },
             {
               head: "Requests/min",
               align: "right",

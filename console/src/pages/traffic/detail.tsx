@@ -88,6 +88,7 @@ const Title = ({ row: { method, name } }: { readonly row: TrafficRow }) => (
 );
 
 function Contents({ detail, children }: { readonly detail: TrafficDetail; readonly children: ComponentChildren }) {
+  const { actor, waitedMs, ranMs } = detail;
   const { at, ms, session, client, principal, peer, transport, era, status, requestBytes, responseBytes, error, responses, direction } =
     detail;
   return (
@@ -105,6 +106,9 @@ function Contents({ detail, children }: { readonly detail: TrafficDetail; readon
           <Time at={at} />
         </Fact>
         <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
+        <Fact name="Waited">{waitedMs === undefined ? undefined : `${duration(waitedMs)}, until its actor was free`}</Fact>
+        <Fact name="Ran">{ranMs === undefined ? undefined : duration(ranMs)}</Fact>
+        <Fact name="Actor">{actor === undefined ? undefined : <ActorLink id={actor} />}</Fact>
         <Fact name="Size">
           {responseBytes === undefined ? bytes(requestBytes) : `${bytes(requestBytes)} in, ${bytes(responseBytes)} out`}
         </Fact>

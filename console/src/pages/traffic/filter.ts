@@ -29,7 +29,7 @@ export function matches(
   if (principal !== "" && row.principal !== principal) return false;
   if (slow !== "" && (isLasting(row) || row.ms === undefined || row.ms < Number(slow))) return false;
   if (search === "" || inText?.has(row.n) === true) return true;
-  const text = [row.method, row.name, row.session, row.client, row.principal, row.peer, row.error?.message, row.code]
+  const text = [row.method, row.name, row.actor, row.session, row.client, row.principal, row.peer, row.error?.message, row.code]
     .join("\n")
     .toLowerCase();
   return text.includes(search.toLowerCase());

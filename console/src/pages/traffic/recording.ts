@@ -95,6 +95,9 @@ const TYPES = {
   },
   optional: {
     ms: "number",
+    waitedMs: "number",
+    ranMs: "number",
+    actor: "string",
     responseBytes: "number",
     responseStatus: "number",
     era: "string",

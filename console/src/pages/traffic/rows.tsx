@@ -2,8 +2,10 @@
 import { useMemo } from "preact/hooks";
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { clientLabels } from "../../session-label.ts";
+import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { OpenButton, type OpenRow } from "../../ui/open-row.tsx";
+import { SLOW_MS } from "../../ui/slow-bar.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { bytes, ClockTime, duration } from "../../ui/time.tsx";
 import { eraLabel, isLasting } from "./filter.ts";
@@ -69,6 +71,7 @@ export function Rows({
             </>
           ),
         },
+        { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
         { head: "Took", align: "right", wide: true, cell: (row) => <Took row={row} /> },
         {
           head: "Status",
@@ -78,7 +81,7 @@ export function Rows({
                 <Badge word={row.status} />
               </span>
               <small class="narrow">
-                <Took row={row} />
+                <Took row={row} short />
               </small>
             </>
           ),
@@ -89,7 +92,7 @@ export function Rows({
   );
 }
 
-function Took({ row }: { readonly row: TrafficRow }) {
+function Took({ row, short = false }: { readonly row: TrafficRow; readonly short?: boolean }) {
   if (row.ms === undefined) return null;
   if (isLasting(row))
     return (
@@ -97,5 +100,12 @@ function Took({ row }: { readonly row: TrafficRow }) {
         open {duration(row.ms)}
       </span>
     );
-  return <span class={row.ms >= 200 ? "bad-text" : ""}>{duration(row.ms)}</span>;
+  const { ms, waitedMs, ranMs = ms } = row;
+  const title = waitedMs === undefined ? undefined : `Waited ${duration(waitedMs)} for its actor, and ran ${duration(ranMs)} in it`;
+  return (
+    <span title={title}>
+      {short || waitedMs === undefined || waitedMs < SLOW_MS ? null : <span class="dim">waited {duration(waitedMs)} of </span>}
+      <span class={ranMs >= SLOW_MS ? "bad-text" : ""}>{duration(ms)}</span>
+    </span>
+  );
 }

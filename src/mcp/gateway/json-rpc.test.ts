@@ -49,6 +49,11 @@ describe("integers in arguments that no double can represent", () => {
     assert.match(complaintOf('{"n":9007199254740993.0}') ?? "", /: n is 9007199254740993/);
   });
 
+  test("are refused, like any number, where they are beyond the largest double", () => {
+    for (const n of ["1e400", "-1.5E+999", "9".repeat(350), "9".repeat(500)])
+      assert.match(complaintOf(`{"a":{"n":${n}}}`) ?? "", /: a\.n is beyond the largest double: give it as text\.$/, n);
+  });
+
   test("are accepted if a double can represent them, or as text", () => {
     for (const args of ["9007199254740992", "1152921504606846976", "1e300", '"1915883588174806058"', "0.1234567890123456789", "123"])
       assert.equal(complaintOf(`{"n":${args}}`), undefined, args);

@@ -177,7 +177,7 @@ function deeperThan(value: Json, max: number): boolean {
   return false;
 }
 
-// A number between other values. Longer ones are Infinity, which no schema accepts.
+// A number between other values. Longer ones are Infinity.
 const WRITTEN = /(?<=[:,[\s])(-?\d{16,400})(?:\.0+)?(?=[,\]}\s])/g;
 const MOST = 64;
 
@@ -199,12 +199,17 @@ function noteOne(message: Json, text: string): void {
   collect(args, "", large);
   for (const [, digits = ""] of text.matchAll(WRITTEN)) {
     const value = Number(digits);
-    const path = large.get(value);
+    const path = Number.isFinite(value) ? large.get(value) : undefined;
     if (path === undefined || BigInt(digits) === BigInt(value)) continue;
-    const words = `is ${digits.slice(0, 40)}, which no double holds: give integers beyond ±9007199254740991 as text`;
-    inexact.set(args, { message: `Invalid arguments: ${path} ${words}.`, data: { issues: [{ path, message: words }] } });
-    return;
+    return note(args, path, `is ${digits.slice(0, 40)}, which no double holds: give integers beyond ±9007199254740991 as text`);
   }
+  const path = large.get(Infinity) ?? large.get(-Infinity);
+  // A schema would refuse it, but an argument need not have one, and JSON cannot express it.
+  if (path !== undefined) note(args, path, "is beyond the largest double: give it as text");
+}
+
+function note(args: JsonObject, path: string, words: string): void {
+  inexact.set(args, { message: `Invalid arguments: ${path} ${words}.`, data: { issues: [{ path, message: words }] } });
 }
 
 /** What `recordInexactIntegers` found in these arguments. */
@@ -225,7 +230,7 @@ function holdsLarge(value: JsonObject | readonly Json[]): boolean {
 
 function collect(value: Json, path: string, large: Map<number, string>): void {
   if (large.size >= MOST) return;
-  if (isLarge(value) && Number.isFinite(value)) large.set(value, path);
+  if (isLarge(value)) large.set(value, path);
   else if (typeof value === "object" && value !== null)
     for (const [name, one] of Object.entries(value)) collect(one, path === "" ? name : `${path}.${name}`, large);
 }

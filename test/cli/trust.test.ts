@@ -98,7 +98,7 @@ test("modules that a server of this user has noted are used, until others may wr
 });
 
 test("no command waits for a pipe that an archive may have brought", async () => {
-  for (const name of ["server.json", "troupe.db-wal", "troupe.db.lock", "troupe.db.pid", "troupe.db.log-lost"]) {
+  for (const name of ["server.json", "troupe.db-wal", "troupe.db-journal", "troupe.db.lock", "troupe.db.pid", "troupe.db.log-lost"]) {
     const copy = join(folder, "piped");
     mkdirSync(copy);
     cpSync(join(data, "troupe.db"), join(copy, "troupe.db"));
@@ -129,6 +129,16 @@ test("no command reads files of gigabytes that an archive may have brought", asy
     assert.deepEqual([directory.readNote(), directory.readFailures()], [undefined, ""]);
     rmSync(copy, { recursive: true });
   }
+});
+
+test("a query in SQL does not wait for a pipe in place of the sessions: they are empty", async () => {
+  const copy = join(folder, "piped-sessions");
+  mkdirSync(copy);
+  cpSync(join(data, "troupe.db"), join(copy, "troupe.db"));
+  execFileSync("mkfifo", [join(copy, "sessions.db")]);
+  const { code, stdout, stderr } = await troupe("sql", "SELECT count(*) AS n FROM sessions", "--csv", "--data", copy);
+  assert.deepEqual([code, stdout.trim().split(/\s+/), stderr], [0, ["n", "0"], ""]);
+  rmSync(copy, { recursive: true });
 });
 
 test("a server warns of a data directory that others may write to", async () => {

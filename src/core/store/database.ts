@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { StoreError } from "../contract/index.ts";
 import { damaged, sqliteCode } from "./store-errors.ts";
 import { int } from "./columns.ts";
@@ -13,12 +13,26 @@ import { int } from "./columns.ts";
  * and no statement may change the file's format or the internal tables.
  */
 export function connect(path: string | URL, options: DatabaseSyncOptions): DatabaseSync {
+  refusePipes(typeof path === "string" ? path : fileURLToPath(path));
   // Importing `node:sqlite` statically makes every start ten times as slow.
   const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, { ...options, defensive: true });
   return closedOnThrow(database, () => {
     database.exec("PRAGMA trusted_schema = OFF");
     return database;
   });
+}
+
+/**
+ * Opening a named pipe blocks until another process opens its other end. A server creates none; an archive may contain one. SQLite opens
+ * also a database's log and journal by itself.
+ */
+export function refusePipes(path: string): void {
+  for (const ending of ["", "-wal", "-shm", "-journal"])
+    if (statSync(path + ending, { throwIfNoEntry: false })?.isFIFO() === true)
+      throw new StoreError(
+        "STORE_IO",
+        `${path + ending} is a pipe, which no server of Troupe wrote: remove it, or name another directory.`,
+      );
 }
 
 /** `troupe.db` in a directory, or the file itself. */

@@ -58,10 +58,10 @@ export const createFile = (path: string, content: string | Uint8Array): boolean 
  */
 export const secretKeyIn = (path: string, expected: boolean, onReplaced: (bytes: number) => void): Buffer => {
   // A link is somebody else's doing, and so may be the key it leads to.
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) {
-    const key = readFileSync(path);
-    if (key.length === KEY_BYTES) return key;
-    onReplaced(key.length);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === true) {
+    if (found.size === KEY_BYTES) return readFileSync(path);
+    onReplaced(found.size);
   } else if (expected) onReplaced(0);
   const key = randomBytes(KEY_BYTES);
   replaceFile(path, key);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../core/contract/index.ts";
@@ -53,6 +53,9 @@ function fileFault(error: unknown, file: string): StoreError {
   return fault("STORE_IO", `cannot be used (${error instanceof Error ? error.message : String(error)}): name another file.`);
 }
 
+/** The file, and those that SQLite has next to it. */
+const FILES = ["", "-wal", "-shm", "-journal"] as const;
+
 /** As a store's file is opened: what the schema of a file says is not trusted. */
 const connect = (file: string): DatabaseSync =>
   new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file, { timeout: 0, defensive: true });
@@ -73,7 +76,8 @@ export function openIndex(file: string, purpose: string, anew: boolean): Databas
 
 /** Undefined: what is there is of no use. */
 function existing(file: string, purpose: string): DatabaseSync | undefined {
-  if (!existsSync(file)) return undefined;
+  // Opening a pipe waits for its other end.
+  if (!existsSync(file) || FILES.some((end) => statSync(file + end, { throwIfNoEntry: false })?.isFIFO() === true)) return undefined;
   let database: DatabaseSync | undefined;
   try {
     database = prepared(connect(file));
@@ -93,7 +97,7 @@ function existing(file: string, purpose: string): DatabaseSync | undefined {
 
 /** An empty file in its place. What was erased elsewhere is in none of its pages. */
 function fresh(file: string): DatabaseSync {
-  for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(file + end, { force: true });
+  for (const end of FILES) rmSync(file + end, { force: true });
   // SQLite would make it for all to read; its WAL takes the mode of the file.
   closeSync(openSync(file, "a", 0o600));
   return prepared(connect(file));

@@ -6,6 +6,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { type ActorId, type ChainEvent, isList, type Json, SqlError, type SqlResult, type SqlView } from "../../contract/index.ts";
 import { isTexts, tryParseJson } from "../../contract/internal.ts";
+import { refusePipes } from "../database.ts";
 import { EventTable } from "../event-table.ts";
 import { sqliteCode, storeFault } from "../store-errors.ts";
 import { int, split, text } from "../columns.ts";
@@ -97,6 +98,7 @@ function attachSessions(database: DatabaseSync, { sessions }: SqlDatabaseOptions
   const url = pathToFileURL(sessions);
   url.searchParams.set("mode", "ro");
   try {
+    refusePipes(sessions);
     database.prepare(`ATTACH ? AS ${SESSIONS}`).run(url.href);
     return database.prepare(`PRAGMA ${SESSIONS}.user_version`).get()?.["user_version"] === SESSIONS_VERSION ? SESSIONS : undefined;
   } catch {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -133,4 +133,13 @@ void test("--troupe takes a tarball or a version, and says what to do about a fo
   assert.deepEqual(troupeSource("https://example.com/troupe.tgz", "1.2.3"), { range: "https://example.com/troupe.tgz" });
   assert.throws(() => troupeSource(home.path, "1.2.3"), { code: "USAGE", message: /run npm pack / });
   assert.throws(() => troupeSource("./absent.tgz", "1.2.3"), { code: "USAGE", message: /there is no file \.\/absent\.tgz/ });
+});
+
+void test("--force follows no link that leads a folder out of the project", () => {
+  using home = folder();
+  const [directory, outside] = [join(home.path, "shop"), join(home.path, "outside")];
+  for (const made of [directory, outside]) mkdirSync(made);
+  symlinkSync(outside, join(directory, "src"));
+  assert.throws(() => makeProject(options(directory, { force: true })), { code: "USAGE", message: /src is a link that leads out/ });
+  assert.deepEqual(readdirSync(outside), []);
 });

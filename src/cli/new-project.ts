@@ -1,7 +1,7 @@
 // Owns: the files of a new project: its name, its template, the Troupe it depends on, and what may be overwritten.
 // Does not own: the command line and its questions (new-command.ts), what runs afterwards (set-up-project.ts).
 import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { closestMatch } from "../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
@@ -140,6 +140,14 @@ const contentsOf = (source: string, name: string, troupe: string): string => {
 const isSameFile = (path: string, other: string): boolean =>
   join(realpathSync(dirname(path)), basename(path)) === join(realpathSync(dirname(other)), basename(other));
 
+/** A project that comes from elsewhere may have a link in place of a folder. Throws a `CommandError` where it leads out of the project. */
+const checkWithin = (directory: string, folder: string): void => {
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return checkWithin(directory, dirname(folder));
+  const way = relative(realpathSync(directory), realpathSync(folder));
+  if (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return;
+  throw usage(`${folder} is a link that leads out of the project: remove it, or name a new folder.`);
+};
+
 /** Writes the files and returns their paths in the project. Throws a `CommandError` where something would be overwritten. */
 export const makeProject = ({ directory, template, troupe, force, templates }: NewProject): readonly string[] => {
   const name = projectName(directory);
@@ -147,12 +155,15 @@ export const makeProject = ({ directory, template, troupe, force, templates }: N
   const write = (file: string, put: (path: string) => void): string => {
     const path = join(directory, file);
     try {
+      mkdirSync(directory, { recursive: true });
+      checkWithin(directory, dirname(path));
       mkdirSync(dirname(path), { recursive: true });
       if (force && "tarball" in troupe && isSameFile(path, troupe.tarball)) return file;
       // Removed first, so that a link to a file elsewhere is replaced, and not followed.
       if (force) rmSync(path, { force: true });
       put(path);
     } catch (error) {
+      if (error instanceof CommandError) throw error;
       throw new CommandError(EXIT.failed, "FAILED", `${path} cannot be written: ${whyUnwritable(error)}.`);
     }
     return file;

@@ -7,13 +7,9 @@ import { asContainer, type Container, type CopyStrategy, FROZEN, methodOf, NODE,
  * without a prototype would do the same, but differ from literals in `assert.deepStrictEqual` and print oddly.
  */
 export function readOnly(state: object): object {
-  // Each turn makes a state, and an entry of a weak map for each costs the garbage collector more than the proxy. Functions read the
-  // same state one after the other, so the last one is enough.
-  if (latest?.frozen !== state) latest = new ReadOnly(asContainer(state));
-  return latest.proxy;
+  // Not remembered: each turn makes a state, and an entry of a weak map for each costs the garbage collector more than the proxy.
+  return new ReadOnly(asContainer(state)).proxy;
 }
-
-let latest: ReadOnly | undefined;
 
 /** One proxy for each part of a state, so that author code may compare parts, and store results by them: most outlive a turn. */
 const parts = new WeakMap<object, object>();

@@ -112,11 +112,11 @@ describe("cast: roots", () => {
     assert.deepEqual(await act(source, ana, "tools/secret"), { ok: "ten" });
   });
 
-  it("passes key, answers, can, trace, signal and the receipt to the engine", async () => {
+  it("passes key, answers, can, trace, signal and listeners to the engine", async () => {
     const { source, engine } = serve([counter]);
     const receipts: number[] = [];
     const { signal } = new AbortController();
-    const options = { key: "k", answers: { a: 1 }, can: ["roots"], trace: { traceparent: "t" }, signal };
+    const options = { key: "k", answers: { a: 1 }, can: ["roots"], trace: { traceparent: "t" }, signal, onHandled: () => undefined };
     await source.act(ana, "tools/add", {}, { ...options, onReceipt: ({ seq }) => receipts.push(seq) });
     const [call] = engine.calls;
     const { onReceipt, ...given } = call?.options ?? {};

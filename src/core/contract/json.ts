@@ -179,6 +179,13 @@ const CLOSE = 0x7d;
 const SPACE = 0x20;
 const UNLIMITED: ValueLimits = { values: Infinity, members: Infinity };
 const encoder = new TextEncoder();
+/** Allocating bytes for each short message costs more than counting in them. Three bytes for each UTF-16 unit are always enough. */
+const SHORT = 1_024;
+const shortBytes = new Uint8Array(3 * SHORT);
+
+const bytesOf = (text: string): Uint8Array =>
+  text.length > SHORT ? encoder.encode(text) : shortBytes.subarray(0, encoder.encodeInto(text, shortBytes).written);
+
 /** 1 for the bytes outside of texts that count. A long message has millions of others. */
 const MARKS = Uint8Array.from({ length: 256 }, (_, byte) =>
   [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE].includes(byte) ? 1 : 0,
@@ -189,7 +196,7 @@ const MARKS = Uint8Array.from({ length: 256 }, (_, byte) =>
  * to parse, walk and copy than its bytes suggest, so a message has to be refused before anything else looks at it.
  */
 export function countValues(message: Uint8Array | string, limits: ValueLimits = UNLIMITED): ValueCounts {
-  const bytes = typeof message === "string" ? encoder.encode(message) : message;
+  const bytes = typeof message === "string" ? bytesOf(message) : message;
   // Members counted so far of the objects around the one being read.
   const outer: number[] = [];
   let values = 1;

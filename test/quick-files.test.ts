@@ -11,7 +11,7 @@ const STARTER = ["node", "child_process"].join(":");
 test("the quick tests leave out files that start processes, directly or by import, and slow ones", () => {
   const root = mkdtempSync(join(tmpdir(), "troupe-quick-"));
   try {
-    mkdirSync(join(root, "src"));
+    mkdirSync(join(root, "src/node_modules"), { recursive: true });
     const files = {
       "plain.test.ts": 'import { test } from "node:test";',
       "direct.test.ts": `import { fork } from "${STARTER}";`,
@@ -21,6 +21,7 @@ test("the quick tests leave out files that start processes, directly or by impor
       "types.test.ts": 'import type { Help } from "./helper.ts";',
       "missing.test.ts": 'import "./missing.ts";',
       "slow.test.ts": "// slow: a million turns\n",
+      "node_modules/foreign.test.ts": 'import { test } from "node:test";',
     };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(root, "src", name), text);
     const { run, leftOut } = quickFiles(root);

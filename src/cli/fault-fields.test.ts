@@ -36,7 +36,7 @@ test("the place of a fault is the first line of its stack in the author's own fi
   assert.equal(placed(), undefined);
 });
 
-test("what author code threw is told with its text, unless that may contain secrets", () => {
+test("what author code threw is reported with its text, unless that may contain secrets", () => {
   const thrown = new RangeError("The drawer is full of 4711.");
   assert.equal(thrownBy(thrown, false), "RangeError: The drawer is full of 4711.");
   assert.equal(

@@ -33,7 +33,7 @@ export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSE
 
 const MAX_THROWN = 1_000;
 
-/** What author code threw, as text. `hasSecrets`: it may contain secret arguments, so only its name is told. */
+/** What author code threw, as text. `hasSecrets`: it may contain secret arguments, so only its name is given. */
 export const thrownBy = (error: unknown, hasSecrets: boolean): string | undefined => {
   const thrown = error instanceof TroupeError ? error.cause : error;
   if (thrown === undefined) return undefined;

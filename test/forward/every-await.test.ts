@@ -127,7 +127,7 @@ async function onServer(graph: Graph, nth: number, cuts: readonly Cut[]): Promis
   await place.settle();
   const what = `invocation ${nth} cut at ${JSON.stringify(cuts)}`;
   const steps = place.world.invoked.toSorted((one, other) => one.nth - other.nth).map((invoked) => invoked.steps);
-  assert.deepEqual(await ask(), replies, `${what}: replies that are asked for again are the same`);
+  assert.deepEqual(await ask(), replies, `${what}: replies that are requested again are the same`);
   const states = new Map<ActorId, Json | undefined>();
   let pending = 0;
   for (const id of IDS) {

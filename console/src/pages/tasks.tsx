@@ -32,7 +32,7 @@ function TaskList() {
   const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
     const yes = await confirm({
       title: `Cancel ${tool ?? "this task"}?`,
-      text: "Its work is asked to stop, and its client sees that it was cancelled. What it has done already is not undone.",
+      text: "Its work gets the signal to stop, and its client sees that it was cancelled. Nothing that it has done is undone.",
       action: "Cancel the task",
       danger: true,
     });

@@ -2,8 +2,9 @@
 
 import type { Handled } from "../../core/contract/index.ts";
 import { RecentDurations, type RecentFigures } from "./recent-durations.ts";
+import type { ClientLatency } from "./shapes.ts";
 
-/** One sort of durations: of the last minute, and while there are none, of all time. */
+/** Durations of the last minute or, while there are none, of all time. */
 class Durations {
   readonly minute = new RecentDurations();
   readonly allTime = RecentDurations.ofAllTime();
@@ -19,15 +20,10 @@ class Durations {
   }
 }
 
-export interface ClientFigures {
+export interface ClientFigures extends ClientLatency {
   /** In the last minute. */
   readonly requests: number;
   readonly errors: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Absent: no engine measured a call of its. */
-  readonly waitedP99Ms?: number;
-  readonly ranP99Ms?: number;
 }
 
 export class ClientDurations {

@@ -108,7 +108,7 @@ export const isCertainlyNotStored = (error: unknown): boolean => error instanceo
 /** A mistake of the author's, found after the turn: the sentence goes to the caller and to the log. */
 export const isAuthors = (error: TroupeError): boolean => error.code === "STATE_NOT_JSON";
 
-/** A failure of author code. The turn that failed has reported it, so whoever sent the message does not report it again. */
+/** A failure of author code. The turn that failed has reported it, so the sender of the message does not report it again. */
 export const isReportedByTurn = (error: TroupeError): boolean => error.code === "CRASHED" || isAuthors(error);
 
 /** Worth a retry: the error does not depend on the message. */

@@ -49,6 +49,6 @@ engineIndexSuite("indexes of LocalEngine on SQLite", (kinds) => {
 
 engineIndexSuite("indexes of LocalEngine on a memory store", (kinds) => {
   const store = memoryStore();
-  // Its actors are gone once it is closed.
+  // Its actors end with it.
   return opened(kinds, { open: () => store, close: async () => undefined, end: () => undefined });
 });

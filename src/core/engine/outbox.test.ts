@@ -312,7 +312,7 @@ test("C5 a dead letter with secret arguments does not repeat what its handler th
   const [letter] = await engine.letters();
   assert.match(letter?.why ?? "", /crashed at event 1: Error, whose text is hidden/);
   assert.equal((letter?.why ?? "").includes("4711"), false);
-  // Who logs faults is told, too: of the turns, and of the letter.
+  // Both the turns and the letter are reported.
   const about = { actor: "vault/one", action: "note", hasSecrets: true };
   assert.deepEqual(faults[0], { where: "turn", ...about });
   assert.deepEqual(faults.at(-1), { where: "outbox", ...about, letter: letter?.message.id, repeated: true });

@@ -28,8 +28,8 @@ const ask = (input: unknown): Promise<unknown> => {
 
 test("a node decides the roles of a caller with claims in all of its kinds, of an actor that never began too", async () => {
   const { seal } = sealer(Buffer.alloc(32, "a secret of this test"));
-  const asked = seal({ principal: "ann", scopes: [], claims: { roles: ["manager"] } });
-  assert.deepEqual(await ask(asked), { value: { desk: ["manager"], hall: ["guest"] } });
+  const sealed = seal({ principal: "ann", scopes: [], claims: { roles: ["manager"] } });
+  assert.deepEqual(await ask(sealed), { value: { desk: ["manager"], hall: ["guest"] } });
   assert.deepEqual(await ask(seal({ scopes: [], claims: {} })), { value: { desk: [], hall: [] } });
 });
 

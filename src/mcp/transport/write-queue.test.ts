@@ -104,7 +104,7 @@ describe("C8 a write queue", () => {
     assert.deepEqual(long.dropped, ["blocked"]);
   });
 
-  it("sets no timer once its client has gone", async () => {
+  it("sets no timer after its client has disconnected", async () => {
     const { queue, sink, clock, dropped } = outletOf({ queuedBytes: 100, blockedMs: 1_000 });
     sink.reads = false;
     queue.write("first");

@@ -107,8 +107,18 @@ export interface Pace {
   readonly loopMs: number;
 }
 
+/** How long the requests of a client take. */
+export interface ClientLatency {
+  /** Of its requests of the last minute; if there were none, of all. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** How long its calls waited for actors, and ran in them. Absent: none was measured. */
+  readonly waitedP99Ms?: number;
+  readonly ranP99Ms?: number;
+}
+
 /** The clients of one name and revision, together. */
-export interface ClientShape {
+export interface ClientShape extends ClientLatency {
   /** Name and version, as the client sent them. */
   readonly client: string;
   readonly revision: string;
@@ -117,12 +127,6 @@ export interface ClientShape {
   /** Its requests of the last minute. */
   readonly requests: number;
   readonly errors: number;
-  /** Of its requests of the last minute; if there were none, of all. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** How long its calls waited for actors, and ran in them. Absent: none was measured. */
-  readonly waitedP99Ms?: number;
-  readonly ranP99Ms?: number;
 }
 
 /** `GET /doctor`, and `Overview.attention`. */

@@ -3,10 +3,11 @@
 import type { ActorId } from "../../../core/contract/index.ts";
 import type { PageOf } from "./answers.ts";
 import type { CausedEvent } from "./events.ts";
+import type { ClientLatency } from "./overview.ts";
 import type { ViewerShape } from "./surfaces.ts";
 
 /** `GET /sessions` */
-export interface SessionRow {
+export interface SessionRow extends ClientLatency {
   /** Not the session's id, which is a secret. */
   readonly name: string;
   readonly client?: string;
@@ -20,12 +21,6 @@ export interface SessionRow {
   readonly streams: number;
   readonly requests: number;
   readonly errors: number;
-  /** Of its requests of the last minute; if there were none, of all. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** How long its calls waited for actors, and ran in them. Absent: none was measured. */
-  readonly waitedP99Ms?: number;
-  readonly ranP99Ms?: number;
   readonly subscriptions: readonly string[];
 }
 

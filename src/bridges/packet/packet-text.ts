@@ -1,5 +1,5 @@
 import { type JsonObject, type Json, isList } from "../../core/contract/index.ts";
-import { countValues, pointerStep, tooManyValues } from "../../core/contract/internal.ts";
+import { pointerStep, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
@@ -33,7 +33,7 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
   const issue = walk.flaw(value, 0);
   if (issue !== undefined) return { value, issue };
   // JSON.parse keeps the last of two members of one name, and reports nothing.
-  if (walk.members === countValues(given).allMembers) return { value };
+  if (walk.members === membersWritten(text)) return { value };
   return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
 }
 
@@ -42,6 +42,27 @@ const whole = (message: string): ParsedText => ({ issue: { path: "", message } }
 function tooLong(given: string | Uint8Array, bytes: number): boolean {
   // No UTF-16 unit takes more than three bytes: most texts need not be counted.
   return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** The members of all objects in a JSON text, with equal names counted each time. The text has been parsed, so it is valid. */
+function membersWritten(text: string): number {
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === COLON) members += 1;
+    else if (unit === QUOTE) at = closingQuote(text, at + 1);
+  }
+  return members;
+}
+
+function closingQuote(text: string, start: number): number {
+  let at = start;
+  for (let unit = text.charCodeAt(at); unit !== QUOTE; unit = text.charCodeAt(at)) at += unit === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 /** Whether a value nests no deeper than that and can be written as JSON text again, unchanged. */

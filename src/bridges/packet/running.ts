@@ -117,8 +117,9 @@ export class Running {
         });
         promised(capability, replied.result);
         const took = elapsed() - from;
-        this.#tell(capability, options, { ...omitUndefined({ actor_id }), trace_id, took });
-        return { ...replied, ...omitUndefined({ actor_id }), execution_time_ms: took, trace_id };
+        const actor = omitUndefined({ actor_id });
+        this.#tell(capability, options, { ...actor, trace_id, took });
+        return { ...replied, ...actor, execution_time_ms: took, trace_id };
       }
       const result = await this.#executed(capability, payload, options, context, depth);
       promised(capability, result);

@@ -8,23 +8,23 @@ import { text } from "node:stream/consumers";
 /** Tests wait, too: with two processes for each processor, one runs while the other waits. */
 const PROCESSES = 2 * availableParallelism();
 
-/** Returns whether all passed. Files are paths from the root. */
-export async function runQuick(root: string, run: readonly string[]): Promise<boolean> {
+/** Prints a report of each process, and returns those of the processes that failed. Files are paths from the root. */
+export async function runQuick(root: string, run: readonly string[]): Promise<readonly string[]> {
   const began = performance.now();
   const reports = mkdtempSync(join(tmpdir(), "troupe-quick-"));
   try {
     // Neighbours take similar times, so each process gets every n-th file.
     const groups = Array.from({ length: PROCESSES }, (_, n) => run.filter((_file, index) => index % PROCESSES === n));
-    const passed = await Promise.all(groups.map((files, n) => runGroup(root, files, join(reports, `${n}`))));
+    const failures = await Promise.all(groups.map((files, n) => runGroup(root, files, join(reports, `${n}`))));
     const wall = ((performance.now() - began) / 1000).toFixed(0);
     console.log(`${run.length} files in ${wall} s.`);
-    return passed.every(Boolean);
+    return failures.filter((failure) => failure !== undefined);
   } finally {
     rmSync(reports, { recursive: true, force: true });
   }
 }
 
-async function runGroup(root: string, files: readonly string[], report: string): Promise<boolean> {
+async function runGroup(root: string, files: readonly string[], report: string): Promise<string | undefined> {
   const child = spawn(
     process.execPath,
     [
@@ -51,6 +51,7 @@ async function runGroup(root: string, files: readonly string[], report: string):
   const code = await ended;
   // What tests print matters only if the process fails.
   if (code !== 0) console.log(printed.join(""));
-  console.log(readFileSync(report, "utf8"));
-  return code === 0;
+  const summary = readFileSync(report, "utf8");
+  console.log(summary);
+  return code === 0 ? undefined : summary;
 }

@@ -8,6 +8,6 @@ const { run, leftOut } = quickFiles(root);
 
 if (process.argv.includes("--list")) for (const [file, why] of leftOut) console.log(`${file}: ${why}`);
 else {
-  process.exitCode = (await runQuick(root, run)) ? 0 : 1;
+  process.exitCode = (await runQuick(root, run)).length > 0 ? 1 : 0;
   console.log(`Left out: ${leftOut.size} files that start processes or threads, or are slow (npm run test:quick -- --list).`);
 }

@@ -15,9 +15,11 @@ if (given.length > 0)
 else {
   // Most of a short file's time goes into loading what the others have loaded, so those that can share a process do.
   const { run, leftOut } = quickFiles(root);
-  const quick = await runQuick(root, run);
+  const failures = await runQuick(root, run);
   const apart = runApart([...leftOut.keys()]);
-  process.exitCode = quick ? apart : 1;
+  // Again, since thousands of lines were printed after them.
+  if (failures.length > 0) console.log(`Failed in the first ${run.length} files:\n${failures.join("\n")}`);
+  process.exitCode = failures.length > 0 ? 1 : apart;
 }
 
 /** Each file in a process of its own. Returns the exit code. */

@@ -76,7 +76,7 @@ export interface TrafficRow {
 
 /** `GET /traffic`: newest first. */
 export interface TrafficPage extends PageOf<TrafficRow> {
-  /** Messages since the start that were not recorded: more than 1,000 a second came. */
+  /** Messages since the start that were not recorded: more than 500 a second came. */
   readonly skipped: number;
   /** The sessions and clients, and the principals, of all messages that are recorded. */
   readonly sessions: readonly string[];

@@ -3,7 +3,7 @@
 
 import { readBody, readHeader } from "../../core/chain/index.ts";
 import type { ChainEvent, DeadLetter } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { DELIVERY_ATTEMPTS, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import { eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
@@ -27,8 +27,6 @@ export const causeRoutes: readonly ConsoleRoute[] = [
 const MAX_NODES = 1_000;
 const MAX_LETTERS = 10_000;
 const LOOKS_AT_ONCE = 25;
-/** A send is given up after so many failures (C5). */
-const FAILURES = 3;
 
 type Edge = CauseGraph["edges"][number];
 
@@ -120,7 +118,7 @@ function letterNode(letter: DeadLetter, depth: number, data: ConsoleData): Cause
     sent: 0,
     changed: [],
     depth,
-    attempts: FAILURES * (replays + 1),
+    attempts: DELIVERY_ATTEMPTS * (replays + 1),
     letter: { why, action, to },
     ...omitUndefined({ cause, from, principal: viewer?.principal }),
   };

@@ -38,6 +38,9 @@ export interface Snapshot extends Change {
   readonly owner?: string;
 }
 
+/** After so many failures a send is a dead letter, and a timer is dropped (C5). */
+export const DELIVERY_ATTEMPTS = 3;
+
 /** A dead letter: a send that failed three times (C5). */
 export interface DeadLetter {
   readonly message: Message;

@@ -23,7 +23,7 @@ export {
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickAfter } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
-export { missingActorRefusal } from "./engine.ts";
+export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
 export { charactersIn, EventPages } from "./event-pages.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
 export {

@@ -15,13 +15,12 @@ import {
   thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
-import { asReplay } from "../contract/internal.ts";
+import { asReplay, DELIVERY_ATTEMPTS } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 
-const MAX_FAILURES = 3;
 /** How many are read from the store at a time; at most ten times as many are held in memory. */
 const PAGE = 1_000;
 /** Limit for the messages in memory, by an upper bound of their sizes: six bytes for each character. */
@@ -328,7 +327,7 @@ export class Outbox {
     const { message } = item;
     const about = this.#about(message);
     const repeated = faults.isReportedByTurn(error);
-    if (item.failures < MAX_FAILURES) {
+    if (item.failures < DELIVERY_ATTEMPTS) {
       if (!repeated) this.#host.fault(error, about);
       if (item.stored && !(await this.#settle(item, "failed"))) return;
       this.#again(channel, this.#host.retryMs * 4 ** (item.failures - 1));

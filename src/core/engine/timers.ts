@@ -3,13 +3,12 @@
 // Does not own: the turn a timer causes (cell.ts).
 import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import { faults, OK_NULL, unhandledMessage, wakeId } from "../chain/internal.ts";
-import { settledNow } from "../contract/internal.ts";
+import { DELIVERY_ATTEMPTS, settledNow } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { Job, type OnEnd } from "./job.ts";
 import { damageReporter, type OnFault } from "./fault-reports.ts";
 import { NO_ACTORS } from "./children.ts";
 
-const MAX_FAILURES = 3;
 /** How many fire in one turn of the event loop: to load an actor, run its turn and store it takes some hundred microseconds. */
 const PAGE = 32;
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -361,8 +360,8 @@ export class TimerService {
       if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
       const count = failures + 1;
       // Like a message (C5), a timer is dropped after three failures; an event records that.
-      if (count < MAX_FAILURES) again(retryMs * 4 ** failures, count);
-      else if (count === MAX_FAILURES) again(0, count, `${error.code}: ${error.message}`);
+      if (count < DELIVERY_ATTEMPTS) again(retryMs * 4 ** failures, count);
+      else if (count === DELIVERY_ATTEMPTS) again(0, count, `${error.code}: ${error.message}`);
       else ended();
     };
     const { actor, id } = cell;

@@ -85,6 +85,21 @@ test("C4 a damaged page of expired replies fails no turn and is reported once", 
   );
 });
 
+test("a number beyond what JavaScript can read is reported as damage, not as a failing disk", async () => {
+  using directory = temporary();
+  const [one] = writersOf("door/a");
+  assert.ok(one);
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.commit(one.id, one.next());
+  }
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(join(directory.path, "troupe.db"));
+  database.exec("UPDATE actor SET version = 9007199254740993");
+  database.close();
+  await using store = sqliteStore({ directory: directory.path });
+  await assert.rejects(store.load(one.id), { code: "STORE_CORRUPT", message: /a number is larger than any that is written/ });
+});
+
 test("actors in a damaged page are named, and all others are listed", async () => {
   using directory = temporary();
   const keys = Array.from({ length: 40 }, (_, n) => `k${String(n).padStart(2, "0")}`);

@@ -58,9 +58,13 @@ export function storeFault(error: unknown): StoreError {
   const code = sqliteCode(error);
   const meaning = code === undefined ? undefined : MEANING[code];
   if (meaning) return new StoreError(meaning[0], meaning[1], { cause: error });
+  if (isBeyondDoubles(error)) return damaged("a number is larger than any that is written", error);
   const what = error instanceof Error ? error.message : String(error);
   return new StoreError("STORE_IO", `The store could not do this (${what}). Nothing of it was written.`, { cause: error });
 }
+
+/** Node reads an SQLite integer beyond 2^53 - 1 as an error. */
+const isBeyondDoubles = (error: unknown): boolean => error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE";
 
 export const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 

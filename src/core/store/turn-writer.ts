@@ -1,7 +1,7 @@
 // Owns: writing one turn in the batch's transaction. Does not own: the transaction (group-commit.ts).
 //
-// C6: the head is compared with what this process wrote last and, in the statement itself, with the file. C5: what the turn sends and the
-// message it consumed are written in the same transaction.
+// C6: the head is compared with what this process wrote last and, in the statement itself, with the file. C5: what the turn sends, the
+// message it consumed and the rows of indexes are written in the same transaction.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { ActorId, Entry, StoreError } from "../contract/index.ts";

@@ -15,9 +15,8 @@ import type { ExpireInput, RingInput, TurnInput } from "./inputs.ts";
 import { insist } from "./insist.ts";
 import type { NodeHost } from "./node-host.ts";
 import { errorFrom, type Fault } from "./outcome.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { DELIVERY_ATTEMPTS, hasOwn } from "../../core/contract/internal.ts";
 
-const MOST_FAILURES = 3;
 /** A wake of an actor that has failed is looked at again after this. */
 const PUT_OFF_MS = 60_000;
 const MISSING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED"]);
@@ -38,7 +37,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
     if (final !== undefined) return answer(context, host, message, final);
     if (MISSING.has(fault.code) && actor.kind.behaviour.lapses?.(message) === true) return;
     if (!isPassing(fault)) failures += 1;
-    if (failures >= MOST_FAILURES) {
+    if (failures >= DELIVERY_ATTEMPTS) {
       bury(context, host, message, errorFrom(fault), fault.thrown);
       // A caller that waits for the reply must not wait forever.
       return sendIf(context, host, deadLetterAnswer(message, { refused: { code: fault.code, message: fault.message } }, message.at));
@@ -68,8 +67,8 @@ export async function ring(actor: DurableActor, context: DurableContext, host: N
   if (isPassing(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;
   // C5's measure for wakes: after three failures it is over, and the event says so.
-  if (failures < MOST_FAILURES) again(host.retryMs * 4 ** input.failures, { failures });
-  else if (failures === MOST_FAILURES) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
+  if (failures < DELIVERY_ATTEMPTS) again(host.retryMs * 4 ** input.failures, { failures });
+  else if (failures === DELIVERY_ATTEMPTS) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
 }
 
 export async function expire(actor: DurableActor, context: DurableContext, host: NodeHost, input: ExpireInput, id: ActorId): Promise<void> {

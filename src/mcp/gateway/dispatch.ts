@@ -1,5 +1,5 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
-// resources and prompts differ in (offer-kinds.ts), the other methods (list-pages.ts, validate-arguments.ts, tasks.ts), and the reply's shape in each era.
+// resources and prompts differ in (offer-kinds.ts), the other methods (list-pages.ts, completion.ts, tasks.ts), and the reply's shape in each era.
 import type { JsonObject, Caller, CallOptions, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { complete } from "./completion.ts";

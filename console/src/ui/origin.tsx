@@ -8,7 +8,7 @@ import { useResource } from "../resource.ts";
 
 /** `whole`: the row has its request if there is one; otherwise the server searches for it. */
 export function Origin({ row, whole = false }: { readonly row: EventRow; readonly whole?: boolean }) {
-  const { id, request } = row;
+  const { id, request, principal } = row;
   const isKnown = whole || request !== undefined || byOperator(row);
   const found = useResource<EventDetail | undefined>(`origin ${id} ${isKnown}`, async (signal) =>
     isKnown ? undefined : await get<EventDetail>(`/events/${id}`, undefined, signal),
@@ -18,16 +18,28 @@ export function Origin({ row, whole = false }: { readonly row: EventRow; readonl
   if (byOperator(row)) return <>an operator</>;
   return (
     <span class="dim">
-      {can("traffic") ? "not among the recorded messages: it was called from the console, or is older" : "not recorded here"}
+      {principal === undefined ? "a request" : `a request by ${principal}`} that{" "}
+      {can("traffic") ? "was not recorded, or was recorded long ago" : "is not recorded here"}
     </span>
   );
 }
 
-const RequestLink = ({ request: { n, method, name, client } }: { readonly request: CausingRequest }) => (
-  <>
-    <Link href={`/traffic?open=${n}`}>
+const RequestLink = ({ request }: { readonly request: CausingRequest }) => {
+  const { n, method, name } = request;
+  const what = (
+    <>
       {method} {name === undefined ? null : <span class="mono">{name}</span>}
-    </Link>{" "}
-    by <strong>{client ?? "a client that gave no name"}</strong>
-  </>
-);
+    </>
+  );
+  return (
+    <>
+      {n === undefined ? what : <Link href={`/traffic?open=${n}`}>{what}</Link>} by <strong>{senderOf(request)}</strong>
+    </>
+  );
+};
+
+/** Who sent a request: "ann, with pager 1.0.0". */
+export function senderOf({ principal, client }: CausingRequest): string {
+  if (principal === undefined) return client ?? "a client that gave no name";
+  return client === undefined ? principal : `${principal}, with ${client}`;
+}

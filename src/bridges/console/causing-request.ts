@@ -10,9 +10,9 @@ import type { CausingRequest, EventRow } from "./shapes.ts";
 
 const MOST_CAUSES = 500;
 
-/** With the request of a client that caused it, while that is recorded. */
+/** With the request of a client that caused it, while that is known. */
 export function withRequest<T extends EventRow>(row: T, { live }: Pick<ConsoleData, "live">): T {
-  const request = live?.traffic.rows.requestOf(row.actor, row.seq)?.reference;
+  const request = live?.traffic.rows.requestOf(row.actor, row.seq);
   return request === undefined ? row : { ...row, request };
 }
 
@@ -20,7 +20,7 @@ export function withRequest<T extends EventRow>(row: T, { live }: Pick<ConsoleDa
 const MOST_LOOKED = 100;
 
 /**
- * The request that the event, or what caused it, began with, while it is recorded. A reply that came later names a later event, so those
+ * The request that the event, or what caused it, began with, while it is known. A reply that came later names a later event, so those
  * that followed from the first cause are looked at, too.
  */
 export async function requestBehind(event: ChainEvent, { reader, live }: ConsoleData): Promise<CausingRequest | undefined> {
@@ -30,7 +30,7 @@ export async function requestBehind(event: ChainEvent, { reader, live }: Console
   for (const one of found) {
     const { actor, seq } = readHeader(one);
     const request = live.traffic.rows.requestOf(actor, seq);
-    if (request !== undefined) return request.reference;
+    if (request !== undefined) return request;
     if (found.length < MOST_LOOKED) found.push(...(await reader.caused(one.id)));
     await turn();
   }

@@ -2,7 +2,7 @@
 // (mcp/gateway).
 
 import { isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
-import { cutText, tryParseJson } from "../../core/contract/internal.ts";
+import { cutText, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
 
 const MAX_NAME = 256;
 /** Longer texts are searched, not parsed: parsing takes about 5 ms for each MiB. */
@@ -101,6 +101,8 @@ export interface Outcome {
   readonly error?: { readonly code: number; readonly message: string };
   /** The stable code of a refusal or fault. */
   readonly code?: string;
+  /** What a tool's failure says. */
+  readonly sentence?: string;
 }
 
 const OK: Outcome = Object.freeze({ status: "ok" });
@@ -134,7 +136,8 @@ function toolErrorIn(value: JsonObject): Outcome {
   const result = objectOf(value["result"]);
   if (result["isError"] !== true) return OK;
   const code = short(objectOf(objectOf(result["_meta"])["troupe/refused"])["code"]);
-  return { status: "tool-error", ...(code !== undefined && { code }) };
+  const [first] = isList(result["content"]) ? result["content"] : [];
+  return { status: "tool-error", ...omitUndefined({ code, sentence: short(objectOf(first)["text"]) }) };
 }
 
 const RESPONSE_HEAD = '{"jsonrpc":"2.0","id":';

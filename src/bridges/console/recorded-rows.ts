@@ -1,15 +1,22 @@
-// Owns: the recorded messages in bounded memory: the newest ones, and the events that they caused. Does not own: which are recorded
+// Owns: the recorded messages in bounded memory: the newest ones, and which request caused an event. Does not own: which are recorded
 // (traffic.ts), and what is stored of one (traffic-row.ts).
 
 import type { ActorId, Receipt } from "../../core/contract/index.ts";
 import { isAddress } from "../../core/contract/internal.ts";
+import { Bounded } from "./bounded.ts";
+import type { CausingRequest } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";
+
+/** Events whose request is still known. A client that polls fills the recorded messages within minutes, and a dead letter stays for days. */
+const MOST_EARLIER = 10_000;
 
 export class RecordedRows {
   /** By number, modulo its length. */
   readonly #rows: (RecordedRow | undefined)[];
   readonly #mostSize: number;
   readonly #byEvent = new Map<string, RecordedRow>();
+  /** Of messages that are not recorded any more. */
+  readonly #earlier = new Bounded<string, CausingRequest>(MOST_EARLIER);
   #next = 1;
   #oldest = 1;
   #size = 0;
@@ -53,7 +60,11 @@ export class RecordedRows {
   #forget(row: RecordedRow | undefined): void {
     if (row === undefined) return;
     this.#rows[row.n % this.#rows.length] = undefined;
-    for (const { actor, seq } of row.events) this.#byEvent.delete(eventKey(actor, seq));
+    const { n: _, ...request } = row.reference;
+    for (const { actor, seq } of row.events) {
+      this.#byEvent.delete(eventKey(actor, seq));
+      this.#earlier.set(eventKey(actor, seq), request);
+    }
     this.#size -= row.held;
     while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
   }
@@ -66,9 +77,10 @@ export class RecordedRows {
     this.changed(row);
   }
 
-  /** The request that caused an event. Undefined: none did, or it is not recorded any more. */
-  requestOf(actor: ActorId, seq: number): RecordedRow | undefined {
-    return this.#byEvent.get(eventKey(actor, seq));
+  /** The request that caused an event. Undefined: none did, or it is not known any more. */
+  requestOf(actor: ActorId, seq: number): CausingRequest | undefined {
+    const key = eventKey(actor, seq);
+    return this.#byEvent.get(key)?.reference ?? this.#earlier.get(key);
   }
 
   find(n: number): RecordedRow | undefined {

@@ -37,7 +37,7 @@ const desk = actor("desk", {
     },
   },
   resources: { all: { uri: "desk://all", description: "All of it.", view: ({ state }) => ({ open: state.open }) } },
-  links: { lamp: { kind: lamp, to: () => lamp.id("one") } },
+  links: { lamp: { kind: lamp, to: () => lamp.id("one") }, shelf: { kind: lamp, by: "shelf" } },
 });
 const draft = actor("draft", {
   description: "A draft.",
@@ -77,7 +77,17 @@ describe("the surface of an actor", () => {
     assert.deepEqual(of("tools/assign"), [true, undefined, undefined, true]);
     assert.deepEqual(offers.get("tools/assign")?.["choices"], { to: ["ann", "bob"] });
     assert.equal(offers.get("tools/lamp__switch")?.["link"], "lamp");
-    assert.deepEqual(body["links"], [{ prefix: "lamp", to: "lamp/one" }]);
+    assert.deepEqual(body["links"], [
+      { prefix: "lamp", to: "lamp/one" },
+      { prefix: "shelf", keys: true },
+    ]);
+  });
+
+  test("leaves what an argument decides to the actor that it names", async () => {
+    await using at = await served();
+    const offers = offersIn(await at.client.read(`${PATH}/surface`, {}));
+    assert.deepEqual([offers.get("tools/shelf__switch")?.["on"], offers.get("tools/shelf__switch")?.["byArgument"]], [true, true]);
+    assert.deepEqual([offers.get("tools/lamp__switch")?.["on"], offers.get("tools/lamp__switch")?.["byArgument"]], [true, undefined]);
   });
 
   test("is another one for other claims, scopes and list modes", async () => {
@@ -102,7 +112,10 @@ describe("an actor that has not begun", () => {
     const offers = offersIn(body);
     assert.equal(body["seq"], 0);
     assert.deepEqual([offers.get("tools/close")?.["on"], offers.get("tools/secretly")?.["by"]], [true, "enabled"]);
-    assert.deepEqual(body["links"], [{ prefix: "lamp", to: "lamp/one" }]);
+    assert.deepEqual(body["links"], [
+      { prefix: "lamp", to: "lamp/one" },
+      { prefix: "shelf", keys: true },
+    ]);
     assert.equal((await at.client.get(PATH)).status, 404);
   });
 

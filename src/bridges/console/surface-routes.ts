@@ -79,7 +79,7 @@ function ownSurface(behaviour: Behaviour, { state, status, version }: ActorState
 }
 
 function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
-  const { behaviour, lists, joined, viewer } = view;
+  const { behaviour, lists, joined, viewer, own } = view;
   const ref = refOf(list, offer.name);
   const off = getOwn(joined.off, ref);
   const scopes = scopesOf(offer.definition);
@@ -99,6 +99,7 @@ function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
     ...omitUndefined({ reason, by, link, choices: getOwn(joined.choices, ref) }),
     ...(scopes.length > 0 && { scopes }),
     ...(roles.length > 0 && { roles }),
+    ...(link !== undefined && getOwn(own?.linkKeys, link) !== undefined && { byArgument: true as const }),
     // Offers whose scopes are missing are listed: a client learns from the refusal what to ask for.
     listed: lists === "dynamic" ? off === undefined : off !== true,
   };

@@ -31,7 +31,10 @@ export interface RowParts {
 const MOST_EVENTS = 20;
 
 /** How a message ended. */
-export type Ending = Pick<TrafficRow, "status" | "error" | "code">;
+export interface Ending extends Pick<TrafficRow, "status" | "error" | "code"> {
+  /** What a tool's failure says. */
+  readonly sentence?: string;
+}
 
 type Response = TrafficDetail["responses"][number];
 
@@ -48,7 +51,8 @@ export class RecordedRow {
   secrets: readonly string[] | "unknown" = [];
   readonly #parts: RowParts;
   #error: TrafficRow["error"];
-  #code: string | undefined;
+  /** The error code that it was answered with. */
+  code: string | undefined;
   #responseBytes: number | undefined;
   #responseStatus: number | undefined;
   #responseHeaders: Readonly<Record<string, string>> = {};
@@ -148,7 +152,7 @@ export class RecordedRow {
     this.status = status;
     this.ms = ms;
     this.#error = error;
-    this.#code = code;
+    this.code = code;
   }
 
   /** That its call reached. */
@@ -176,7 +180,7 @@ export class RecordedRow {
       requestBytes: request.bytes,
       ...omitUndefined({ responseBytes: this.#responseBytes }),
       status: this.status,
-      ...omitUndefined({ error: this.#error, code: this.#code }),
+      ...omitUndefined({ error: this.#error, code: this.code }),
       ...(this.events.length > 0 && { events: this.events }),
     };
   }
@@ -218,7 +222,7 @@ export class RecordedRow {
       client.name,
       principal,
       this.#error?.message,
-      this.#code,
+      this.code,
       request.text,
     ];
     const answers = inResponses ? this.#responses : [];

@@ -217,12 +217,12 @@ test("requests lead to the events that they caused, and events to their request"
     ],
   );
   const { traffic } = server.live;
-  assert.equal(traffic.rows.requestOf("safe/main", 2)?.reference.client, "new-client 3");
+  assert.equal(traffic.rows.requestOf("safe/main", 2)?.client, "new-client 3");
   assert.equal(traffic.rows.requestOf("safe/main", 9), undefined);
   assert.ok((await server.items("/sessions")).every(({ actor }) => actor === "safe/main"));
 });
 
-test("the request of an event is forgotten together with its message", () => {
+test("the request of an event is known for longer than its message is recorded", () => {
   const traffic = new Traffic({ clock: systemClock, secrets: new SecretArguments(() => []), mostRows: 2 });
   const client = traffic.clients.connection("memory", { scopes: [] }, 0);
   const call = (id: number) => traffic.frame(client, JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" }), { scopes: [] });
@@ -233,7 +233,9 @@ test("the request of an event is forgotten together with its message", () => {
     [undefined, 2, 3],
   );
   call(4);
-  assert.equal(traffic.rows.requestOf("safe/main", 1), undefined);
+  const earlier = traffic.rows.requestOf("safe/main", 1);
+  assert.deepEqual([earlier?.n, earlier?.method], [undefined, "tools/call"]);
+  assert.equal(traffic.rows.requestOf("safe/main", 9), undefined);
   traffic.close();
 });
 

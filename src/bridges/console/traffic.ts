@@ -2,6 +2,7 @@
 // they are stored (recorded-rows.ts).
 
 import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
 import { RecentDurations } from "./recent-durations.ts";
@@ -29,7 +30,7 @@ export interface SeenCode {
   readonly code: string;
   readonly count: number;
   readonly lastAt: number;
-  /** The message, where the error had one. */
+  /** What the client was told last, where that is known. */
   readonly message?: string;
 }
 
@@ -336,7 +337,7 @@ export class Traffic {
     this.rows.changed(row);
   }
 
-  #count({ code, error }: Ending): void {
+  #count({ code, error, sentence }: Ending): void {
     const name = code ?? error?.code?.toString();
     if (name === undefined) return;
     const before = this.#codes.get(name);
@@ -345,7 +346,7 @@ export class Traffic {
       code: name,
       count: (before?.count ?? 0) + 1,
       lastAt: this.now(),
-      ...(error === undefined ? undefined : { message: error.message }),
+      ...omitUndefined({ message: error?.message ?? sentence }),
     });
   }
 }
@@ -353,9 +354,13 @@ export class Traffic {
 const withoutSecrets = (text: string, { secrets }: RecordedRow): string => (secrets === "unknown" ? HIDDEN : withoutTexts(text, secrets));
 
 function withoutSecretsIn(ending: Ending, row: RecordedRow): Ending {
-  const { error } = ending;
-  if (error === undefined || row.secrets.length === 0) return ending;
-  return { ...ending, error: { ...error, message: withoutSecrets(error.message, row) } };
+  const { error, sentence } = ending;
+  if (row.secrets.length === 0) return ending;
+  return {
+    ...ending,
+    ...(error && { error: { ...error, message: withoutSecrets(error.message, row) } }),
+    ...(sentence !== undefined && { sentence: withoutSecrets(sentence, row) }),
+  };
 }
 
 /** In place of an id: the responses of a batch are one. */

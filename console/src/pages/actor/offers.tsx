@@ -152,22 +152,25 @@ function fits({ name, ref, definition, reason = "" }: OfferShape, search: string
 }
 
 function OfferRow({ offer, selected, choose }: { readonly offer: OfferShape; readonly selected: boolean; readonly choose: () => void }) {
-  const { name, on, reason, definition, link, listed } = offer;
+  const { name, on, reason, definition, link, listed, byArgument = false } = offer;
   const { description } = definition;
   return (
     <button type="button" class={`offer ${on ? "on" : "off"}`} aria-current={selected ? "true" : undefined} onClick={choose}>
       <span class="offer-name">
         <span class="mono">{name}</span>
-        {link === undefined ? null : <span class="dim">via {link}</span>}
+        {link === undefined || link === "" ? null : <span class="dim">via {link}</span>}
         <span class="grow" />
-        {listed ? null : <span class="badge dim">not listed</span>}
-        <span class={`badge ${on ? "good" : "dim"}`}>{on ? "on" : "off"}</span>
+        {listed && on ? null : <span class="badge dim">{listed ? "listed" : "not listed"}</span>}
+        <span class={`badge ${on && !byArgument ? "good" : "dim"}`}>{on ? (byArgument ? "depends" : "on") : "off"}</span>
       </span>
       {on ? null : (
         <span class="offer-why">
           <strong>{reason ?? "No reason given."}</strong> <span>{describeOff(offer)}</span>
         </span>
       )}
+      {on && byArgument ? (
+        <span class="offer-why">An argument names an actor, which decides: its own page says whether this is on.</span>
+      ) : null}
       {typeof description === "string" ? <span class="dim">{description}</span> : null}
     </button>
   );

@@ -27,13 +27,14 @@ export interface EventRow {
   readonly erased?: true;
   /** Arguments or reply are too long for a list, and left out: `GET /events/:id` has them, up to 4 MiB. */
   readonly cut?: true;
-  /** The request of a client that caused it. Absent: another actor, a timer or an operator did, or it is not recorded any more. */
+  /** The request of a client that caused it. Absent: another actor, a timer or an operator did, or it is not known any more. */
   readonly request?: CausingRequest;
 }
 
-/** A request that is recorded, in short: `GET /traffic/:n` has all of it. */
+/** The request of a client, in short. */
 export interface CausingRequest {
-  readonly n: number;
+  /** `GET /traffic/:n` has all of it. Absent: it is not among the recorded messages any more. */
+  readonly n?: number;
   readonly at: number;
   readonly method: string;
   readonly name?: string;

@@ -52,6 +52,8 @@ export interface OfferShape {
   readonly choices?: Readonly<Record<string, readonly string[]>>;
   /** Through which link it comes. */
   readonly link?: string;
+  /** An argument says which actor is meant, and that actor decides: `on` says only that there is one. */
+  readonly byArgument?: true;
 }
 
 /** A link of an actor: where it leads for a viewer, or why nowhere. */

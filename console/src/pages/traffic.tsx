@@ -115,7 +115,7 @@ function LiveTraffic() {
             found={found}
             stopped={stopped}
             open={open.key}
-            note={(count) => `${count.toLocaleString()} of the newest 2,000`}
+            note={(count) => `${count.toLocaleString()} shown; the newest 2,000 are recorded`}
             older={older.value === undefined ? undefined : loadOlder.current}
             empty={
               first.data.value === undefined && first.error.value === undefined ? (

@@ -9,6 +9,8 @@ import { TypedInput } from "./typed.tsx";
 import "./viewer-picker.css";
 
 const MOST_NAMES = 8;
+/** What each mode of lists shows. */
+const LISTED = { dynamic: "dynamic: only what is on", static: "static: also what is off" } as const;
 
 export function ViewerPicker({
   viewer,
@@ -41,6 +43,7 @@ export function ViewerPicker({
   const isKnown = principals !== undefined && (seen.data.value !== undefined || seen.error.value !== undefined || !can("traffic"));
   const chips = isKnown ? [...names].slice(0, MOST_NAMES).toSorted((one, other) => one.localeCompare(other)) : [];
   const caller = callers.find((one) => one.principal === principal);
+  const isAsSeen = caller === undefined || (caller.scopes === scopes && caller.claims === claims);
   const wrongClaims = claimsOf(claims) === undefined;
   const choose = (name: string): void => {
     set("principal", name);
@@ -114,9 +117,9 @@ export function ViewerPicker({
           <label>
             <span>Lists</span>
             <select value={lists} onChange={({ currentTarget }) => set("lists", currentTarget.value)}>
-              <option value="">{listModeOf({ ...viewer, lists: "" })} (default)</option>
-              <option value="dynamic">dynamic</option>
-              <option value="static">static</option>
+              <option value="">{LISTED[listModeOf({ ...viewer, lists: "" })]} (default)</option>
+              <option value="dynamic">{LISTED.dynamic}</option>
+              <option value="static">{LISTED.static}</option>
             </select>
           </label>
         </>
@@ -127,7 +130,7 @@ export function ViewerPicker({
         <p class="dim viewer-known">
           {caller === undefined
             ? `The server has not seen ${principal} call: it is judged by the scopes and claims that are given here alone.`
-            : caller.scopes === scopes && caller.claims === claims
+            : isAsSeen
               ? `With the scopes and claims with which ${principal} called last.`
               : `${principal} called last with other scopes or claims: choose the name below to use those.`}
           {roles === undefined ? "" : roles.length === 0 ? " It has no role here." : ` Its roles here: ${roles.join(", ")}.`}
@@ -135,7 +138,7 @@ export function ViewerPicker({
       )}
       <div class="names" role="group" aria-label="Principals seen here">
         {chips.map((name) => (
-          <button key={name} type="button" class="small" aria-pressed={name === principal} onClick={() => choose(name)}>
+          <button key={name} type="button" class="small" aria-pressed={name === principal && isAsSeen} onClick={() => choose(name)}>
             {name}
           </button>
         ))}

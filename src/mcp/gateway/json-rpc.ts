@@ -88,8 +88,13 @@ export function decode(frame: Uint8Array | string, limits: MessageLimits): Incom
   // Each level takes two characters, so a short message need not be traversed.
   if (text.length > 2 * limits.depth && deeperThan(value, limits.depth))
     return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
-  recordInexactIntegers(value, text);
-  return isList(value) ? { kind: "batch", items: value } : classify(value);
+  if (isList(value)) {
+    for (const one of value) noteInexact(isJsonObject(one) ? objectIn(one, "params") : undefined, text);
+    return { kind: "batch", items: value };
+  }
+  const message = classify(value);
+  if (message.kind === "request") noteInexact(message.params, text);
+  return message;
 }
 
 /** Reads one JSON-RPC message as MCP restricts it: an id is text or a whole number, params are an object. */
@@ -184,17 +189,15 @@ const MOST = 64;
 const inexact = new WeakMap<JsonObject, ValidationError>();
 
 /**
- * Looks for integers that no double can represent in the arguments of a message, or of each message of a batch: `JSON.parse` rounds them
- * silently, so that an id becomes another one. `text`: the message as it was received.
+ * Looks for integers that no double can represent in the arguments of a request: `JSON.parse` rounds them silently, so that an id becomes
+ * another one. `text`: the message, or the batch, as it was received.
  */
-function recordInexactIntegers(message: Json, text: string): void {
-  if (isList(message)) for (const one of message) noteOne(one, text);
-  else noteOne(message, text);
+function noteInexact(params: JsonObject | undefined, text: string): void {
+  const args = params?.["arguments"];
+  if (isJsonObject(args) && holdsLarge(args)) noteLarge(args, text);
 }
 
-function noteOne(message: Json, text: string): void {
-  const args = isJsonObject(message) ? objectIn(objectIn(message, "params"), "arguments") : undefined;
-  if (args === undefined || !holdsLarge(args)) return;
+function noteLarge(args: JsonObject, text: string): void {
   const large = new Map<number, string>();
   collect(args, "", large);
   for (const [, digits = ""] of text.matchAll(WRITTEN)) {
@@ -212,7 +215,7 @@ function note(args: JsonObject, path: string, words: string): void {
   inexact.set(args, { message: `Invalid arguments: ${path} ${words}.`, data: { issues: [{ path, message: words }] } });
 }
 
-/** What `recordInexactIntegers` found in these arguments. */
+/** What was found in these arguments when the message was read. */
 export const inexactIntegersIn = (args: JsonObject): ValidationError | undefined => inexact.get(args);
 
 const isLarge = (value: Json): value is number => typeof value === "number" && (value > 9007199254740991 || value < -9007199254740991);

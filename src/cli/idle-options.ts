@@ -71,5 +71,9 @@ export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void 
     { option: "--identity-key", given: options.identityKey !== undefined, of: nodes, there: engine !== undefined },
   ];
   const first = idle.find(({ given, there }) => given && !there);
+  if (first?.option === "--as" && inDevelopment && overHttp)
+    throw usage(
+      "--as does not go with keys or tokens over HTTP: the server requires them (apiKeys, jwks or issuer, as a flag, a variable or in troupe.config.ts), and they say who calls. Leave --as away and send a key, or add --no-config to start without the file.",
+    );
   if (first !== undefined) throw usage(`${first.option} is for ${first.of}, or leave it away.`);
 };

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { type Behaviour, DEFAULT_POLICY } from "../core/contract/index.ts";
 import { capability } from "../bridges/packet/index.ts";
 import { banner, type BannerFacts } from "./banner.ts";
+import { actor, index } from "../core/actor/index.ts";
+import * as z from "zod";
 import type { Part } from "./load.ts";
 
 const plain = (_style: string, text: string): string => text;
@@ -102,6 +104,19 @@ test("the banner counts capabilities, alone and beside actors", () => {
   );
 });
 
+test("the banner counts the tools and resources of indexes", () => {
+  const room = actor("room", { description: "A room.", state: z.object({ name: z.string().default("") }), tools: {} });
+  const named = index(room, { pick: ["name"], uri: "rooms://named", tool: "find_rooms", description: "Rooms." });
+  const unlisted = index(room, { name: "rooms-unlisted", pick: ["name"] });
+  const first = (indexes: Part["indexes"], ...kinds: readonly Behaviour[]): string =>
+    banner(facts({ parts: [{ ...part(...kinds), indexes }] }), plain).split("\n")[0] ?? "";
+  assert.equal(
+    first([named], kind("room", ["look"])),
+    "The Keep is served: 1 kind of actors and 1 index with 2 tools, 1 resource and 1 prompt.",
+  );
+  assert.equal(first([named, unlisted]), "The Keep is served: 2 indexes with 1 tool and 1 resource.");
+});
+
 test("the banner says where packets are taken, in a column with the rest", () => {
   const rows = (addresses: BannerFacts["addresses"]): string =>
     banner(facts({ parts: [withCapabilities("sum")], addresses }), plain).split("\n\n")[1] ?? "";
@@ -133,5 +148,10 @@ test("guests are among what is served, alone or beside actors", () => {
   const alone = banner(facts({ parts: [], addresses: both }), plain);
   assert.match(alone, /claude mcp add --transport http the-keep http:\/\/127\.0\.0\.1:3000\/theater\n/);
   assert.match(alone, /--cli http:\/\/127\.0\.0\.1:3000\/theater --transport http --method tools\/list\n/);
+  assert.equal(
+    alone.split("\n\n")[1],
+    "  Theater  http://127.0.0.1:3000/theater, over MCP\n  Data     /data",
+    "it leaves out /mcp, where nothing is served",
+  );
   assert.match(banner(facts({ addresses: both }), plain), /claude mcp add --transport http the-keep http:\/\/127\.0\.0\.1:3000\/mcp\n/);
 });

@@ -1,4 +1,5 @@
-import type { Catalogue } from "../core/contract/index.ts";
+import type { Catalogue, Index } from "../core/contract/index.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { Part } from "./load.ts";
 import type { NodeAddress } from "./ground.ts";
 import { counted, type Painter } from "./output.ts";
@@ -26,7 +27,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   const { name, addresses, data, node, unserved } = facts;
   const rows: (readonly [what: string, value: string])[] = [];
   const row = (what: string, value: string): void => void rows.push([what, value]);
-  if (addresses.http !== undefined) {
+  if (addresses.http !== undefined && facts.parts.length > 0) {
     row("HTTP", paint("cyan", addresses.http));
     row("", `${addresses.meta} for clients that never ask for the list again`);
     if (addresses.sse !== undefined) row("", `${addresses.sse} for clients that know HTTP+SSE only`);
@@ -47,7 +48,11 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   }
   const width = Math.max(...rows.map(([what]) => what.length), "stdio".length);
   const lines = [`${paint("bold", name)} is served: ${contents(facts.parts, addresses)}.`, ""];
-  lines.push(...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`), "", ...connecting(theaterAlone(facts)));
+  lines.push(
+    ...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`),
+    "",
+    ...connecting({ ...facts, addresses: clientAddresses(facts) }),
+  );
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
     lines.push(`${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO, "");
@@ -55,11 +60,9 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   return [...lines, paint("dim", "Ctrl-C stops it.")].join("\n");
 };
 
-/** Without modules there is nothing for clients at the usual place. */
-const theaterAlone = (facts: BannerFacts): BannerFacts => {
-  const { theater } = facts.addresses;
-  return facts.parts.length > 0 || theater === undefined ? facts : { ...facts, addresses: { ...facts.addresses, http: theater } };
-};
+/** Without modules nothing is served at the usual path: clients meet guests at another. */
+const clientAddresses = ({ parts, addresses: { http, theater, stdio } }: BannerFacts): Connecting["addresses"] =>
+  omitUndefined({ http: parts.length > 0 ? http : theater, stdio });
 
 type Connecting = Pick<BannerFacts, "name" | "files" | "data" | "byKey" | "byHand"> & {
   readonly addresses: Pick<Addresses, "http" | "stdio">;
@@ -103,16 +106,25 @@ const commandName = (name: string): string =>
 
 const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+const INDEX_OFFERS: Readonly<Record<"tools" | "resources" | "prompts", (index: Index) => boolean>> = {
+  tools: ({ tool }) => tool !== undefined,
+  resources: ({ uri }) => uri !== undefined,
+  prompts: () => false,
+};
+
 const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): string => {
   const kinds = parts.flatMap((part) => part.cast);
   const sources = parts.flatMap((part) => part.sources);
+  const indexes = parts.flatMap((part) => part.indexes);
   const what = [
     ...(kinds.length > 0 ? [counted(kinds.length, "kind", " of actors")] : []),
+    ...(indexes.length > 0 ? [indexes.length === 1 ? "1 index" : `${indexes.length} indexes`] : []),
     ...(sources.length > 0 ? [counted(sources.length, "source")] : []),
   ];
   const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(catalogueAtOnce)];
   const offers = (["tools", "resources", "prompts"] as const).flatMap((list) => {
-    const count = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
+    const ofActors = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
+    const count = ofActors + indexes.filter((index) => INDEX_OFFERS[list](index)).length;
     return count > 0 ? [counted(count, list.slice(0, -1))] : [];
   });
   const actors = `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;

@@ -60,7 +60,7 @@ test("the files that a page shows are those of the examples, all of them", () =>
 });
 
 test("the first page installs as the guide to a first server does", () => {
-  const [install] = blocksOf("1-actor");
+  const install = blocksOf("1-actor").find(({ text }) => text.includes("npm init"));
   assert.ok(
     readFileSync(join(root, "docs/guide/first-server.md"), "utf8").includes(install?.text.replaceAll("shopping", "hello") ?? "nothing"),
   );
@@ -130,7 +130,7 @@ describe("a reader who follows the pages", () => {
       for (const [at, block] of blocks.entries()) {
         const next = blocks[at + 1];
         if (block.file !== undefined) writeFileSync(join(folder, block.file), contentOf(block));
-        if (block.language !== "sh" || block.text.includes("npm init")) continue;
+        if (block.language !== "sh" || /npm init|^docker /m.test(block.text)) continue;
         if (/^npx troupe (?:dev|serve)/.test(block.text)) {
           await start(block.text);
           continue;
@@ -148,6 +148,13 @@ describe("a reader who follows the pages", () => {
     for (const file of files) if (!/^(?:package-lock\.json|troupe-.*\.tgz)$/.test(file)) assert.ok(existsSync(join(folder, file)), file);
     const words = z.array(z.string()).parse(JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? ""));
     assert.deepEqual(words.slice(0, 4), ["node_modules/.bin/troupe", "serve", "--http", "0.0.0.0:3000"]);
+    // What is mounted are files that exist, at the paths that the settings name; what is piped in can be imported.
+    const commands = blocksOf("5-production").find(({ text }) => text.startsWith("docker build"))?.text ?? "";
+    assert.match(commands, / -v shopping:\/data -v \.\/keys\.json:\/app\/keys\.json:ro shopping$/);
+    const [restore = "", pipe = "", inside = ""] =
+      /^(gunzip .*) \| docker run .* (node_modules\/\.bin\/troupe) (.*)$/m.exec(commands)?.slice(1) ?? [];
+    assert.equal(pipe, words[0]);
+    assert.match(await shell(`${restore} | npx troupe ${inside.replace("/data", "volume")}`), /^Imported 4 actors/m);
     // This is no container: loopback in place of every address, and a folder of the test's.
     await start(["npx troupe serve", ...words.slice(4)].join(" ").replace("/data", join(folder, "volume")));
     assert.equal((await fetch(`http://${address}/mcp`, { method: "POST" })).status, 401);

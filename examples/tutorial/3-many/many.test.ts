@@ -6,19 +6,19 @@ import { home, list, me, open } from "./index.ts";
 test("there are many lists, and each call names one", async () => {
   await using server = await testServer([home, list, me]);
   const ann = server.client({ principal: "ann" });
-  assertToolResult(await ann.tools.open_list({ list: "party", shop: "market" }), "The list party is open.");
-  await ann.tools.open_list({ list: "week", shop: "corner" });
-  assertToolResult(await ann.callTool("list__add", { list: "party", item: "cake" }), "cake is on the list.");
-  assertToolResult(await ann.callTool("list__show", { list: "week" }), "The list is empty.");
-  assertRefused(await ann.callTool("list__add", { list: "moon", item: "cheese" }), /./, "NO_ACTOR");
+  assertToolResult(await ann.tools.open_list({ purpose: "party", shop: "market" }), "The list party is open.");
+  await ann.tools.open_list({ purpose: "week", shop: "corner" });
+  assertToolResult(await ann.callTool("list__add", { purpose: "party", item: "cake" }), "cake is on the list.");
+  assertToolResult(await ann.callTool("list__show", { purpose: "week" }), "The list is empty.");
+  assertRefused(await ann.callTool("list__add", { purpose: "moon", item: "cheese" }), /./, "NO_ACTOR");
 });
 
 test("lists with something on them are found", async () => {
   await using server = await testServer([home, list, me], { indexes: [open] });
   const ann = server.client({ principal: "ann" });
-  await ann.tools.open_list({ list: "party", shop: "market" });
-  await ann.tools.open_list({ list: "week", shop: "corner" });
-  await ann.callTool("list__add", { list: "party", item: "cake" });
+  await ann.tools.open_list({ purpose: "party", shop: "market" });
+  await ann.tools.open_list({ purpose: "week", shop: "corner" });
+  await ann.callTool("list__add", { purpose: "party", item: "cake" });
   assert.deepEqual(JSON.parse(await ann.readText("lists://open")), {
     items: [{ id: "list/party", key: "party", shop: "market", items: ["cake"] }],
   });

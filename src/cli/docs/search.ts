@@ -16,7 +16,7 @@ export interface Hit {
 const STOP = new Set(
   (
     "a an and are as at be by can do does for from how i if in into is it its me my no not of on or our should so that the their them then there these " +
-    "this to use using want was we what when where which who why will with without would you your"
+    "this to use using want was we what when where which why will with without would you your"
   ).split(" "),
 );
 

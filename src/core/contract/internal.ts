@@ -52,7 +52,6 @@ export {
   setOwn,
   SHORT_BYTES,
   textBytes,
-  countValues,
   tooManyValues,
   VALUE_LIMITS,
   wellFormed,

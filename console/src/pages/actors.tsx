@@ -10,6 +10,7 @@ import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { ActorLink, readable } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
+import { None } from "../ui/none.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { useSelection } from "../ui/selection.ts";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -59,7 +60,7 @@ export function Actors() {
   const fields = index === undefined ? [] : fieldsIn(rows, index.fields);
   const columns: Column<ActorRow>[] = [
     { head: "Actor", cell: ({ id }) => <ActorLink id={id} /> },
-    ...fields.map((name) => ({ head: name, cell: ({ fields: own }: ActorRow) => <Field value={own?.[name]} /> })),
+    ...fields.map((name) => ({ head: name, wide: true as const, cell: ({ fields: own }: ActorRow) => <Field value={own?.[name]} /> })),
     { head: index === undefined ? "Status" : "Actor status", cell: ({ status }) => <Badge word={status} /> },
     { head: "Events", cell: ({ seq }) => seq.toLocaleString(), align: "right" },
     ...(rows.some(({ lastAt }) => lastAt !== undefined)
@@ -196,7 +197,7 @@ const SHORT = 80;
 const LINE = 12;
 
 function Field({ value }: { readonly value: Json | undefined }) {
-  if (value === undefined || value === null) return <span class="dim">–</span>;
+  if (value === undefined || value === null) return <None />;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length <= SHORT ? (
     <span class={text.length > LINE ? "field-text" : ""}>{text}</span>

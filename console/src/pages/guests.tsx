@@ -8,6 +8,7 @@ import { ActorLink } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
+import { None } from "../ui/none.tsx";
 import { OpenButton, type OpenRow, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
@@ -152,9 +153,7 @@ function columns(open: OpenRow, narrow: boolean): readonly Column<GuestRow>[] {
       wide: true,
       cell: ({ measured }) =>
         measured === undefined ? (
-          <span class="dim" title="No call has ended since the server started.">
-            –
-          </span>
+          <None why="No call has ended since the server started." />
         ) : measured.failed === 0 ? (
           <span class="dim">0</span>
         ) : (
@@ -171,7 +170,7 @@ function columns(open: OpenRow, narrow: boolean): readonly Column<GuestRow>[] {
     {
       head: "Supervisor",
       wide: true,
-      cell: ({ parent }) => (parent === undefined ? <span class="dim">–</span> : <ActorLink id={parent} />),
+      cell: ({ parent }) => (parent === undefined ? <None /> : <ActorLink id={parent} />),
     },
     { head: "Last call", align: "right", wide: true, cell: ({ lastAt }) => <Until at={lastAt} /> },
   ];

@@ -7,6 +7,7 @@ import { useOperation } from "../operation.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { confirm } from "../ui/confirm.tsx";
+import { None } from "../ui/none.tsx";
 import { OpenButton, useOpenRow } from "../ui/open-row.tsx";
 import { senderOf } from "../ui/origin.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -111,16 +112,11 @@ function LetterList() {
                     { head: "To", wide: true, cell: ({ to }) => <ActorLink id={to} /> },
                     {
                       head: "Message",
-                      main: true,
-                      cell: ({ id, action, to, why }) => (
+                      cell: ({ id, action }) => (
                         <>
                           <OpenButton of={id} open={open}>
                             {action}
                           </OpenButton>
-                          <span class="narrow">
-                            to <ActorLink id={to} />
-                          </span>
-                          <small class="narrow wrap">{why}</small>
                         </>
                       ),
                     },
@@ -179,16 +175,15 @@ const SENDER: readonly Column<LetterRow>[] = [
     cell: ({ root }) =>
       root?.request === undefined ? (
         root === undefined ? (
-          <span class="dim">–</span>
+          <None />
         ) : (
-          <>
+          <span class="one-line">
             {root.type} on <ActorLink id={root.actor} />
-          </>
+          </span>
         )
       ) : (
         <span class="one-line">
-          <RequestName request={root.request} />
-          <br />
+          <RequestName request={root.request} /> <br />
           <small class="dim">by {senderOf(root.request)}</small>
         </span>
       ),

@@ -123,7 +123,12 @@ function LiveLog() {
 }
 
 function columns(open: OpenRow, narrow: boolean): readonly Column<LogRow>[] {
-  const fields: Column<LogRow> = { head: "Fields", fill: true, wide: true, cell: (row) => <span class="dim mono">{fieldsText(row)}</span> };
+  const fields: Column<LogRow> = {
+    head: "Fields",
+    fill: true,
+    wide: "opened",
+    cell: (row) => <span class="dim mono">{fieldsText(row)}</span>,
+  };
   return [
     { head: "Time", cell: ({ at }) => <ClockTime at={at} /> },
     { head: "Level", cell: ({ level }) => <Badge word={level} /> },
@@ -144,7 +149,7 @@ function columns(open: OpenRow, narrow: boolean): readonly Column<LogRow>[] {
         </>
       ),
     },
-    { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
+    { head: "Actor", wide: "opened", cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
     ...(narrow ? [] : [fields]),
   ];
 }

@@ -5,6 +5,7 @@ import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
+import { None } from "../ui/none.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -50,7 +51,7 @@ function OutboxList() {
                   {
                     head: "From",
                     wide: true,
-                    cell: ({ from }) => (from === undefined ? <span class="dim">–</span> : <ActorLink id={from} />),
+                    cell: ({ from }) => (from === undefined ? <None /> : <ActorLink id={from} />),
                   },
                   { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
                   { head: "Message", cell: ({ action }) => action },

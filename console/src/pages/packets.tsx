@@ -5,6 +5,7 @@ import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { Filters, TextFilter } from "../ui/filters.tsx";
+import { None } from "../ui/none.tsx";
 import { OpenButton, type OpenRow, useOpenRow } from "../ui/open-row.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Split } from "../ui/panel.tsx";
@@ -109,8 +110,7 @@ function CapabilityList({ all }: { readonly all: readonly CapabilityRow[] }) {
   );
 }
 
-const fields = (names: readonly string[]) =>
-  names.length === 0 ? <span class="dim">–</span> : <span class="mono">{names.join(", ")}</span>;
+const fields = (names: readonly string[]) => (names.length === 0 ? <None /> : <span class="mono">{names.join(", ")}</span>);
 
 const columns = (open: OpenRow, narrow: boolean): readonly Column<CapabilityRow>[] => {
   const name: Column<CapabilityRow> = {
@@ -125,7 +125,7 @@ const columns = (open: OpenRow, narrow: boolean): readonly Column<CapabilityRow>
     head: "Actors",
     align: "right",
     cell: ({ kind, actors: count }) =>
-      kind === undefined ? <span class="dim">–</span> : <Link href={`/actors?kind=${kind}`}>{(count ?? 0).toLocaleString()}</Link>,
+      kind === undefined ? <None /> : <Link href={`/actors?kind=${kind}`}>{(count ?? 0).toLocaleString()}</Link>,
   };
   const intent: Column<CapabilityRow> = { head: "Intent", fill: true, cell: (row) => <span title={row.intent}>{row.intent}</span> };
   if (narrow) return [name, intent];

@@ -8,6 +8,7 @@ import { isSession, sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
 import { ConsoleBadge, RequestCount, WAITING } from "../ui/client.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
+import { None } from "../ui/none.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { ranMs, SlowBar, Waited } from "../ui/slow-bar.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -73,7 +74,6 @@ function SessionList() {
               columns={[
                 {
                   head: "Client",
-                  main: true,
                   cell: (row) => (
                     <>
                       <Link class="one-line" href={`/traffic?session=${encodeURIComponent(row.name)}`} title="Its requests">
@@ -83,13 +83,6 @@ function SessionList() {
                         <span class="mono dim">{sessionLabel(row.name)}</span>
                       ) : null}
                       <ConsoleBadge client={row.client} />
-                      <small class="narrow dim">
-                        {row.revision}
-                        {row.principal === undefined ? "" : `, ${row.principal}`}
-                      </small>
-                      <small class="narrow">
-                        <Seen row={row} callers={callers.data.value?.items} />
-                      </small>
                     </>
                   ),
                   sort: ({ client }) => client,
@@ -103,7 +96,7 @@ function SessionList() {
                 {
                   head: "Principal",
                   wide: true,
-                  cell: ({ principal }) => principal ?? <span class="dim">–</span>,
+                  cell: ({ principal }) => principal ?? <None />,
                   sort: ({ principal }) => principal,
                 },
                 {
@@ -166,7 +159,7 @@ function SessionList() {
 function Seen({ row, callers }: { readonly row: SessionRow; readonly callers: readonly SeenCaller[] | undefined }) {
   const path = offersPath(row, callers ?? []);
   return path === undefined ? (
-    <span class="dim">–</span>
+    <None />
   ) : (
     <Link class="one-line" href={path} title="What this client is offered, and why not the rest">
       what it sees

@@ -4,6 +4,7 @@ import { asApiError, get, post } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
+import { None } from "../ui/none.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -62,8 +63,8 @@ function TaskList() {
                 keyOf={({ id }) => id}
                 columns={[
                   { head: "Status", cell: ({ status }) => <Badge word={status} /> },
-                  { head: "Tool", cell: ({ tool }) => tool ?? <span class="dim">–</span> },
-                  { head: "Principal", cell: ({ principal }) => principal ?? <span class="dim">–</span> },
+                  { head: "Tool", cell: ({ tool }) => tool ?? <None /> },
+                  { head: "Principal", cell: ({ principal }) => principal ?? <None /> },
                   {
                     head: "Message",
                     fill: true,

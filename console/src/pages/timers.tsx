@@ -6,6 +6,7 @@ import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink, EventLink } from "../ui/actor-link.tsx";
 import { Choice, Filters } from "../ui/filters.tsx";
+import { None } from "../ui/none.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
@@ -65,12 +66,12 @@ function TimerList() {
                   { head: "At", wide: true, cell: ({ at }) => <Time at={at} /> },
                   { head: "Actor", cell: ({ actor }) => <ActorLink id={actor} /> },
                   { head: "Timer", cell: ({ name }) => (name === "" ? <span class="dim">expiry</span> : name) },
-                  { head: "Does", cell: ({ name, action }) => (name === "" ? "stops the actor" : (action ?? "")) },
+                  { head: "Does", wide: true, cell: ({ name, action }) => (name === "" ? "stops the actor" : (action ?? "")) },
                   { head: "Repeats", wide: true, cell: repeats },
                   {
                     head: "Set by",
                     wide: true,
-                    cell: ({ cause }) => (cause === undefined ? <span class="dim">–</span> : <EventLink id={cause} />),
+                    cell: ({ cause }) => (cause === undefined ? <None /> : <EventLink id={cause} />),
                   },
                 ]}
               />

@@ -1,4 +1,5 @@
 // Owns: a duration with a bar that compares it with the others of its list.
+import { None } from "./none.tsx";
 import { duration } from "./time.tsx";
 import "./slow-bar.css";
 
@@ -15,8 +16,7 @@ interface Durations {
 export const ranMs = ({ p99Ms, ranP99Ms }: Durations): number => ranP99Ms ?? p99Ms;
 
 /** How long its calls waited for others. */
-export const Waited = ({ waitedP99Ms }: Durations) =>
-  waitedP99Ms === undefined ? <span class="dim">–</span> : <span>{duration(waitedP99Ms)}</span>;
+export const Waited = ({ waitedP99Ms }: Durations) => (waitedP99Ms === undefined ? <None /> : <span>{duration(waitedP99Ms)}</span>);
 
 export function SlowBar({
   ms,
@@ -29,7 +29,7 @@ export function SlowBar({
   /** Nothing was measured. */
   readonly none?: boolean;
 }) {
-  if (none) return <span class="dim">–</span>;
+  if (none) return <None />;
   const slow = ms >= SLOW_MS;
   return (
     <span class="slow-bar">

@@ -1,5 +1,6 @@
 // Owns: tables of rows: headings, alignment, sorting, selection, narrow screens. Does not own: paging (pager.tsx).
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
+import { isNarrow } from "../narrow.ts";
 import { useParameter } from "../page-state.ts";
 import type { Selection } from "./selection.ts";
 import "./table.css";
@@ -8,13 +9,13 @@ export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly align?: "right";
-  /** Left out on narrow screens. */
-  readonly wide?: true;
+  /** On narrow screens in a second line of the row; `opened`: only in the details of the row that is open. */
+  readonly wide?: true | "opened";
   /** Sorts by this when its heading is pressed. Rows without a value come last. */
   readonly sort?: (row: T) => number | string | undefined;
   /** Takes the room that is left, and cuts what does not fit. */
   readonly fill?: true;
-  /** The same on narrow screens, where it also has what is left out (`.narrow`). */
+  /** Takes that room on narrow screens, where it may have lines of its own (`.narrow`). */
   readonly main?: true;
 }
 
@@ -81,6 +82,8 @@ export function Table<T>({
   sorted,
 }: TableProps<T> & { readonly sorted?: Sorted }) {
   const keys = selection === undefined ? [] : rows.map(keyOf);
+  const shown = isNarrow.value ? columns.filter(({ wide }) => wide === undefined) : columns;
+  const below = isNarrow.value ? columns.filter(({ wide }) => wide === true) : [];
   return (
     // It scrolls sideways by itself, so that the page never does.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard
@@ -98,7 +101,7 @@ export function Table<T>({
                 />
               </th>
             )}
-            {columns.map((column) => (
+            {shown.map((column) => (
               <Heading key={column.head} column={column} sorted={sorted} />
             ))}
           </tr>
@@ -106,34 +109,56 @@ export function Table<T>({
         <tbody>
           {rows.map((row) => {
             const key = keyOf(row);
+            const state = `${onOpen === undefined ? "" : "opens"} ${open === key ? "open" : ""} ${selection?.has(key) === true ? "selected" : ""}`;
+            const press = onOpen === undefined ? undefined : (event: MouseEvent) => isPlain(event) && onOpen(row);
             return (
-              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- a cell has a button
-              <tr
-                key={key}
-                class={`${onOpen === undefined ? "" : "opens"} ${open === key ? "open" : ""} ${selection?.has(key) === true ? "selected" : ""}`.trim()}
-                onClick={onOpen === undefined ? undefined : (event) => isPlain(event) && onOpen(row)}
-              >
-                {selection === undefined ? null : (
-                  <td class="tick">
-                    <input
-                      type="checkbox"
-                      aria-label={`Select ${nameOf?.(row) ?? key}`}
-                      checked={selection.has(key)}
-                      onClick={(event) => selection.set(key, event.currentTarget.checked, event.shiftKey ? keys : undefined)}
-                    />
-                  </td>
+              <Fragment key={key}>
+                {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- a cell has a button */}
+                <tr class={`${state} ${below.length === 0 ? "" : "continued"}`.trim()} onClick={press}>
+                  {selection === undefined ? null : (
+                    <td class="tick" rowSpan={below.length === 0 ? 1 : 2}>
+                      <input
+                        type="checkbox"
+                        aria-label={`Select ${nameOf?.(row) ?? key}`}
+                        checked={selection.has(key)}
+                        onClick={(event) => selection.set(key, event.currentTarget.checked, event.shiftKey ? keys : undefined)}
+                      />
+                    </td>
+                  )}
+                  {shown.map((column) => (
+                    <td key={column.head} class={classOf(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
+                </tr>
+                {below.length === 0 ? null : (
+                  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- as above
+                  <tr class={state.trim()} onClick={press}>
+                    <td colSpan={shown.length}>
+                      <div class="below">
+                        {below.map((column) => (
+                          <Below key={column.head} column={column} row={row} />
+                        ))}
+                      </div>
+                    </td>
+                  </tr>
                 )}
-                {columns.map((column) => (
-                  <td key={column.head} class={classOf(column)}>
-                    {column.cell(row)}
-                  </td>
-                ))}
-              </tr>
+              </Fragment>
             );
           })}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** What its column has no room for, after its heading. */
+function Below<T>({ column: { head, cell, fill }, row }: { readonly column: Column<T>; readonly row: T }) {
+  const content = cell(row);
+  return content === null || content === "" ? null : (
+    <span class={fill === true ? "fill" : ""}>
+      <span class="dim">{head}</span> {content}
+    </span>
   );
 }
 
@@ -143,8 +168,8 @@ const isPlain = (event: MouseEvent): boolean =>
   event.target.closest("a, button, input, select, label") === null &&
   getSelection()?.isCollapsed !== false;
 
-function classOf<T>({ align, wide, fill, main }: Column<T>): string {
-  return `${align ?? ""} ${wide === true ? "wide" : ""} ${fill === true ? "fill" : ""} ${main === true ? "main" : ""}`.trim();
+function classOf<T>({ align, fill, main }: Column<T>): string {
+  return `${align ?? ""} ${fill === true ? "fill" : ""} ${main === true ? "main" : ""}`.trim();
 }
 
 function Heading<T>({ column, sorted }: { readonly column: Column<T>; readonly sorted: Sorted | undefined }) {

@@ -5,6 +5,7 @@ import { can } from "../../about.ts";
 import { actorPath, get } from "../../api.ts";
 import { useResource } from "../../resource.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
+import { None } from "../../ui/none.tsx";
 import { Empty, ErrorNote, Unavailable } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { principalName } from "../../ui/who.tsx";
@@ -65,7 +66,7 @@ function Target({ link: { to, keys, reason } }: { readonly link: LinkShape }) {
 
 function rights(offers: readonly OfferShape[]) {
   const on = offers.filter((offer) => offer.on);
-  if (offers.length === 0) return <span class="dim">–</span>;
+  if (offers.length === 0) return <None />;
   return (
     <span title={offers.map(({ name, on: isOn, reason }) => `${name}: ${isOn ? "on" : (reason ?? "off")}`).join("\n")}>
       {on.length} of {offers.length} offers

@@ -4,6 +4,7 @@ import { actorPath, get } from "../../api.ts";
 import { useResource } from "../../resource.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
+import { None } from "../../ui/none.tsx";
 import { ErrorNote } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Until } from "../../ui/time.tsx";
@@ -51,8 +52,7 @@ export function Mailbox({ id }: { readonly id: string }) {
   );
 }
 
-const sender = ({ from, principal }: MailboxRow) =>
-  from === undefined ? (principal ?? <span class="dim">–</span>) : <ActorLink id={from} />;
+const sender = ({ from, principal }: MailboxRow) => (from === undefined ? (principal ?? <None />) : <ActorLink id={from} />);
 
 const PHASES: Readonly<Record<MailboxShape["phase"], string>> = {
   ready: "handled one after the other",

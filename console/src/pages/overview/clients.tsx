@@ -33,7 +33,7 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
                 </>
               ),
             },
-            { head: "Revision", cell: ({ revision }) => <span class="mono">{revision}</span> },
+            { head: "Revision", wide: true, cell: ({ revision }) => <span class="mono">{revision}</span> },
             {
               head: "Slowest 1 %",
               align: "right",
@@ -43,6 +43,7 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
             {
               head: "Requests/min",
               align: "right",
+              wide: true,
               cell: ({ requests, errors }) => <RequestCount requests={requests} errors={errors} />,
             },
             { head: "Open", align: "right", wide: true, cell: openText },

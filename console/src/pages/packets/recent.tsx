@@ -5,6 +5,7 @@ import { can } from "../../about.ts";
 import { get } from "../../api.ts";
 import { useResource } from "../../resource.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { None } from "../../ui/none.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { ClockTime, duration } from "../../ui/time.tsx";
@@ -48,7 +49,7 @@ function RecentList() {
             ),
           },
           { head: "Status", cell: ({ status, code }) => <span title={code}>{<Badge word={status} />}</span> },
-          { head: "Principal", wide: true, cell: ({ principal }) => principal ?? <span class="dim">–</span> },
+          { head: "Principal", wide: true, cell: ({ principal }) => principal ?? <None /> },
           { head: "Over", wide: true, cell: ({ transport }) => <span class="dim">{transportLabel(transport)}</span> },
           { head: "Took", align: "right", cell: ({ ms }) => (ms === undefined ? "" : duration(ms)) },
         ]}

@@ -4,6 +4,7 @@ import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
 import { clientLabels } from "../../session-label.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { None } from "../../ui/none.tsx";
 import { OpenButton, type OpenRow } from "../../ui/open-row.tsx";
 import { SLOW_MS } from "../../ui/slow-bar.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -12,10 +13,10 @@ import { eraLabel, isLasting } from "./filter.ts";
 
 // Left out next to the details, which say the same.
 const SIZES: readonly Column<TrafficRow>[] = [
-  { head: "Principal", wide: true, cell: ({ principal }) => principal ?? <span class="dim">–</span> },
-  { head: "In", align: "right", wide: true, cell: ({ requestBytes }) => bytes(requestBytes) },
-  { head: "Out", align: "right", wide: true, cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
-  { head: "Revision", wide: true, cell: ({ era }) => <span class="dim">{era === undefined ? "" : eraLabel(era)}</span> },
+  { head: "Principal", wide: "opened", cell: ({ principal }) => principal ?? <None /> },
+  { head: "In", align: "right", wide: "opened", cell: ({ requestBytes }) => bytes(requestBytes) },
+  { head: "Out", align: "right", wide: "opened", cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
+  { head: "Revision", wide: "opened", cell: ({ era }) => <span class="dim">{era === undefined ? "" : eraLabel(era)}</span> },
 ];
 
 export function Rows({
@@ -45,10 +46,10 @@ export function Rows({
         },
         {
           head: "Client",
-          wide: true,
+          wide: "opened",
           cell: ({ session, client }) =>
             session === undefined ? (
-              (client ?? <span class="dim">–</span>)
+              (client ?? <None />)
             ) : (
               <button type="button" class="link" title="Only its messages" onClick={() => onSession(session)}>
                 {labelOf(session)}
@@ -71,8 +72,8 @@ export function Rows({
             </>
           ),
         },
-        { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
-        { head: "Took", align: "right", wide: true, cell: (row) => <Took row={row} /> },
+        { head: "Actor", wide: "opened", cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
+        { head: "Took", align: "right", wide: "opened", cell: (row) => <Took row={row} /> },
         {
           head: "Status",
           cell: (row) => (

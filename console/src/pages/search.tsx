@@ -7,6 +7,7 @@ import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { Filters, TextFilter } from "../ui/filters.tsx";
+import { None } from "../ui/none.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -98,26 +99,27 @@ const columnsFor = (text: string) => [
     ),
   },
   { head: "Event", wide: true as const, cell: ({ type }: Found) => type ?? <span class="dim">as it is now</span> },
-  { head: "Who", wide: true as const, cell: ({ who }: Found) => (who === "" ? <span class="dim">–</span> : who) },
+  { head: "Who", wide: true as const, cell: ({ who }: Found) => (who === "" ? <None /> : who) },
   { head: "When", wide: true as const, cell: ({ at }: Found) => <Time at={at} /> },
-  { head: "Text", fill: true as const, cell: (found: Found) => <Excerpt of={found.text} text={text} /> },
+  { head: "Text", wide: true as const, fill: true as const, cell: (found: Found) => <Excerpt of={found.text} text={text} /> },
 ];
 
-/** Characters before what was found. */
-const BEFORE = 40;
-const AFTER = 200;
+/** Characters before and after what was found. */
+const AROUND = 200;
 
+/** In one line, cut on both sides of what was found. */
 function Excerpt({ of, text }: { readonly of: string; readonly text: string }) {
   const at = of.toLowerCase().indexOf(text.toLowerCase());
   const end = at + text.length;
-  return at === -1 ? (
-    <span class="mono dim">{of.slice(0, BEFORE + AFTER)}</span>
-  ) : (
-    <span class="found-text mono dim" title={of.slice(Math.max(0, at - AFTER), end + AFTER)}>
-      {at > BEFORE ? "…" : ""}
-      {of.slice(Math.max(0, at - BEFORE), at)}
+  if (at === -1) return <span class="mono dim">{of.slice(0, AROUND)}</span>;
+  const [before, after] = [of.slice(Math.max(0, at - AROUND), at), of.slice(end, end + AROUND)];
+  return (
+    <span class="found-text mono dim" title={`${before}${of.slice(at, end)}${after}`}>
+      <span class="before">
+        <bdi>{before}</bdi>
+      </span>
       <mark>{of.slice(at, end)}</mark>
-      {of.slice(end, end + AFTER)}
+      <span class="after">{after}</span>
     </span>
   );
 }

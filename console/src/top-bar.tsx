@@ -5,13 +5,13 @@ import { useSignal } from "@preact/signals";
 import { Link, useLocation } from "wouter-preact";
 import type { About } from "../../src/bridges/console/shapes.ts";
 import { BASE } from "./base-path.ts";
+import { CommandPalette } from "./command-palette.tsx";
 import { signOut } from "./session.ts";
 import { isMac, listenForShortcuts } from "./shortcuts.ts";
 import { cycleTheme, theme } from "./theme.ts";
 import { KeyboardHelp } from "./ui/keyboard-help.tsx";
 
 const ConnectDialog = lazy(async () => (await import("./connect-dialog.tsx")).ConnectDialog);
-const CommandPalette = lazy(async () => (await import("./command-palette.tsx")).CommandPalette);
 
 const THEMES = { system: ["◐", "Theme: as the system's"], light: ["☀", "Theme: light"], dark: ["☾", "Theme: dark"] } as const;
 
@@ -74,9 +74,7 @@ export function TopBar({ about: { name, mode, development, mcp } }: { readonly a
         <MenuItem text="Sign out" run={() => signOut()} />
       </div>
       {open.value === "palette" ? (
-        <Suspense fallback={null}>
-          <CommandPalette close={close} help={() => (open.value = "help")} connect={() => (open.value = "connect")} />
-        </Suspense>
+        <CommandPalette close={close} help={() => (open.value = "help")} connect={() => (open.value = "connect")} />
       ) : open.value === "connect" ? (
         <Suspense fallback={null}>
           <ConnectDialog close={close} />

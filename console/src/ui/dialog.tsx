@@ -1,6 +1,6 @@
 // Owns: dialogs: modal, closed by Escape, and the focus then returns to where it was. Does not own: plain questions (confirm.tsx).
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import "./dialog.css";
 
 /** A modal dialog, open for as long as it is rendered. Its name is `label`, or the text of the element with the id `labelledBy`. */
@@ -28,7 +28,8 @@ export function Modal({
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(close);
   latest.current = close;
-  useEffect(() => {
+  // Before the next key: it belongs to the dialog.
+  useLayoutEffect(() => {
     const own = dialog.current;
     if (own === null) return undefined;
     own.showModal();

@@ -23,9 +23,10 @@ export function Palette({
   search,
   close,
 }: {
-  readonly commands: readonly Command[];
+  /** Undefined: they are not loaded yet. */
+  readonly commands: readonly Command[] | undefined;
   /** More commands for what was typed, such as actors from the server. */
-  readonly search?: (text: string, signal: AbortSignal) => Promise<readonly Command[]>;
+  readonly search?: ((text: string, signal: AbortSignal) => Promise<readonly Command[]>) | undefined;
   readonly close: () => void;
 }) {
   const id = useId();
@@ -53,7 +54,7 @@ export function Palette({
     };
   }, [text.value, search, found]);
 
-  const rows = [...rank(commands, text.value, ({ label, what = "", group }) => [label, `${group} ${what}`]), ...found.value].slice(
+  const rows = [...rank(commands ?? [], text.value, ({ label, what = "", group }) => [label, `${group} ${what}`]), ...found.value].slice(
     0,
     SHOWN,
   );
@@ -123,7 +124,7 @@ export function Palette({
             </div>
           ))}
         </div>
-        {rows.length === 0 ? (
+        {rows.length === 0 && commands !== undefined ? (
           <p class="palette-none dim" role="status">
             Nothing matches.
           </p>

@@ -7,6 +7,9 @@ export const about = signal<About | undefined>(undefined);
 
 export const can = (ability: Ability): boolean => about.value?.can.includes(ability) ?? false;
 
+/** Whether there is what a page needs: the navigation has it then. */
+export const isListed = ({ needs }: { readonly needs?: Ability }): boolean => needs === undefined || can(needs);
+
 /** Why the server cannot do that. */
 export const whyNot = (ability: Ability): string => about.value?.cannot[ability] ?? "This server does not offer it.";
 

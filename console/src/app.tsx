@@ -4,7 +4,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { Link, Route, Router, Switch, useLocation } from "wouter-preact";
 import type { About, Overview as Figures } from "../../src/bridges/console/shapes.ts";
-import { about, can } from "./about.ts";
+import { about, isListed } from "./about.ts";
 import { get } from "./api.ts";
 import { BASE } from "./base-path.ts";
 import { newest } from "./figures-history.ts";
@@ -58,17 +58,15 @@ function Frame({ about: own }: { readonly about: About }) {
       <TopBar about={own} />
       <ConnectionBanner />
       <nav class="side" aria-label="Pages">
-        {NAVIGATION.filter(({ path: to, needs }) => needs === undefined || can(needs) || isAt(path, to)).map(
-          ({ path: to, label, group, count }) => (
-            <Fragment key={to}>
-              {group === undefined ? null : <span class="side-group">{group}</span>}
-              <Link href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
-                {label}
-                <Count n={figures === undefined ? undefined : count?.(figures)} />
-              </Link>
-            </Fragment>
-          ),
-        )}
+        {NAVIGATION.filter((item) => isListed(item) || isAt(path, item.path)).map(({ path: to, label, group, count }) => (
+          <Fragment key={to}>
+            {group === undefined ? null : <span class="side-group">{group}</span>}
+            <Link href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
+              {label}
+              <Count n={figures === undefined ? undefined : count?.(figures)} />
+            </Link>
+          </Fragment>
+        ))}
         <p class="side-note">Times are in {timeZone()}</p>
       </nav>
       <main id="main" tabIndex={-1}>

@@ -21,18 +21,6 @@ const LETTERS: Readonly<Record<string, string>> = {
   "/doctor": "d",
 };
 
-export interface PageKey {
-  readonly letter: string;
-  readonly path: string;
-  readonly label: string;
-}
-
-export const pageKeys = (): readonly PageKey[] =>
-  NAVIGATION.flatMap(({ path, label }) => {
-    const letter = LETTERS[path];
-    return letter === undefined ? [] : [{ letter, path, label }];
-  });
-
 export const letterOf = (path: string): string | undefined => LETTERS[path];
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
@@ -57,7 +45,7 @@ export function listenForShortcuts({ open, palette, help }: ShortcutActions): ()
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
     const isSecond = event.timeStamp - began < SEQUENCE_MS;
     began = -SEQUENCE_MS;
-    const page = isSecond ? pageKeys().find(({ letter }) => letter === event.key) : undefined;
+    const page = isSecond ? NAVIGATION.find(({ path }) => letterOf(path) === event.key) : undefined;
     if (page !== undefined) open(page.path);
     else if (event.key === "g") began = event.timeStamp;
     else if (event.key === "?") help();

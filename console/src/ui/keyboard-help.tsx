@@ -1,5 +1,7 @@
 // Owns: the list of the keys that work on every page. Does not own: the keys (shortcuts.ts).
-import { isMac, pageKeys } from "../shortcuts.ts";
+import { isListed } from "../about.ts";
+import { NAVIGATION } from "../navigation.ts";
+import { isMac, letterOf } from "../shortcuts.ts";
 import { Modal } from "./dialog.tsx";
 import "./palette.css";
 
@@ -16,9 +18,10 @@ export function KeyboardHelp({ close }: { readonly close: () => void }) {
         <Keys keys={[isMac ? "⌘" : "Ctrl", "K"]} what="Search pages, actors, tools and actions" />
         <Keys keys={["/"]} what="Go to the search field of the page" />
         <Keys keys={["?"]} what="This list" />
-        {pageKeys().map(({ letter, label }) => (
-          <Keys key={letter} keys={["g", letter]} what={label} />
-        ))}
+        {NAVIGATION.filter(isListed).map(({ path, label }) => {
+          const letter = letterOf(path);
+          return letter === undefined ? null : <Keys key={path} keys={["g", letter]} what={label} />;
+        })}
         <Keys keys={["Esc"]} what="Close a dialog" />
       </dl>
     </Modal>

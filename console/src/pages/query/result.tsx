@@ -26,6 +26,7 @@ export function Result({ result }: { readonly result: SqlRows }) {
   const names = useMemo(() => uniqueNames(result.columns), [result]);
   const rows = useMemo(() => result.rows.map((values, n): Row => ({ n, values })), [result]);
   const row = rows.find(({ n }) => n === open.value);
+  const longest = useMemo(() => longestOf(rows), [rows]);
   const columns = useMemo(
     () =>
       names.map((name, at): Column<Row> => {
@@ -33,11 +34,12 @@ export function Result({ result }: { readonly result: SqlRows }) {
         return {
           head: name,
           ...(isNumber && { align: "right" }),
+          ...(at === longest && { fill: true }),
           sort: ({ values }) => sortable(values[at] ?? null),
           cell: ({ values }) => <Cell name={name} value={values[at] ?? null} />,
         };
       }),
-    [names, rows],
+    [names, rows, longest],
   );
   const numbered: Column<Row> = {
     head: "Row",
@@ -153,6 +155,17 @@ function Cell({ name, value }: { readonly name: string; readonly value: Json }) 
 }
 
 const MAX_CELL = 300;
+/** A text that is longer may be cut to what the other columns leave. */
+const SHORT = 32;
+
+/** The column with the longest text, if that is long. */
+function longestOf(rows: readonly Row[]): number | undefined {
+  const [most] = rows
+    .flatMap(({ values }) => values.map((value, at) => ({ at, length: textOf(value).length, value })))
+    .filter(({ length, value }) => length > SHORT && typeof value !== "number")
+    .toSorted((one, other) => other.length - one.length);
+  return most?.at;
+}
 
 function Whole({ name, value }: { readonly name: string; readonly value: Json }) {
   const known = linked(name, value);

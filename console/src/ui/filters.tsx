@@ -51,7 +51,7 @@ export const Choice = ({
   /** A value for people. */
   readonly labelOf?: (value: string) => string;
 }) => (
-  <label>
+  <label class={value === "" ? "" : "chosen"}>
     <span>{label}</span>
     <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
       <option value="">{all}</option>

@@ -4,6 +4,7 @@ import type { TrafficPage, TrafficRow } from "../../../../src/bridges/console/sh
 import { useParameter } from "../../page-state.ts";
 import { clientLabels } from "../../session-label.ts";
 import { Choice, Filters, TextFilter } from "../../ui/filters.tsx";
+import { duration } from "../../ui/time.tsx";
 import { eraLabel, PACKETS, transportLabel } from "./filter.ts";
 
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
@@ -74,7 +75,14 @@ export function TrafficFilters({
         values={values((row) => row.principal, parties?.principals)}
         onChange={filters.setPrincipal}
       />
-      <Choice label="Took" value={slow} values={SLOW} all="Any time" labelOf={(ms) => `${ms} ms or more`} onChange={filters.setSlow} />
+      <Choice
+        label="Took"
+        value={slow}
+        values={SLOW}
+        all="Any time"
+        labelOf={(ms) => `from ${duration(Number(ms))}`}
+        onChange={filters.setSlow}
+      />
       <Choice label="Status" value={status} values={STATUSES} onChange={filters.setStatus} />
       <Choice label="Protocol revision" value={era} values={["legacy", "modern"]} labelOf={eraLabel} onChange={filters.setEra} />
     </Filters>

@@ -12,6 +12,9 @@ import { bytes, ClockTime, duration } from "../../ui/time.tsx";
 import { eraLabel, isLasting } from "./filter.ts";
 
 // Left out next to the details, which say the same.
+const ACTOR: readonly Column<TrafficRow>[] = [
+  { head: "Actor", wide: "opened", cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
+];
 const SIZES: readonly Column<TrafficRow>[] = [
   { head: "Principal", wide: "opened", cell: ({ principal }) => principal ?? <None /> },
   { head: "In", align: "right", wide: "opened", cell: ({ requestBytes }) => bytes(requestBytes) },
@@ -51,7 +54,7 @@ export function Rows({
             session === undefined ? (
               (client ?? <None />)
             ) : (
-              <button type="button" class="link" title="Only its messages" onClick={() => onSession(session)}>
+              <button type="button" class="link traffic-client" title="Only its messages" onClick={() => onSession(session)}>
                 {labelOf(session)}
               </button>
             ),
@@ -72,8 +75,8 @@ export function Rows({
             </>
           ),
         },
-        { head: "Actor", wide: "opened", cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
-        { head: "Took", align: "right", wide: "opened", cell: (row) => <Took row={row} /> },
+        ...(open.key === "" ? ACTOR : []),
+        { head: "Took", align: "right", wide: "opened", cell: (row) => <Took row={row} short={open.key !== ""} /> },
         {
           head: "Status",
           cell: (row) => (

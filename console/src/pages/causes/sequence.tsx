@@ -1,4 +1,7 @@
 // Owns: causes as a sequence diagram: a lifeline for each actor, an arrow for each message. Does not own: what is selected.
+import type { RefObject } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { isNarrow } from "../../narrow.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { Table } from "../../ui/table.tsx";
 import { duration } from "../../ui/time.tsx";
@@ -8,30 +11,40 @@ import { type Causes, offset, pathTo, type Step, stepText } from "./model.ts";
 import { useRoving } from "./roving.ts";
 import type { ViewProps } from "./view.ts";
 
-/** Narrow screens get narrower columns. */
-const isNarrow = matchMedia("(max-width: 720px)").matches;
-const TIME = isNarrow ? 58 : 72;
-const LANE = isNarrow ? 112 : 164;
+const MOST_LANE = 164;
+/** So many lanes as there is room for fit into it; more than that are scrolled. */
+const leastLane = (): number => (isNarrow.value ? 76 : 140);
 const ROW = 46;
+/** Of the letters of a label, on average. */
+const LETTER = 7;
+/** How far the label of a message to the same actor is from its lane. */
+const ASIDE = 46;
 const BAR = 10;
 
 export function Sequence({ causes, selected, select }: ViewProps) {
   const { steps, actors } = causes;
   const { box, onKeyDown } = useRoving(steps, selected, select);
   const path = pathTo(causes.byId.get(selected));
-  const width = TIME + LANE * (actors.length + 1);
+  const room = useWidth(box);
+  const timeWidth = isNarrow.value ? 64 : 72;
+  const lane = Math.max(leastLane(), Math.min(MOST_LANE, Math.floor((room - timeWidth) / (actors.length + 1))));
+  const width = timeWidth + lane * (actors.length + 1);
   const height = ROW * steps.length + 12;
-  const laneOf = new Map(actors.map((actor, at) => [actor, TIME + LANE * (at + 1.5)]));
+  const laneOf = new Map(actors.map((actor, at) => [actor, timeWidth + lane * (at + 1.5)]));
   return (
     <div class="sequence" ref={box}>
       <div class="scroll">
         <div class="lanes" style={{ width: `${width}px` }} aria-hidden="true">
-          <span class="lane caller" style={{ left: `${TIME}px`, width: `${LANE}px` }}>
-            {cut(callerOf(causes), isNarrow ? 12 : 20)}
+          <span class="lane caller" style={{ left: `${timeWidth}px`, width: `${lane}px` }}>
+            <span>{callerOf(causes)}</span>
           </span>
           {actors.map((actor, at) => (
-            <span key={actor} class="lane" style={{ left: `${TIME + LANE * (at + 1)}px`, width: `${LANE}px` }} title={readable(actor)}>
-              {readable(actor)}
+            <span key={actor} class="lane" style={{ left: `${timeWidth + lane * (at + 1)}px`, width: `${lane}px` }} title={readable(actor)}>
+              {readable(actor)
+                .split(/(?<=^[^/]*\/)/)
+                .map((part) => (
+                  <span key={part}>{part}</span>
+                ))}
             </span>
           ))}
         </div>
@@ -74,7 +87,7 @@ export function Sequence({ causes, selected, select }: ViewProps) {
                 </marker>
               ))}
             </defs>
-            <line class="life caller" x1={TIME + LANE / 2} x2={TIME + LANE / 2} y1="0" y2={height} />
+            <line class="life caller" x1={timeWidth + lane / 2} x2={timeWidth + lane / 2} y1="0" y2={height} />
             {actors.map((actor) => (
               <line key={actor} class="life" x1={laneOf.get(actor)} x2={laneOf.get(actor)} y1="0" y2={height} />
             ))}
@@ -83,10 +96,11 @@ export function Sequence({ causes, selected, select }: ViewProps) {
                 key={step.id}
                 step={step}
                 y={ROW * at}
-                from={step.parent === undefined ? TIME + LANE / 2 : (laneOf.get(step.parent.actor) ?? 0)}
+                from={step.parent === undefined ? timeWidth + lane / 2 : (laneOf.get(step.parent.actor) ?? 0)}
                 to={laneOf.get(step.actor) ?? 0}
                 selected={step.id === selected}
                 onPath={path.has(step.id)}
+                edges={[timeWidth, Math.max(width, room)]}
               />
             ))}
           </svg>
@@ -94,6 +108,21 @@ export function Sequence({ causes, selected, select }: ViewProps) {
       </div>
     </div>
   );
+}
+
+function useWidth(box: RefObject<HTMLElement>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    // Without its borders.
+    const measure = (): void => setWidth(element.clientWidth - 2);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [box]);
+  return width;
 }
 
 const callerOf = ({ root: { node } }: Causes): string => (node.cause === undefined ? whoText(node) : "an earlier event");
@@ -105,6 +134,7 @@ function Row({
   to,
   selected,
   onPath,
+  edges: [left, right],
 }: {
   readonly step: Step;
   readonly y: number;
@@ -112,6 +142,8 @@ function Row({
   readonly to: number;
   readonly selected: boolean;
   readonly onPath: boolean;
+  /** Between which there is room for labels. */
+  readonly edges: readonly [left: number, right: number];
 }) {
   const { title, node, waitedMs } = step;
   const letter = node.letter !== undefined;
@@ -120,16 +152,23 @@ function Row({
   const forward = to >= from;
   const end = letter ? to + (forward ? -9 : 9) : to + (forward ? -BAR / 2 : BAR / 2);
   const self = from === to;
-  const text = cut(title, isNarrow ? 16 : 24);
+  // To the side of its lane on which its label has room.
+  const side = right - to - ASIDE >= Math.min(title.length * LETTER, to - ASIDE - left) ? 1 : -1;
+  const roomy = self ? (side === 1 ? right - to : to - left) - ASIDE : Math.abs(to - from) + 8;
+  const text = cut(title, Math.max(6, Math.floor(roomy / LETTER)));
   return (
     <g class={`step ${level} ${selected ? "selected" : ""} ${waitedMs >= 1_000 ? "waited" : ""}`}>
-      <text class="time" x={TIME - 10} y={line + 4} text-anchor="end">
+      <text class="time" x={left - 10} y={line + 4} text-anchor="end">
         {offset(step.fromMs)}
       </text>
       {self ? (
         <>
-          <path class="arrow" d={`M${to + BAR / 2} ${line - 10}h34v14h-${34 - 1}`} markerEnd={`url(#arrow-${level})`} />
-          <text class="label" x={to + 46} y={line}>
+          <path
+            class="arrow"
+            d={`M${to + (side * BAR) / 2} ${line - 10}h${side * 34}v14h${side * -33}`}
+            markerEnd={`url(#arrow-${level})`}
+          />
+          <text class="label" x={to + side * ASIDE} y={line} text-anchor={side === 1 ? "start" : "end"}>
             {text}
           </text>
         </>

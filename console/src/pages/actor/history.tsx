@@ -1,5 +1,5 @@
 // Owns: the history of an actor: its events, and its state at any of them. Does not own: what each part shows (history/).
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { StateDiff } from "../../../../src/bridges/console/shapes.ts";
 import { changeOf } from "../../chain-api.ts";
 import { useResource } from "../../resource.ts";
@@ -20,13 +20,21 @@ export function HistoryTab({ actor, reload }: ActorTabProps) {
   // An event that was written here is shown at once.
   const [written, setWritten] = useState(0);
   const change = useResource<StateDiff>(`change ${id} ${at}`, async (signal) => await changeOf(id, at, signal));
+  const parts = useRef<HTMLDivElement>(null);
+  // In a narrow window the details are below the list, which may fill the window.
+  const openFromList = (next: number): void => {
+    moment.set(next);
+    const [list, details] = parts.current?.children ?? [];
+    if (list instanceof HTMLElement && details instanceof HTMLElement && details.offsetLeft === list.offsetLeft)
+      details.scrollIntoView({ block: "start" });
+  };
   if (seq === 0) return <Empty title="No events yet">Events appear when the actor has handled its first message.</Empty>;
   return (
     <div class="history">
       <Integrity actor={actor} open={moment.set} />
       <Slider actor={actor} moment={moment} />
-      <div class="split">
-        <EventList actor={actor} written={written} at={moment.at} settled={at} open={moment.set} />
+      <div class="split" ref={parts}>
+        <EventList actor={actor} written={written} at={moment.at} settled={at} open={openFromList} />
         <Moment
           actor={actor}
           at={at}

@@ -71,7 +71,7 @@ export function Slider({ actor, moment }: { readonly actor: ActorDetail; readonl
         </span>
         <label class="speed">
           <span class="visually-hidden">Speed</span>
-          <select value={String(speed)} onChange={(event) => setSpeed(Number(event.currentTarget.value))}>
+          <select value={String(speed)} disabled={seq < 2} onChange={(event) => setSpeed(Number(event.currentTarget.value))}>
             {SPEEDS.map((one) => (
               <option key={one} value={String(one)}>
                 {one}×

@@ -162,6 +162,7 @@ test("a dead letter says why, and which call led to it; letters are replayed tog
     const { page: tab } = console;
     const rows = tab.getByRole("region", { name: "Dead letters" }).locator("tbody tr");
     await rows.nth(1).waitFor();
+    assert.match(await tab.getByRole("region", { name: "Dead letters" }).innerText(), /Caused by[\s\S]*order/);
     await console.check(`letters-${theme}-${width}`);
     await rows.first().getByRole("button", { name: "print" }).click();
     const panel = tab.getByRole("complementary", { name: "Dead letter" });
@@ -194,6 +195,7 @@ test("timers are listed soonest first, with the event that set each", async () =
     const rows = tab.getByRole("region", { name: "Timers" }).locator("tbody tr");
     await rows.nth(1).waitFor();
     assert.match(await rows.first().innerText(), /in \d+ min[\s\S]*shop\/[\s\S]*ask 1/);
+    assert.match(await tab.getByRole("region", { name: "Timers" }).innerText(), /Set by[\s\S]*[0-9a-f]{12}/);
     await console.check(`timers-${theme}-${width}`);
     await tab.getByLabel("Kind").selectOption("printer");
     await tab.getByText("No timers of printer are set").waitFor();

@@ -123,9 +123,11 @@ test("the palette finds pages, actors, tools and actions by keyboard", async () 
   const { page } = opened;
   await connected(opened);
   await (await server.connect()).callTool({ name: "put", arguments: { box: "nails" } });
+  // Keys at once after it, as fast as someone types who knows it.
   await page.keyboard.press("Control+k");
+  await page.keyboard.type("picture");
   const field = page.getByRole("combobox", { name: /Search pages/ });
-  await field.fill("picture");
+  assert.equal(await field.inputValue(), "picture");
   await page.getByRole("option", { selected: true }).filter({ hasText: "picture" }).waitFor();
   await opened.check("palette");
   await page.keyboard.press("Enter");
@@ -140,7 +142,14 @@ test("the palette finds pages, actors, tools and actions by keyboard", async () 
   await page.keyboard.press("o");
   await page.waitForURL(/\/console\/?$/);
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+  const help = page.getByRole("dialog", { name: "Keyboard" });
+  await help.waitFor();
+  const pages = await page.locator("nav.side a").allInnerTexts();
+  const keys = await help.locator("dd").allInnerTexts();
+  assert.deepEqual(
+    keys.slice(3, -1),
+    pages.map((label) => label.replace(/\s*\d+$/, "")),
+  );
   await opened.check("keyboard-help");
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+k");

@@ -1,7 +1,7 @@
-// Owns: whether the window is as narrow as a phone's: 720 px, as in the style sheets.
+// Owns: whether the window is too narrow for wide tables and drawings: as in table.css and panel.css, where details cover the list.
 import { signal } from "@preact/signals";
 
-const narrow = matchMedia("(max-width: 720px)");
+const narrow = matchMedia("(max-width: 1000px)");
 
 export const isNarrow = signal(narrow.matches);
 narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));

@@ -10,7 +10,7 @@ import "./viewer-picker.css";
 
 const MOST_NAMES = 8;
 /** What each mode of lists shows. */
-const LISTED = { dynamic: "dynamic: only what is on", static: "static: also what is off" } as const;
+const LISTED = { dynamic: "dynamic: what is on", static: "static: also what is off" } as const;
 
 export function ViewerPicker({
   viewer,

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { actor } from "troupe";
 import { LocalEngine } from "troupe/engine";
 import { createServer } from "troupe/server";
+import { prefix } from "troupe/source";
 import { memoryStore } from "troupe/store";
 import { assertHasTools, assertRefused, assertToolResult, testServer, toolText } from "troupe/testing";
 import { memory } from "./agent-memory.ts";
@@ -25,6 +26,7 @@ import { sensor } from "./live-updates.ts";
 import { job } from "./long-jobs.ts";
 import { list, shopper } from "./many-of-a-kind.ts";
 import { contact } from "./migrations.ts";
+import { mounted } from "./mount-a-server.ts";
 import { notes } from "./new-id.ts";
 import { ledger } from "./nightly-job.ts";
 import { addOperations } from "./openapi.ts";
@@ -125,6 +127,20 @@ test("a client reads on the board what it has just posted", async () => {
     assertToolResult(await ann.tools.post({ text: `Text ${n}` }), "It is on the board.");
     assert.match(await ann.readText("board://all"), new RegExp(`"Text ${n}"`));
   }
+});
+
+test("the tools of another MCP server are listed next to one's own", async () => {
+  const weather = createServer("weather", "1.0.0");
+  weather.tools.register({ name: "now", description: "The weather." }, () => ({ celsius: 21 }));
+  const { http } = await weather.listen({ http: { port: 0 } });
+
+  await using source = mounted(http.url);
+  await using server = await testServer(() => createServer("garden", "1.0.0", { sources: [prefix("weather", source)] }));
+  const client = server.client();
+  assertHasTools(await client.listTools(), "weather__now");
+  assertToolResult(await client.callTool("weather__now"), { celsius: 21 });
+  await weather.close();
+  assert.match(toolText(await client.callTool("weather__now")), /closed its connection/);
 });
 
 test("a tool calls another MCP server, and refuses if that is away", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Importer, Message, Viewer } from "../core/contract/index.ts";
+import type { ExportedActor, Importer, Message, Row, Viewer } from "../core/contract/index.ts";
 import { ImportMessages } from "./import-messages.ts";
 
 const message = (viewer?: Viewer): Message => ({
@@ -40,6 +40,33 @@ test("messages are counted by whom they act as, a bounded number of viewers", as
   found.report(false, true);
   const { runs, others }: { runs: unknown[]; others: number } = JSON.parse(said.join(""));
   assert.deepEqual([runs.length, others], [100, 102]);
+});
+
+test("a reply counts as the viewer in its context, wherever a file can name one, and with its roles", async (context) => {
+  const said: string[] = [];
+  context.mock.method(process.stderr, "write", (text: string) => said.push(text) > 0);
+  const viewer = { principal: "admin", scopes: ["vault"], rolesByKind: { vault: ["manager"] } };
+  const replyContext = { call: "c.1", path: ["hub/a next"], handler: "next", viewer };
+  const row: Row = {
+    ...{ uid: "u", life: "u", version: 1, createdAt: 0, lastMessageAt: 0, messageCount: 1, status: "live" },
+    wakes: {},
+    pending: { q: { from: "hub/a", replyAs: "troupe/reply", replyContext } },
+  };
+  const actor: ExportedActor = { id: "box/a", seq: 1, head: "h", row };
+  const found = new ImportMessages();
+  const rows: Row[] = [];
+  const place: Importer = { ...placeOf([]), actor: async (one) => void rows.push(one.row) };
+  await found.into(place, false).actor(actor);
+  const reply = { ...message(), action: "troupe/reply", args: { of: "m", reply: { ok: 1 }, context: replyContext } };
+  await found.into(place, false).message({ message: reply, failures: 0 });
+  await found.into(place, false).message({ message: { ...message(), replyAs: "troupe/reply", replyContext }, failures: 0 });
+  found.report(false, false);
+  assert.match(said.join(""), /: 3 messages as admin with vault in the roles vault\/manager; 1 message as nobody\.\n$/);
+  await found.into(place, true).actor(actor);
+  assert.deepEqual(
+    rows.map(({ pending }) => Object.keys(pending)),
+    [["q"], []],
+  );
 });
 
 test("messages that are left out get nowhere", async () => {

@@ -102,12 +102,18 @@ function readContext(context: Json | undefined): (Continuation & { readonly call
   };
 }
 
+/** On whose behalf the call was made that waits for a reply with this context. Undefined: the context says nothing of that. */
+export const contextViewer = (context: Json | undefined): ActorViewer | undefined => readContext(context)?.viewer;
+
 const isViewer = (value: Json | undefined): value is ActorViewer & JsonObject =>
   isJsonObject(value) &&
   isTexts(value["scopes"]) &&
   (value["roles"] === undefined || isTexts(value["roles"])) &&
   (value["principal"] === undefined || typeof value["principal"] === "string") &&
-  (value["self"] === undefined || isAddress(value["self"]));
+  (value["self"] === undefined || isAddress(value["self"])) &&
+  (value["rolesByKind"] === undefined || areRoles(value["rolesByKind"]));
+
+const areRoles = (value: Json): boolean => isJsonObject(value) && Object.values(value).every(isTexts);
 
 /** Whether a value is one of the three replies. */
 export function isReply(value: Json): value is Reply & Json {

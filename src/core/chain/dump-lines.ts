@@ -16,7 +16,7 @@ import {
   type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
-import { hasOwn, isActorId, isAddress, isTexts } from "../contract/internal.ts";
+import { hasOwn, isActorId, isAddress, isReplyAction, isTexts, nextCronTime } from "../contract/internal.ts";
 import { importLine } from "./event.ts";
 import { MOST_WAKES } from "./turn.ts";
 
@@ -130,8 +130,9 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 const isInterval = (value: unknown): boolean => isNumber(value) && value >= 1;
 const isStatus = (value: unknown): boolean => value === "live" || value === "failed" || value === "stopped";
 const isPolicy = (value: unknown): boolean => has(value, {}, { expireMs: isNumber });
+const areRoles = (value: unknown): boolean => isJsonObject(value) && Object.values(value).every(isTexts);
 const isViewer = (value: unknown): boolean =>
-  has(value, { scopes: isTexts }, { principal: isText, self: isAddress, rolesByKind: isJsonObject });
+  has(value, { scopes: isTexts }, { principal: isText, self: isAddress, rolesByKind: areRoles });
 
 /** A count must leave room to be counted on exactly. */
 const MOST_COUNT = 2 ** 52;
@@ -140,8 +141,24 @@ const isCount = (value: unknown): value is number => isNumber(value) && Number.i
 /** A time that `Date` can represent. A database stores others, but then cannot read them, nor the rows next to them. */
 export const isTime = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
 
+/** A reply comes from the actor that was asked, never from a timer. */
+const isOwnAction = (value: unknown): boolean => isText(value) && !isReplyAction(value);
+
+function comesAgain(value: unknown): boolean {
+  if (!isJsonObject(value) || value["cron"] === undefined) return true;
+  const { cron, timeZone = "UTC" } = value;
+  if (!isText(cron) || !isText(timeZone)) return false;
+  try {
+    nextCronTime(cron, timeZone, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const isWake = (value: unknown): boolean =>
-  has(value, { at: isNumber, action: isText }, { everyMs: isInterval, cron: isText, timeZone: isText, cause: isText, rang: isTime });
+  has(value, { at: isNumber, action: isOwnAction }, { everyMs: isInterval, cron: isText, timeZone: isText, cause: isText, rang: isTime }) &&
+  comesAgain(value);
 
 const areWakes = (value: unknown): boolean =>
   isJsonObject(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);

@@ -118,6 +118,18 @@ describe("a changed export is refused with the reason, and no partial actor is s
       /is not in the one form/,
       2,
     ],
+    [
+      "a reply that a timer would send",
+      resealed(changed(at('{"actor":"door'), '"action":"tick"', '"action":"troupe/reply"')),
+      /is not in the one form/,
+      2,
+    ],
+    [
+      "a schedule that is none",
+      resealed(changed(at('{"actor":"door'), '"at":9,', '"at":9,"cron":"garbage",')),
+      /is not in the one form/,
+      2,
+    ],
     ["too many wakes", resealed(changed(at('{"actor":"door'), '"wakes":{', `"wakes":{${MANY_WAKES}`)), /is not in the one form/, 2],
     ["a letter of no time", resealed(changed(at('{"letter"'), '"at":7', '"at":100000000000000000')), /is not in the one form/, 3],
     ["nesting without end", resealed(changed(1, '"pending":{}', `"pending":{"a":${"[".repeat(300)}${"]".repeat(300)}}`)), /Line 2 is not/],

@@ -48,7 +48,13 @@ test("a reply counts as the viewer in its context, wherever a file can name one,
   const viewer = { principal: "admin", scopes: ["vault"], rolesByKind: { vault: ["manager"] } };
   const replyContext = { call: "c.1", path: ["hub/a next"], handler: "next", viewer };
   const row: Row = {
-    ...{ uid: "u", life: "u", version: 1, createdAt: 0, lastMessageAt: 0, messageCount: 1, status: "live" },
+    uid: "u",
+    life: "u",
+    version: 1,
+    createdAt: 0,
+    lastMessageAt: 0,
+    messageCount: 1,
+    status: "live",
     wakes: {},
     pending: { q: { from: "hub/a", replyAs: "troupe/reply", replyContext } },
   };

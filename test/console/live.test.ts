@@ -145,7 +145,7 @@ test("the log lists what the server logged, and an entry leads to its actor", as
     await tab.waitForURL(/level=error/);
     assert.ok((await rows.allInnerTexts()).every((text) => text.includes("error")));
     await console.check(`log-${theme}-${width}`);
-    await rows.first().getByRole("button", { name: "fault" }).click();
+    await rows.filter({ hasText: "printer" }).first().getByRole("button", { name: "fault" }).click();
     const entry = tab.getByRole("complementary", { name: "Log entry" });
     await entry.getByRole("link", { name: /^printer\// }).waitFor();
     await console.check(`log-entry-${theme}-${width}`);

@@ -104,6 +104,7 @@ test("views, examples, saved queries and history fill in the query", async () =>
   await side.getByText("letters", { exact: true }).click();
   await console.check("query-views-dark");
   await side.getByRole("button", { name: "Insert letters" }).click();
+  await editor.filter({ hasText: "letters" }).waitFor();
   assert.equal(await editor.innerText(), "SELECT count(*) FROM letters");
   await page.getByRole("button", { name: /^Run/ }).click();
   await page.getByRole("region", { name: "Rows" }).waitFor();
@@ -112,9 +113,10 @@ test("views, examples, saved queries and history fill in the query", async () =>
   await page.keyboard.press("Enter");
   await side.getByRole("tab", { name: "Examples" }).click();
   await side.getByRole("button", { name: "Largest states that are stored" }).click();
-  assert.match(await editor.innerText(), /octet_length/);
+  await editor.filter({ hasText: "octet_length" }).waitFor();
   await side.getByRole("tab", { name: "Saved" }).click();
   await side.getByRole("button", { name: "My letters", exact: true }).click();
+  await editor.filter({ hasText: "letters" }).waitFor();
   assert.equal(await editor.innerText(), "SELECT count(*) FROM letters");
   await side.getByRole("tab", { name: "History" }).click();
   await side.getByRole("button", { name: "SELECT count(*) FROM letters" }).waitFor();

@@ -1,6 +1,6 @@
 // Owns: the commands of the console's palette. Does not own: when they are loaded (command-palette.tsx), the list (ui/palette.tsx).
 import type { ActorPage } from "../../../src/bridges/console/shapes.ts";
-import { about, can } from "../about.ts";
+import { about, can, isListed } from "../about.ts";
 import { get } from "../api.ts";
 import { textIn } from "../json.ts";
 import { NAVIGATION } from "../navigation.ts";
@@ -28,7 +28,7 @@ export const commandsOf = (go: Go, help: () => void, connect: () => void): reado
 ];
 
 const pages = (go: Go): readonly Command[] =>
-  NAVIGATION.map(({ path, label, what }) => {
+  NAVIGATION.filter(isListed).map(({ path, label, what }) => {
     const letter = letterOf(path);
     return {
       id: `page ${path}`,

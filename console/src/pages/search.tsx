@@ -12,7 +12,7 @@ import { PageHead } from "../ui/page-head.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
+import { ClockTime } from "../ui/time.tsx";
 import { COLUMNS, MOST_FOUND, textQuery } from "./search/query.ts";
 import "./search/search.css";
 
@@ -100,7 +100,7 @@ const columnsFor = (text: string) => [
   },
   { head: "Event", wide: true as const, cell: ({ type }: Found) => type ?? <span class="dim">as it is now</span> },
   { head: "Who", wide: true as const, cell: ({ who }: Found) => (who === "" ? <None /> : who) },
-  { head: "When", wide: true as const, cell: ({ at }: Found) => <Time at={at} /> },
+  { head: "When", wide: true as const, cell: ({ at }: Found) => <ClockTime at={at} /> },
   { head: "Text", wide: true as const, fill: true as const, cell: (found: Found) => <Excerpt of={found.text} text={text} /> },
 ];
 

@@ -100,7 +100,7 @@ function SessionList() {
                   sort: ({ principal }) => principal,
                 },
                 {
-                  head: "Slowest 1 %",
+                  head: "Ran, slowest 1 %",
                   align: "right",
                   cell: (row) => <SlowBar ms={ranMs(row)} most={most} none={row.requests === 0} />,
                   sort: ranMs,
@@ -120,7 +120,7 @@ function SessionList() {
                   sort: ({ requests }) => requests,
                 },
                 {
-                  head: "Median",
+                  head: "Median answer",
                   align: "right",
                   wide: true,
                   cell: ({ p50Ms, requests }) => (requests === 0 ? "–" : duration(p50Ms)),

@@ -35,7 +35,7 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
             },
             { head: "Revision", wide: true, cell: ({ revision }) => <span class="mono">{revision}</span> },
             {
-              head: "Slowest 1 %",
+              head: "Ran, slowest 1 %",
               align: "right",
               cell: (row) => <SlowBar ms={ranMs(row)} most={most} none={row.p99Ms === 0} />,
             },

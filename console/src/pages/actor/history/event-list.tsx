@@ -9,7 +9,7 @@ import { useResource } from "../../../resource.ts";
 import { readablePath } from "../../../ui/diff.tsx";
 import { SavedViews } from "../../../ui/saved-views.tsx";
 import { Empty, ErrorNote, Loading } from "../../../ui/states.tsx";
-import { duration, Time } from "../../../ui/time.tsx";
+import { ClockTime, duration } from "../../../ui/time.tsx";
 import { argumentsLine } from "../../../ui/value-line.ts";
 import { Who } from "../../../ui/who.tsx";
 import { NewEvents } from "../new-events.tsx";
@@ -242,7 +242,7 @@ function Rows({
               <td class="what">
                 <strong>{row.type}</strong> <code class="dim">{argumentsLine(shortArguments(row), 120)}</code>
                 <small class="dim narrow">
-                  <Who row={row} /> · <Time at={row.at} />
+                  <Who row={row} /> · <ClockTime at={row.at} />
                 </small>
                 <small class="dim">{summaryOf(row)}</small>
               </td>
@@ -250,7 +250,7 @@ function Rows({
                 <Who row={row} />
               </td>
               <td class="when wide">
-                <Time at={row.at} />
+                <ClockTime at={row.at} />
               </td>
               {timed ? <td class="right wide">{row.ms === undefined ? "" : duration(row.ms)}</td> : null}
               <td class="right">

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,26 @@ test("what is no socket is not asked", async () => {
     await close();
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("a server that ends removes its own socket, and not that of another server in a folder of the same name", async () => {
+  const place = mkdtempSync(join(tmpdir(), "troupe-control-"));
+  const folder = join(place, "data");
+  const path = join(folder, "control.sock");
+  try {
+    mkdirSync(folder);
+    const closeFirst = await serveControl(path, () => Promise.resolve("first"));
+    renameSync(folder, join(place, "moved"));
+    mkdirSync(folder);
+    const closeSecond = await serveControl(path, () => Promise.resolve("second"));
+    await closeFirst();
+    const answer = await askControl(path, "who", {});
+    await closeSecond();
+    assert.deepEqual(answer, { ok: "second" });
+    assert.deepEqual(readdirSync(folder), []);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
   }
 });
 

@@ -1,3 +1,4 @@
+import { lstatSync, renameSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
@@ -35,8 +36,12 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       void answering.then(() => asked.delete(answering));
     });
   });
+  // Closing a socket, Node unlinks the path it was bound at, whatever is there by then: where the folder was moved away, that may be
+  // another server's socket. So it gets its name after it was bound.
+  const made = `${path}.${process.pid}`;
+  rmSync(made, { force: true });
   await byShortPath(
-    path,
+    made,
     (short) =>
       new Promise<void>((resolve, reject) => {
         server.once("error", reject);
@@ -49,12 +54,22 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
         }
       }),
   );
+  const own = identityOf(made);
+  renameSync(made, path);
   return async () => {
+    // Nobody else asks from now on.
+    if (identityOf(path) === own) rmSync(path, { force: true });
     // What has been asked is over, or was told that it will not be: the answer must have left.
     await Promise.race([Promise.all(asked), sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
+};
+
+/** Undefined: there is no file. */
+const identityOf = (path: string): string | undefined => {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 };
 
 /** Settles when it has left, or nobody reads it. */

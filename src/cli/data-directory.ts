@@ -31,6 +31,15 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 const isFile = (path: string): CommandError =>
   new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
 
+const withoutLinks = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    // Not there yet, or not to be entered: whoever uses it says so.
+    return path;
+  }
+};
+
 /** Beside those that were listed. */
 export const moreUnread = (count: number): StoreError =>
   new StoreError(
@@ -40,15 +49,21 @@ export const moreUnread = (count: number): StoreError =>
 
 /** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
 export class DataDirectory {
-  readonly path: string;
+  #path: string;
 
   constructor(path: string) {
-    this.path = resolve(path);
+    this.#path = withoutLinks(resolve(path));
+  }
+
+  /** Without links: one may lead elsewhere before a server ends, and the files there are another server's. */
+  get path(): string {
+    return this.#path;
   }
 
   create(): void {
     try {
       makeDirectory(this.path);
+      this.#path = withoutLinks(this.path);
     } catch (error) {
       if (systemCode(error) === "EEXIST") throw isFile(this.path);
       throw new CommandError(
@@ -196,10 +211,6 @@ export class DataDirectory {
   /** Whether only this user can have written the note. Modules that another's names are shown, but not loaded. */
   trusts({ modules, seal }: ServerNote): boolean {
     return isSealed(this.#note, modules, seal);
-  }
-
-  removeSocket(): void {
-    rmSync(this.control, { force: true });
   }
 }
 

@@ -106,7 +106,6 @@ export class LocalGround implements Ground {
     const { more, erased } = beside;
     const { directory, store } = this.#disk;
     const { serveControl } = await import("./control.ts");
-    directory.removeSocket();
     const handle = async (operation: string, args: JsonObject): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
       const done = await more?.(operation, args);
@@ -133,10 +132,7 @@ export class LocalGround implements Ground {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closeControl !== undefined) {
-      this.#disk?.directory.removeSocket();
-      await this.#closeControl();
-    }
+    await this.#closeControl?.();
     await this.#engine?.[Symbol.asyncDispose]();
     await this.streams[Symbol.asyncDispose]();
     await this.sessions[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 // The socket by which commands reach the server that holds their directory.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,28 @@ test("however long the path of the data directory, the control socket lies in it
   served.child.kill("SIGTERM");
   assert.equal(await served.ended, 0);
   assert.equal(existsSync(join(data, "control.sock")), false);
+});
+
+test("a server whose data directory's link was led elsewhere leaves the files of the next server there", async () => {
+  using place = folder();
+  const [data, next] = [join(place.path, "data"), join(place.path, "next")];
+  for (const release of ["first", "second"]) mkdirSync(join(place.path, release), { mode: 0o700 });
+  symlinkSync("first", data);
+  await using first = running("serve", MODULE, "--http", "127.0.0.1:0", "--data", data, "--json");
+  await first.said(/"ready":true/);
+  symlinkSync("second", next);
+  renameSync(next, data);
+  await using second = running("serve", MODULE, "--http", "127.0.0.1:0", "--data", data, "--json");
+  await second.said(/"ready":true/);
+  const served = readdirSync(data);
+  first.child.kill("SIGTERM");
+  assert.equal(await first.ended, 0);
+  assert.deepEqual(readdirSync(data), served);
+  assert.ok(served.includes("control.sock") && served.includes("troupe.db.pid"));
+  const left = readdirSync(join(place.path, "first"));
+  assert.ok(!left.includes("control.sock") && !left.includes("troupe.db.pid"), left.join(" "));
+  const called = await troupe("call", "counter/main", "tools/add", '{"by":2}', "--start", "--data", data, "--json");
+  assert.deepEqual(lines(called.stdout), [{ ok: 2 }], called.stderr);
 });
 
 test("a signing key is read by who signs with it, and never sent", async () => {

@@ -6,6 +6,7 @@ import {
   constants,
   existsSync,
   fdatasyncSync,
+  fstatSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -13,6 +14,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 import { StoreError } from "../contract/index.ts";
 import { closedOnThrow, connect, makeFile } from "./database.ts";
@@ -64,7 +66,7 @@ export function lockStore(path: string): Lock {
   return {
     wasLeft,
     record,
-    leave: () => rmSync(recordPath, { force: true }),
+    leave: () => record.remove(recordPath),
     release: () => {
       record.close();
       database.close();
@@ -77,8 +79,12 @@ export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // The file does not exist yet.
-    return path;
+    // The file does not exist yet. Its folder may be named through a link, which may lead to another folder before the store is closed.
+    try {
+      return join(realpathSync(dirname(path)), basename(path));
+    } catch {
+      return path;
+    }
   }
 }
 
@@ -189,6 +195,13 @@ export class SyncRecord {
   /** Before a step that an older record would take for a loss. */
   sync(): void {
     fdatasyncSync(this.#file);
+  }
+
+  /** Where the folder was moved away, the file at `path` may be that of another process by now. */
+  remove(path: string): void {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    const { dev, ino } = fstatSync(this.#file, { bigint: true });
+    if (found?.dev === dev && found.ino === ino) rmSync(path, { force: true });
   }
 
   close(): void {

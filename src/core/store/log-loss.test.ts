@@ -3,11 +3,14 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -15,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type ActorId, StoreError } from "../contract/index.ts";
+import { type ActorId, type Store, StoreError } from "../contract/index.ts";
 import { ForgetfulDisk } from "../../../test/torture/forgetful-disk.ts";
 import { ChainWriter, messageTo } from "../../testing/conformance/index.ts";
 import { checkFile, sqliteContents, sqliteExporter, sqliteStore } from "./index.ts";
@@ -280,6 +283,38 @@ test("a file shorter than its page count is refused, with and without a log", as
     }
   }
 });
+
+const committed = async (store: Pick<Store, "commit">, turns: number): Promise<void> => {
+  const writer = new ChainWriter("door/a");
+  for (let turn = 0; turn < turns; turn += 1) await store.commit(writer.id, writer.next());
+};
+
+for (const [how, leave] of [
+  ["was led elsewhere by its link", (place: string) => symlinkSync("new", join(place, "next"))],
+  ["was moved away", (place: string) => mkdirSync(join(place, "next"))],
+] as const)
+  test(`C2 a store that is closed after its directory ${how} leaves the next one's record alone`, async () => {
+    using place = temporary();
+    const [data, next] = [join(place.path, "data"), join(place.path, "next")];
+    leave(place.path);
+    const isLink = how.includes("link");
+    mkdirSync(join(place.path, "old"));
+    mkdirSync(join(place.path, "new"));
+    if (isLink) symlinkSync("old", data);
+    const older = sqliteStore({ directory: data });
+    await committed(older, 3);
+    // A link is exchanged; a folder is moved before another takes its name.
+    if (!isLink) renameSync(data, join(place.path, "moved"));
+    renameSync(next, data);
+    await using newer = sqliteStore({ directory: data });
+    await committed(newer, 5);
+    await older[Symbol.asyncDispose]();
+    const killed = join(place.path, "killed");
+    cpSync(isLink ? join(place.path, "new") : data, killed, { recursive: true });
+    for (const end of ["-wal", "-shm"]) rmSync(join(killed, `troupe.db${end}`));
+    assert.equal((await openedAt(killed)).losses[0]?.event, "log-missing");
+    assert.deepEqual(await openedAt(join(place.path, isLink ? "old" : "moved")), { losses: [], seq: 3 });
+  });
 
 test("a cut log of contents is reported, too", async () => {
   using place = temporary();

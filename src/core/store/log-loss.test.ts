@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
   cpSync,
@@ -314,6 +315,24 @@ for (const [how, leave] of [
     for (const end of ["-wal", "-shm"]) rmSync(join(killed, `troupe.db${end}`));
     assert.equal((await openedAt(killed)).losses[0]?.event, "log-missing");
     assert.deepEqual(await openedAt(join(place.path, isLink ? "old" : "moved")), { losses: [], seq: 3 });
+  });
+
+for (const [how, end] of [
+  ["ended with nothing to do", ""],
+  ["called exit", "process.exit(0);"],
+  ["threw", "throw new Error();"],
+] as const)
+  test(`a process that ${how} and did not close its store is not reported as a loss`, async () => {
+    using place = temporary();
+    const script = `
+      const { sqliteStore } = await import(${JSON.stringify(new URL("index.ts", import.meta.url).href)});
+      const { ChainWriter } = await import(${JSON.stringify(new URL("../../testing/conformance/index.ts", import.meta.url).href)});
+      const store = sqliteStore({ directory: ${JSON.stringify(place.path)} });
+      const writer = new ChainWriter("door/a");
+      for (let turn = 0; turn < 5; turn += 1) await store.commit(writer.id, writer.next());
+      ${end}`;
+    spawnSync(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });
+    assert.deepEqual(await openedAt(place.path), { losses: [], seq: 5 });
   });
 
 test("a cut log of contents is reported, too", async () => {

@@ -15,6 +15,22 @@ import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 /** A process that only reads locks the file for a moment after a server was killed, because it rebuilds the log's index first. */
 const OPENING_MS = 5_000;
 
+/**
+ * The stores that a process which ends now has not closed. Node closes their databases then, and SQLite deletes a log that it has copied:
+ * with the record still there, the next opening would report that log as taken away.
+ */
+const leavingAtExit = new Set<() => void>();
+
+function leaveAll(): void {
+  for (const leave of leavingAtExit) {
+    try {
+      leave();
+    } catch {
+      // The record stays, and the next opening inspects the log.
+    }
+  }
+}
+
 /** An open file whose lock this process holds. */
 export interface LockedFile {
   readonly database: DatabaseSync;
@@ -66,11 +82,16 @@ export function openLockedFile<T>(name: string, directory: string | undefined, m
       return closedOnThrow(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
         refuseShort(path, database, extent);
         const wal = new WalSync(hooks.disk ?? walFile(path), undefined, new Checkpointer(path, database, lock.record, hooks.onCheckpoint));
+        const leaveAtExit = (): void => {
+          if (wal.copyAll()) lock.leave();
+        };
         const close = async (): Promise<void> => {
           try {
             if (await wal.close()) lock.leave();
             closeDatabase(path, database, wal.hasFailed);
           } finally {
+            leavingAtExit.delete(leaveAtExit);
+            if (leavingAtExit.size === 0) process.off("exit", leaveAll);
             lock.release();
           }
         };
@@ -78,6 +99,8 @@ export function openLockedFile<T>(name: string, directory: string | undefined, m
         // From here on `wal` makes commits durable, no other process writes, and a server must not block.
         database.exec("PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0");
         if (loss !== undefined) hooks.onLostLog?.(loss);
+        if (leavingAtExit.size === 0) process.once("exit", leaveAll);
+        leavingAtExit.add(leaveAtExit);
         return made;
       });
     } catch (error) {

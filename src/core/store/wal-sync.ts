@@ -151,10 +151,16 @@ export class WalSync {
   /** Returns whether all of the log is in the database, so that the record of the log can be removed. */
   async close(): Promise<boolean> {
     while (this.#syncing) await new Promise<void>((resolve) => this.#next.push(() => resolve()));
-    let isCopied = false;
-    if (!this.#hasFailed) this.#guardSync(() => (isCopied = this.#checkpoints?.checkpoint() ?? true));
+    const isCopied = this.copyAll();
     this.#disk.close();
     this.#checkpoints?.close();
+    return isCopied;
+  }
+
+  /** Copies the log into the database. Returns whether all of it is there. A sync that runs proves nothing of it, and no commit needs it. */
+  copyAll(): boolean {
+    let isCopied = false;
+    if (!this.#hasFailed) this.#guardSync(() => (isCopied = this.#checkpoints?.checkpoint() ?? true));
     return isCopied && !this.#hasFailed;
   }
 

@@ -1,6 +1,6 @@
 // What the commands that write say of a directory that a program of one's own has, and of code that cannot go on from what is there.
 import assert from "node:assert/strict";
-import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import * as z from "zod";
 import { actor } from "../../src/core/actor/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { sqliteStore } from "../../src/core/store/index.ts";
-import { troupe } from "./run.ts";
+import { lines, troupe } from "./run.ts";
 
 const order = actor("order", {
   description: "An order.",
@@ -48,4 +48,22 @@ test("a call of an actor whose state cannot be brought on says what its `migrate
   const { code, stderr } = await call();
   assert.equal(code, 1);
   assert.match(stderr, /order\/a has failed .+ It threw RangeError: no n to speak of \(.*order\.ts:\d+:\d+\)/);
+});
+
+const LEAVE = `import { actor } from "troupe";
+  export const leave = actor("leave", { description: "Leave.", initial: () => ({ waiting: 0 }), tools: {
+    ask: { description: "Answers later.", run({ state, later }) { state.waiting += 1; return later(); } },
+    look: { description: "Looks.", view: ({ state }) => state } } });`;
+
+test("a call that is answered later is told so where no server runs, and its store is closed", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
+  const data = join(folder.path, "data");
+  const module = join(folder.path, "leave.ts");
+  writeFileSync(module, LEAVE);
+  const asked = await troupe("call", "leave/main", "tools/ask", "--start", "--module", module, "--data", data, "--json");
+  assert.equal(asked.code, 1, asked.stderr);
+  assert.match(asked.stderr, /NO_REPLY.*leave\/main answers this later/);
+  assert.ok(!readdirSync(data).includes("troupe.db.pid"));
+  const looked = await troupe("call", "leave/main", "tools/look", "--module", module, "--data", data, "--json");
+  assert.deepEqual([looked.code, lines(looked.stdout)], [0, [{ ok: { waiting: 1 } }]], looked.stderr);
 });

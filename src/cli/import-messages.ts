@@ -1,6 +1,5 @@
 import { type ActorViewer, type ExportedActor, type Importer, isJsonObject, type Json, type Message } from "../core/contract/index.ts";
-import { isReplyAction } from "../core/contract/internal.ts";
-import { contextViewer } from "../core/actor/delegation.ts";
+import { contextViewer, isReplyAction } from "../core/contract/internal.ts";
 import { counted, visible } from "./output.ts";
 
 const MOST_VIEWERS = 100;

@@ -1,7 +1,7 @@
 // Owns: the context that a forwarded message carries and its reply brings back: which call waits, and the actors on the way. Does not own:
 // sending it (turn-context.ts), what its reply does (receive-reply.ts).
-import { type ActorId, isJsonObject, type Json, type JsonObject, type Message, type Reply, type ActorViewer } from "../contract/index.ts";
-import { hasOwn, isAddress, isReplyAction, isTexts, omitUndefined, REPLY_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
+import { type ActorId, isJsonObject, type Json, type Message, type Reply, type ActorViewer } from "../contract/index.ts";
+import { hasOwn, isActorViewer, isReplyAction, isTexts, omitUndefined, REPLY_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { CompiledReply } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
@@ -97,23 +97,10 @@ function readContext(context: Json | undefined): (Continuation & { readonly call
     call: { id: call, path, ...(typeof root === "string" && { root }), ...(undoing === true && { undoing }) },
     ...(typeof handler === "string" && { handler }),
     ...(args !== undefined && { args }),
-    ...(isViewer(viewer) && { viewer }),
+    ...(isActorViewer(viewer) && { viewer }),
     ...(typeof deadline === "number" && { deadline }),
   };
 }
-
-/** On whose behalf the call was made that waits for a reply with this context. Undefined: the context says nothing of that. */
-export const contextViewer = (context: Json | undefined): ActorViewer | undefined => readContext(context)?.viewer;
-
-const isViewer = (value: Json | undefined): value is ActorViewer & JsonObject =>
-  isJsonObject(value) &&
-  isTexts(value["scopes"]) &&
-  (value["roles"] === undefined || isTexts(value["roles"])) &&
-  (value["principal"] === undefined || typeof value["principal"] === "string") &&
-  (value["self"] === undefined || isAddress(value["self"])) &&
-  (value["rolesByKind"] === undefined || areRoles(value["rolesByKind"]));
-
-const areRoles = (value: Json): boolean => isJsonObject(value) && Object.values(value).every(isTexts);
 
 /** Whether a value is one of the three replies. */
 export function isReply(value: Json): value is Reply & Json {

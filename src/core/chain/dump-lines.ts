@@ -16,7 +16,7 @@ import {
   type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
-import { hasOwn, isActorId, isAddress, isReplyAction, isTexts, nextCronTime } from "../contract/internal.ts";
+import { hasOwn, isActorId, isActorViewer, isAddress, isReplyAction, isTexts, nextCronTime } from "../contract/internal.ts";
 import { importLine } from "./event.ts";
 import { MOST_WAKES } from "./turn.ts";
 
@@ -130,9 +130,6 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 const isInterval = (value: unknown): boolean => isNumber(value) && value >= 1;
 const isStatus = (value: unknown): boolean => value === "live" || value === "failed" || value === "stopped";
 const isPolicy = (value: unknown): boolean => has(value, {}, { expireMs: isNumber });
-const areRoles = (value: unknown): boolean => isJsonObject(value) && Object.values(value).every(isTexts);
-const isViewer = (value: unknown): boolean =>
-  has(value, { scopes: isTexts }, { principal: isText, self: isAddress, rolesByKind: areRoles });
 
 /** A count must leave room to be counted on exactly. */
 const MOST_COUNT = 2 ** 52;
@@ -179,7 +176,7 @@ const isReply = (value: unknown): boolean =>
 const isCall = (value: unknown): value is KeyedCall => has(value, { key: isText, call: isText, until: isNumber }, { reply: isReply });
 
 const ENVELOPE: Guards = { id: isText, to: isAddress, action: isText, args: (value) => value !== undefined, at: isTime, seed: isText };
-const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace: isJsonObject, answers: isJsonObject, can: isTexts };
+const SENDER: Guards = { from: isAddress, viewer: isActorViewer, cause: isText, trace: isJsonObject, answers: isJsonObject, can: isTexts };
 
 const isMessage = (value: unknown): value is Message =>
   has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber, noStart: isTrue });

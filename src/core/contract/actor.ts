@@ -3,7 +3,7 @@
 
 import type { DirtyPaths } from "./dirty-paths.ts";
 import type { TroupeError } from "./errors.ts";
-import { canonical, type JsonObject, type Json } from "./json.ts";
+import { canonical, isJsonObject, isTexts, type JsonObject, type Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
@@ -349,6 +349,19 @@ export const SETTLED_ACTION = "troupe/settled";
 /** Whether only an engine may send this action, on behalf of a turn that requested a reply. */
 export const isReplyAction = (action: string): boolean =>
   action === REPLY_ACTION || action === REPLY_FAILED_ACTION || action === SETTLED_ACTION;
+
+/** Whether a value that was stored, or comes from a file, is a caller. */
+export const isActorViewer = (value: unknown): value is ActorViewer =>
+  isJsonObject(value) &&
+  isTexts(value["scopes"]) &&
+  (value["principal"] === undefined || typeof value["principal"] === "string") &&
+  (value["self"] === undefined || isAddress(value["self"])) &&
+  (value["roles"] === undefined || isTexts(value["roles"])) &&
+  (value["rolesByKind"] === undefined || (isJsonObject(value["rolesByKind"]) && Object.values(value["rolesByKind"]).every(isTexts)));
+
+/** On whose behalf the call was made that waits for a reply with this context. Undefined: the context names nobody. */
+export const contextViewer = (context: Json | undefined): ActorViewer | undefined =>
+  isJsonObject(context) && isActorViewer(context["viewer"]) ? context["viewer"] : undefined;
 
 /** A dead letter's message, to send again. The count keeps its reply apart from that of an earlier attempt. */
 export const asReplay = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });

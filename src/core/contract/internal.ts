@@ -4,8 +4,10 @@ export { authorPlace } from "./author-place.ts";
 export {
   BEGIN_ACTION,
   compareIds,
+  contextViewer,
   markStatic,
   isActorId,
+  isActorViewer,
   isAddress,
   isStatic,
   isRefusal,

@@ -1,4 +1,4 @@
-import type { Catalogue, Index } from "../core/contract/index.ts";
+import type { Catalogue } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { Part } from "./load.ts";
 import type { NodeAddress } from "./ground.ts";
@@ -106,16 +106,15 @@ const commandName = (name: string): string =>
 
 const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-const INDEX_OFFERS: Readonly<Record<"tools" | "resources" | "prompts", (index: Index) => boolean>> = {
-  tools: ({ tool }) => tool !== undefined,
-  resources: ({ uri }) => uri !== undefined,
-  prompts: () => false,
-};
-
 const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): string => {
   const kinds = parts.flatMap((part) => part.cast);
   const sources = parts.flatMap((part) => part.sources);
   const indexes = parts.flatMap((part) => part.indexes);
+  const ofIndexes = {
+    tools: indexes.filter(({ tool }) => tool !== undefined).length,
+    resources: indexes.filter(({ uri }) => uri !== undefined).length,
+    prompts: 0,
+  };
   const what = [
     ...(kinds.length > 0 ? [counted(kinds.length, "kind", " of actors")] : []),
     ...(indexes.length > 0 ? [indexes.length === 1 ? "1 index" : `${indexes.length} indexes`] : []),
@@ -124,7 +123,7 @@ const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): s
   const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(catalogueAtOnce)];
   const offers = (["tools", "resources", "prompts"] as const).flatMap((list) => {
     const ofActors = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
-    const count = ofActors + indexes.filter((index) => INDEX_OFFERS[list](index)).length;
+    const count = ofActors + ofIndexes[list];
     return count > 0 ? [counted(count, list.slice(0, -1))] : [];
   });
   const actors = `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;

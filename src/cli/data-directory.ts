@@ -35,7 +35,7 @@ const withoutLinks = (path: string): string => {
   try {
     return realpathSync(path);
   } catch {
-    // Not there yet, or not to be entered: whoever uses it says so.
+    // Not there yet, or not to be entered: using it says so.
     return path;
   }
 };

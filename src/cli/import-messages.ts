@@ -44,7 +44,7 @@ export class ImportMessages {
     const others = this.#others === 0 ? {} : { others: this.#others };
     const rest = this.#others === 0 ? [] : [`${this.#others} as others`];
     const line = json
-      ? JSON.stringify({ event: "import-messages", leftOut, runs: runs.map(withoutNone), ...others })
+      ? JSON.stringify({ event: "import-messages", leftOut, runs: runs.map(runJson), ...others })
       : visible(`${leftOut ? LEFT_OUT : WILL_RUN} ${[...runs.map(runText), ...rest].join("; ")}.`);
     process.stderr.write(`${line}\n`);
   }
@@ -52,19 +52,19 @@ export class ImportMessages {
   #countRow({ row }: ExportedActor): void {
     for (const reply of Object.values(row.pending)) {
       const viewer = replyViewer(reply);
-      if (viewer !== undefined) this.#run(viewer);
+      if (viewer !== undefined) this.#countAs(viewer);
     }
   }
 
   /** A reply acts as the viewer of the call that waits for it, which its context names. */
   #count({ viewer, action, args, replyContext }: Message): void {
     const context: Json | undefined = isReplyAction(action) && isJsonObject(args) ? args["context"] : undefined;
-    this.#run(viewer ?? contextViewer(context));
+    this.#countAs(viewer ?? contextViewer(context));
     const waits = contextViewer(replyContext);
-    if (waits !== undefined) this.#run(waits);
+    if (waits !== undefined) this.#countAs(waits);
   }
 
-  #run(viewer: ActorViewer | undefined): void {
+  #countAs(viewer: ActorViewer | undefined): void {
     const { principal, scopes = [], rolesByKind = {} } = viewer ?? {};
     const roles = Object.entries(rolesByKind).flatMap(([kind, names]) => names.map((name) => `${kind}/${name}`));
     const name = JSON.stringify([principal, scopes, roles]);
@@ -90,6 +90,6 @@ const LEFT_OUT = "Left out:";
 const runText = ({ principal, scopes, roles, messages }: Runs): string =>
   `${counted(messages, "message")} as ${principal ?? "nobody"}${withText("with", scopes)}${withText("in the roles", roles)}`;
 
-const withoutNone = ({ roles, ...run }: Runs): object => (roles.length === 0 ? run : { ...run, roles });
+const runJson = ({ roles, ...run }: Runs): object => (roles.length === 0 ? run : { ...run, roles });
 
 const withText = (word: string, names: readonly string[]): string => (names.length === 0 ? "" : ` ${word} ${names.join(" ")}`);

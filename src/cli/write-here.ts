@@ -21,7 +21,7 @@ const withCause = (error: unknown, thrown: unknown): unknown => {
   return new CommandError(exit, code, `${message} It threw ${name}: ${why}${place === undefined ? "" : ` (${place})`}`);
 };
 
-/** Settles as `performed`, and rejects where this process has nothing left to do: then nobody is there to answer. */
+/** Settles as `performed`, and rejects once this process has nothing left to do: then no answer can come. */
 const unlessIdle = async (performed: Promise<Json>, actor: string): Promise<Json> => {
   const idle = Promise.withResolvers<never>();
   const onIdle = (): void =>

@@ -33,7 +33,7 @@ test("however long the path of the data directory, the control socket lies in it
   assert.equal(existsSync(join(data, "control.sock")), false);
 });
 
-test("a server whose data directory's link was led elsewhere leaves the files of the next server there", async () => {
+test("a server whose data directory's link was changed leaves the files of the next server there", async () => {
   using place = folder();
   const [data, next] = [join(place.path, "data"), join(place.path, "next")];
   for (const release of ["first", "second"]) mkdirSync(join(place.path, release), { mode: 0o700 });

@@ -55,7 +55,7 @@ const LEAVE = `import { actor } from "troupe";
     ask: { description: "Answers later.", run({ state, later }) { state.waiting += 1; return later(); } },
     look: { description: "Looks.", view: ({ state }) => state } } });`;
 
-test("a call that is answered later is told so where no server runs, and its store is closed", async () => {
+test("a call that is answered later fails where no server runs, and its store is closed", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
   const data = join(folder.path, "data");
   const module = join(folder.path, "leave.ts");

@@ -1,6 +1,5 @@
 // Owns: the dead letters: why each was not delivered, what led to it, and what becomes of it. Does not own: one letter (lists/letter.tsx).
-import { Link } from "wouter-preact";
-import type { BatchOutcome, CausingRequest, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useOperation } from "../operation.ts";
@@ -9,7 +8,7 @@ import { ActorLink } from "../ui/actor-link.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { None } from "../ui/none.tsx";
 import { OpenButton, useOpenRow } from "../ui/open-row.tsx";
-import { senderOf } from "../ui/origin.tsx";
+import { RecordedRequest, senderOf } from "../ui/origin.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
 import { Split } from "../ui/panel.tsx";
@@ -156,17 +155,6 @@ function LetterList() {
   );
 }
 
-function RequestName({ request: { n, name, method } }: { readonly request: CausingRequest }) {
-  const what = <span class="mono">{name ?? method}</span>;
-  return n === undefined ? (
-    what
-  ) : (
-    <Link href={`/traffic?open=${n}`} title="The request">
-      {what}
-    </Link>
-  );
-}
-
 // Left out next to the details, which say the same.
 const SENDER: readonly Column<LetterRow>[] = [
   {
@@ -183,7 +171,10 @@ const SENDER: readonly Column<LetterRow>[] = [
         )
       ) : (
         <span class="one-line">
-          <RequestName request={root.request} /> <br />
+          <RecordedRequest n={root.request.n}>
+            <span class="mono">{root.request.name ?? root.request.method}</span>
+          </RecordedRequest>{" "}
+          <br />
           <small class="dim">by {senderOf(root.request)}</small>
         </span>
       ),

@@ -1,4 +1,5 @@
 // Owns: the request of a client that an event, or what caused it, began with. Does not own: the event's cause in a chain.
+import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import type { CausingRequest, EventDetail, EventRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
@@ -24,19 +25,24 @@ export function Origin({ row, whole = false }: { readonly row: EventRow; readonl
   );
 }
 
-const RequestLink = ({ request }: { readonly request: CausingRequest }) => {
-  const { n, method, name } = request;
-  const what = (
-    <>
-      {method} {name === undefined ? null : <span class="mono">{name}</span>}
-    </>
+const RequestLink = ({ request }: { readonly request: CausingRequest }) => (
+  <>
+    <RecordedRequest n={request.n}>
+      {request.method} {request.name === undefined ? null : <span class="mono">{request.name}</span>}
+    </RecordedRequest>{" "}
+    by <strong>{senderOf(request)}</strong>
+  </>
+);
+
+/** A request's name, which leads to it while it is recorded. */
+export const RecordedRequest = ({ n, children }: { readonly n: number | undefined; readonly children: ComponentChildren }) =>
+  n === undefined ? (
+    <>{children}</>
+  ) : (
+    <Link href={`/traffic?open=${n}`} title="The request">
+      {children}
+    </Link>
   );
-  return (
-    <>
-      {n === undefined ? what : <Link href={`/traffic?open=${n}`}>{what}</Link>} by <strong>{senderOf(request)}</strong>
-    </>
-  );
-};
 
 /** Who sent a request: "ann, with pager 1.0.0". */
 export function senderOf({ principal, client }: CausingRequest): string {

@@ -227,29 +227,25 @@ function indexFindings({ live, running }: ConsoleData): readonly Finding[] {
 }
 
 /** What clients were answered. */
-const errorCodes = (data: ConsoleData, { errors }: Known): readonly Finding[] =>
-  Array.from(data.live?.traffic.codes ?? [], ({ code, count, lastAt, message }): Finding => {
+function errorCodes(data: ConsoleData, { errors }: Known): readonly Finding[] {
+  const recorded = new Set(Array.from(data.live?.traffic.rows.newest() ?? [], ({ code }) => code));
+  return Array.from(data.live?.traffic.codes ?? [], ({ code, count, lastAt, message }): Finding => {
     const doc = errors?.get(code);
     const advice = [doc?.when, doc?.advice].filter((words) => words !== undefined && words !== "").map(sentence);
     return {
       level: INTERNAL.has(code) ? "error" : "note",
       code,
-      title: message === undefined ? `Clients were refused with ${code}` : `Clients were told: ${message}`,
+      title: message === undefined ? `Clients were refused with ${code}` : `Clients were refused: ${message}`,
       advice: advice.length === 0 ? "The sentence says what to do." : advice.join(" "),
       ...(doc !== undefined && { docs: docsOf(data, "errors", code) }),
-      ...(isRecorded(data, code) && { page: `/traffic?search=${encodeURIComponent(code)}` }),
+      ...(recorded.has(code) && { page: `/traffic?search=${encodeURIComponent(code)}` }),
       count,
       lastAt,
     };
   });
+}
 
 const sentence = (words = ""): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/u.test(words) ? "" : "."}`;
-
-/** Whether the page of messages would find one. */
-function isRecorded({ live }: ConsoleData, code: string): boolean {
-  for (const row of live?.traffic.rows.newest() ?? []) if (row.code === code) return true;
-  return false;
-}
 
 /** Codes that are the server's own trouble. Others tell a client about its request; what has a number only is in the log, too. */
 const INTERNAL: ReadonlySet<string> = new Set([

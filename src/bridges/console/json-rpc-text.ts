@@ -102,7 +102,7 @@ export interface Outcome {
   /** The stable code of a refusal or fault. */
   readonly code?: string;
   /** What a tool's failure says. */
-  readonly sentence?: string;
+  readonly message?: string;
 }
 
 const OK: Outcome = Object.freeze({ status: "ok" });
@@ -137,7 +137,7 @@ function toolErrorIn(value: JsonObject): Outcome {
   if (result["isError"] !== true) return OK;
   const code = short(objectOf(objectOf(result["_meta"])["troupe/refused"])["code"]);
   const [first] = isList(result["content"]) ? result["content"] : [];
-  return { status: "tool-error", ...omitUndefined({ code, sentence: short(objectOf(first)["text"]) }) };
+  return { status: "tool-error", ...omitUndefined({ code, message: short(objectOf(first)["text"]) }) };
 }
 
 const RESPONSE_HEAD = '{"jsonrpc":"2.0","id":';

@@ -82,7 +82,7 @@ test("the doctor explains codes that clients were sent by the documentation", as
   await server.call("open", {});
   const items = await server.items("/doctor");
   const unknown = items.find(({ code }) => code === "INVALID");
-  assert.match(textOf(unknown?.["title"]), /^Clients were told: /);
+  assert.match(textOf(unknown?.["title"]), /^Clients were refused: /);
   assert.match(textOf(unknown?.["advice"]), /^The arguments do not fit their schema.*\. Correct the arguments.*\.$/);
   assert.equal(unknown?.["docs"], "https://example.com/docs/errors.md#:~:text=INVALID");
   assert.ok(codesIn(items).includes("WRONG_CODE") && codesIn(items).includes("-32602"));

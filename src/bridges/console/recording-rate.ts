@@ -1,6 +1,7 @@
 // Owns: how many messages are recorded in a while. Does not own: which.
 //
-// Recording a message takes several times as long as a pipelined call. 500 a second cost less than 2 % of the server, and nobody reads more.
+// Recording a message takes several times as long as a pipelined call. 500 a second cost less than 2 % of the
+// server, and are more than a person reads.
 
 import type { Clock } from "../../core/contract/index.ts";
 

@@ -33,7 +33,7 @@ const MOST_EVENTS = 20;
 /** How a message ended. */
 export interface Ending extends Pick<TrafficRow, "status" | "error" | "code"> {
   /** What a tool's failure says. */
-  readonly sentence?: string;
+  readonly message?: string;
 }
 
 type Response = TrafficDetail["responses"][number];

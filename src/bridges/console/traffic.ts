@@ -30,7 +30,7 @@ export interface SeenCode {
   readonly code: string;
   readonly count: number;
   readonly lastAt: number;
-  /** What the client was told last, where that is known. */
+  /** What the last client got, where that is known. */
   readonly message?: string;
 }
 
@@ -337,7 +337,7 @@ export class Traffic {
     this.rows.changed(row);
   }
 
-  #count({ code, error, sentence }: Ending): void {
+  #count({ code, error, message }: Ending): void {
     const name = code ?? error?.code?.toString();
     if (name === undefined) return;
     const before = this.#codes.get(name);
@@ -346,7 +346,7 @@ export class Traffic {
       code: name,
       count: (before?.count ?? 0) + 1,
       lastAt: this.now(),
-      ...omitUndefined({ message: error?.message ?? sentence }),
+      ...omitUndefined({ message: error?.message ?? message }),
     });
   }
 }
@@ -354,12 +354,12 @@ export class Traffic {
 const withoutSecrets = (text: string, { secrets }: RecordedRow): string => (secrets === "unknown" ? HIDDEN : withoutTexts(text, secrets));
 
 function withoutSecretsIn(ending: Ending, row: RecordedRow): Ending {
-  const { error, sentence } = ending;
+  const { error, message } = ending;
   if (row.secrets.length === 0) return ending;
   return {
     ...ending,
     ...(error && { error: { ...error, message: withoutSecrets(error.message, row) } }),
-    ...(sentence !== undefined && { sentence: withoutSecrets(sentence, row) }),
+    ...(message !== undefined && { message: withoutSecrets(message, row) }),
   };
 }
 

@@ -138,24 +138,23 @@ const isCount = (value: unknown): value is number => isNumber(value) && Number.i
 /** A time that `Date` can represent. A database stores others, but then cannot read them, nor the rows next to them. */
 export const isTime = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
 
-/** A reply comes from the actor that was asked, never from a timer. */
+/** A reply comes from another actor, never from a timer. */
 const isOwnAction = (value: unknown): boolean => isText(value) && !isReplyAction(value);
 
-function comesAgain(value: unknown): boolean {
-  if (!isJsonObject(value) || value["cron"] === undefined) return true;
-  const { cron, timeZone = "UTC" } = value;
-  if (!isText(cron) || !isText(timeZone)) return false;
+/** Whether the `cron` of a timer, if it has one, can be read. */
+function hasSchedule({ cron, timeZone = "UTC" }: JsonObject): boolean {
+  if (!isText(cron) || !isText(timeZone)) return cron === undefined;
   try {
-    nextCronTime(cron, timeZone, 0);
-    return true;
+    return nextCronTime(cron, timeZone, 0) > 0;
   } catch {
     return false;
   }
 }
 
 const isWake = (value: unknown): boolean =>
-  has(value, { at: isNumber, action: isOwnAction }, { everyMs: isInterval, cron: isText, timeZone: isText, cause: isText, rang: isTime }) &&
-  comesAgain(value);
+  isJsonObject(value) &&
+  hasSchedule(value) &&
+  has(value, { at: isNumber, action: isOwnAction }, { everyMs: isInterval, cron: isText, timeZone: isText, cause: isText, rang: isTime });
 
 const areWakes = (value: unknown): boolean =>
   isJsonObject(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);

@@ -359,7 +359,7 @@ export const isActorViewer = (value: unknown): value is ActorViewer =>
   (value["roles"] === undefined || isTexts(value["roles"])) &&
   (value["rolesByKind"] === undefined || (isJsonObject(value["rolesByKind"]) && Object.values(value["rolesByKind"]).every(isTexts)));
 
-/** On whose behalf the call was made that waits for a reply with this context. Undefined: the context names nobody. */
+/** On whose behalf the call was made that waits for a reply with this context. Undefined: the context names no caller. */
 export const contextViewer = (context: Json | undefined): ActorViewer | undefined =>
   isJsonObject(context) && isActorViewer(context["viewer"]) ? context["viewer"] : undefined;
 

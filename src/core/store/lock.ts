@@ -6,7 +6,6 @@ import {
   constants,
   existsSync,
   fdatasyncSync,
-  fstatSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -19,6 +18,7 @@ import { crc32 } from "node:zlib";
 import { StoreError } from "../contract/index.ts";
 import { closedOnThrow, connect, makeFile } from "./database.ts";
 import { sqliteCode, systemCode } from "./store-errors.ts";
+import { identityOf } from "./wal-sync.ts";
 
 /** A lock this process holds. */
 export interface Lock {
@@ -63,10 +63,14 @@ export function lockStore(path: string): Lock {
   }
   const wasLeft = existsSync(recordPath);
   const record = closedOnThrow(database, () => SyncRecord.take(recordPath));
+  // Where the folder is moved away, the file at this path may be another process's one day.
+  const isOwnRecord = identityOf(recordPath);
   return {
     wasLeft,
     record,
-    leave: () => record.remove(recordPath),
+    leave() {
+      if (isOwnRecord()) rmSync(recordPath, { force: true });
+    },
     release: () => {
       record.close();
       database.close();
@@ -195,13 +199,6 @@ export class SyncRecord {
   /** Before a step that an older record would take for a loss. */
   sync(): void {
     fdatasyncSync(this.#file);
-  }
-
-  /** Where the folder was moved away, the file at `path` may be that of another process by now. */
-  remove(path: string): void {
-    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    const { dev, ino } = fstatSync(this.#file, { bigint: true });
-    if (found?.dev === dev && found.ino === ino) rmSync(path, { force: true });
   }
 
   close(): void {

@@ -291,7 +291,7 @@ const committed = async (store: Pick<Store, "commit">, turns: number): Promise<v
 };
 
 for (const [how, leave] of [
-  ["was led elsewhere by its link", (place: string) => symlinkSync("new", join(place, "next"))],
+  ["got another target for its link", (place: string) => symlinkSync("new", join(place, "next"))],
   ["was moved away", (place: string) => mkdirSync(join(place, "next"))],
 ] as const)
   test(`C2 a store that is closed after its directory ${how} leaves the next one's record alone`, async () => {

@@ -264,7 +264,7 @@ export function walFile(path: string): Disk {
 }
 
 /** Returns a check that `path` is still the file it is now. */
-function identityOf(path: string): () => boolean {
+export function identityOf(path: string): () => boolean {
   const { dev, ino } = statSync(path, { bigint: true });
   return () => {
     try {

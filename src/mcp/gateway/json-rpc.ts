@@ -194,10 +194,7 @@ const inexact = new WeakMap<JsonObject, ValidationError>();
  */
 function noteInexact(params: JsonObject | undefined, text: string): void {
   const args = params?.["arguments"];
-  if (isJsonObject(args) && holdsLarge(args)) noteLarge(args, text);
-}
-
-function noteLarge(args: JsonObject, text: string): void {
+  if (!isJsonObject(args) || !holdsLarge(args)) return;
   const large = new Map<number, string>();
   collect(args, "", large);
   for (const [, digits = ""] of text.matchAll(WRITTEN)) {

@@ -168,7 +168,7 @@ function OfferRow({ offer, selected, choose }: { readonly offer: OfferShape; rea
           <strong>{reason ?? "No reason given."}</strong> <span>{describeOff(offer)}</span>
         </span>
       )}
-      {on && byArgument ? <span class="dim">An argument names an actor, which decides: its own page says whether this is on.</span> : null}
+      {on && byArgument ? <span class="dim">The actor that an argument names decides: see its own page.</span> : null}
       {typeof description === "string" ? <span class="dim">{description}</span> : null}
     </button>
   );

@@ -158,6 +158,25 @@ test("the palette finds pages, actors, tools and actions by keyboard", async () 
   await page.locator(":root[data-theme=dark]").waitFor();
 });
 
+test("Enter in the palette waits for what is still being found", async () => {
+  await using server = await start();
+  await using opened = await server.open("/actors");
+  const { page } = opened;
+  await (await server.connect()).callTool({ name: "put", arguments: { box: "nails" } });
+  const pressed = Promise.withResolvers<void>();
+  await page.route(/commands-.*\.js/, (route) => pressed.promise.then(() => route.continue()));
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("dark theme");
+  await page.keyboard.press("Enter");
+  pressed.resolve();
+  await page.locator(":root[data-theme=dark]").waitFor();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("workshop/main");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/actors\/workshop\/main/);
+});
+
 test("signing out and in: a wrong token is refused, the printed link is taken, and an outage is announced until it ends", async () => {
   await using server = await start();
   await using opened = await server.open("/actors");

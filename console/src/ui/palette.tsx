@@ -33,6 +33,8 @@ export function Palette({
   const text = useSignal("");
   const found = useSignal<readonly Command[]>([]);
   const at = useSignal(0);
+  // Enter was pressed before there was anything to use: commands may still load, or the search may still run.
+  const entered = useSignal(false);
   useEffect(() => {
     const wanted = text.value.trim();
     if (search === undefined || wanted === "") {
@@ -59,17 +61,22 @@ export function Palette({
     SHOWN,
   );
   const active = Math.min(at.value, rows.length - 1);
-  const use = (command: Command | undefined): void => {
-    if (command === undefined) return;
+  const use = (command: Command): void => {
     close();
     command.run();
   };
+  const chosen = rows[active];
+  useEffect(() => {
+    if (entered.value && chosen !== undefined) use(chosen);
+  });
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     if (step !== undefined)
       at.value = Math.abs(step) === 1 ? (active + step + rows.length) % Math.max(rows.length, 1) : clamp(active + step, rows.length);
-    else if (event.key === "Enter") use(rows[active]);
-    else return;
+    else if (event.key === "Enter") {
+      if (chosen === undefined) entered.value = true;
+      else use(chosen);
+    } else return;
     event.preventDefault();
     document.getElementById(`${id}-${at.value}`)?.scrollIntoView({ block: "nearest" });
   };
@@ -94,6 +101,7 @@ export function Palette({
           onInput={(event) => {
             text.value = event.currentTarget.value;
             at.value = 0;
+            entered.value = false;
           }}
           onKeyDown={press}
         />

@@ -59,6 +59,8 @@ export interface Page extends Finds {
   evaluate(expression: string): Promise<unknown>;
   waitForFunction(expression: string): Promise<unknown>;
   waitForURL(url: string | RegExp): Promise<void>;
+  /** Holds the requests for these addresses until the handler lets them go on. */
+  route(url: RegExp, handler: (route: { continue(): Promise<void> }) => Promise<void>): Promise<unknown>;
   screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Buffer>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   emulateMedia(media: { readonly colorScheme: "light" | "dark" }): Promise<void>;

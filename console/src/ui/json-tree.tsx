@@ -1,5 +1,5 @@
 // Owns: a JSON value as a tree that opens and closes, large ones included; marks what changed. Does not own: editing (json-editor.tsx).
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../../src/core/contract/index.ts";
 import { membersOf } from "../json-paths.ts";
@@ -53,7 +53,8 @@ export function JsonTree({
     rows.findIndex(({ path }) => path === active.value),
   );
 
-  useEffect(() => {
+  // An effect after the paint would still be due for the last row when the next key is pressed, and would take that key's move.
+  useLayoutEffect(() => {
     if (!move.current) return;
     move.current = false;
     const item = list.current?.children.item(at);

@@ -1,11 +1,12 @@
 // Owns: moving a selection through steps with the arrow keys; one of them is in the order of the Tab key.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Step } from "./model.ts";
 
 export function useRoving(steps: readonly Step[], selected: string, select: (id: string) => void) {
   const box = useRef<HTMLDivElement>(null);
   const move = useRef(false);
-  useEffect(() => {
+  // Not after the paint: the effect of the last step would then take the move of the next key.
+  useLayoutEffect(() => {
     const element = box.current?.querySelector(`[data-step="${CSS.escape(selected)}"]`);
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
     if (move.current) element.focus();

@@ -116,6 +116,12 @@ export function surfaceOf(
   if (varying.length === 0 && links.length === 0) return { surface: () => constant, constant: true };
   const reported = new Set<string>();
   const scopes = scopesByOffer(catalogue);
+  // Outside of `surface`, which runs after most turns: V8 allocates what a function closes over.
+  const fault = (what: string, property: string, cause: unknown, committed: object, onFault: Parameters<Compute>[2]): void => {
+    if (onFault === undefined || reported.has(what)) return;
+    reported.add(what);
+    onFault(outOfOrder(what, property, cause, misfit(cause, committed)));
+  };
   const surface: Compute = (committed, viewer, onFault) => {
     const state = readOnly(committed);
     let off: Record<OfferRef, string | true> | undefined;
@@ -123,11 +129,6 @@ export function surfaceOf(
     let targets: Record<string, ActorId> | undefined;
     let linkKeys: Record<string, readonly string[] | true> | undefined;
     let linksOff: Record<string, string> | undefined;
-    const fault = (what: string, property: string, cause: unknown): void => {
-      if (onFault === undefined || reported.has(what)) return;
-      reported.add(what);
-      onFault(outOfOrder(what, property, cause, misfit(cause, committed)));
-    };
     for (const action of varying) {
       if (action.ref === undefined) continue;
       let property = "enabled";
@@ -144,7 +145,7 @@ export function surfaceOf(
           (choices ??= {})[action.ref] = made;
         }
       } catch (error) {
-        if (!isRefusal(error)) fault(action.name, property, error);
+        if (!isRefusal(error)) fault(action.name, property, error, committed, onFault);
         (off ??= {})[action.ref] = isRefusal(error) ? error.message : unavailableMessage(action.name);
       }
     }
@@ -166,7 +167,7 @@ export function surfaceOf(
         }
       } catch (error) {
         if (isRefusal(error)) (linksOff ??= {})[prefix] = error.message;
-        else fault(link.name, property, error);
+        else fault(link.name, property, error, committed, onFault);
       }
     }
     const isConstant = off === undefined && choices === undefined && targets === undefined;

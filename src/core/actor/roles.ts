@@ -116,8 +116,10 @@ const PARTS = ["principal", "self", "scopes", "rolesByKind"] as const;
  * The caller as actors of the kind see it: without claims, with the roles it has. Those that a message brings were decided from the claims
  * when its caller called, so they hold in its turn, and when the turn is replayed.
  */
-export function actorViewer(kind: string, roles: Roles | undefined, viewer: Viewer & ActorViewer, onFault?: OnFault): ActorViewer {
-  if (roles === undefined && viewer.claims === undefined) return viewer;
+export const actorViewer = (kind: string, roles: Roles | undefined, viewer: Viewer & ActorViewer, onFault?: OnFault): ActorViewer =>
+  roles === undefined && viewer.claims === undefined ? viewer : withRoles(kind, roles, viewer, onFault);
+
+function withRoles(kind: string, roles: Roles | undefined, viewer: Viewer & ActorViewer, onFault?: OnFault): ActorViewer {
   // Getters, so that a list depends only on those parts of the viewer that the author's code reads.
   const seen: ActorViewer = { scopes: [] };
   for (const part of PARTS)

@@ -91,7 +91,7 @@ export interface Engine extends AsyncDisposable {
   call(message: Outgoing, options?: CallOptions): Promise<Reply>;
   /**
    * `call`, answered synchronously if nothing is awaited: an idle actor in memory whose turn is pure. Throws if that call would
-   * reject at once. Absent: never synchronous.
+   * reject at once. An engine that has it announces every change in this process before it replies (C2). Absent: never synchronous.
    */
   callNow?(message: Outgoing, options?: CallOptions): Reply | Promise<Reply>;
   /** Settles when durable. */

@@ -20,7 +20,7 @@ import {
   type RequestId,
 } from "./json-rpc.ts";
 import { newSession } from "./legacy/session-factory.ts";
-import { type Answered, answeredText, type SessionChannel, SessionRequest } from "./legacy/session-request.ts";
+import { type Answered, answeredText, type RequestOrigin, type SessionChannel, SessionRequest } from "./legacy/session-request.ts";
 import { Session, SessionNotices } from "./legacy/session.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { type ModernOrigin, type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
@@ -55,6 +55,8 @@ export class StreamConnection implements Connection {
   readonly #work = new WorkCounter();
   readonly #active = new ActiveRequests<StreamRequest>();
   #session: Session | undefined;
+  /** Of the last request of the session. */
+  #origin: RequestOrigin | undefined;
   #modern = false;
   #closed = false;
 
@@ -214,8 +216,9 @@ export class StreamConnection implements Connection {
   }
 
   #legacy(session: Session, request: Request, caller: Caller): MaybeReply | Promise<MaybeReply> {
-    const origin = { caller, channel: this.#outOfBand, idempotencyKey: undefined, ordered: true };
-    return andThen(new SessionRequest(this.#core, session, request, origin).answer(), legacyText, this.#core, request);
+    // Callers seldom change, and a request more or less is what this object costs.
+    if (this.#origin?.caller !== caller) this.#origin = { caller, channel: this.#outOfBand, idempotencyKey: undefined, ordered: true };
+    return andThen(new SessionRequest(this.#core, session, request, this.#origin).answer(), legacyText, this.#core, request);
   }
 
   #enveloped(request: Request, caller: Caller): MaybeReply | Promise<MaybeReply> {

@@ -133,10 +133,9 @@ export function refused(code: string, message: string): Refused {
   return { refused: { code, message } };
 }
 
-/** Whether a caller lacks a scope. A loop: it runs in every call, and hardly any offer needs a scope. */
+/** Whether a caller lacks a scope. */
 export function lacksScope(wanted: readonly string[], { scopes }: Viewer): boolean {
-  for (const one of wanted) if (!scopes.includes(one)) return true;
-  return false;
+  return wanted.length > 0 && missingScopes(wanted, scopes).length > 0;
 }
 
 export function scopeRefusal(wanted: readonly string[], { scopes: held }: Viewer): Refused {

@@ -9,17 +9,16 @@ import {
   type Clock,
   type Engine,
   EngineError,
-  isJsonObject,
   type Json,
   type Log,
-  type Offer,
   type Outgoing,
   type Progress,
   type Receipt,
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, memoize } from "../../core/contract/internal.ts";
+import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru } from "../../core/contract/internal.ts";
+import { namedArguments } from "./actor-arguments.ts";
 import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
@@ -45,7 +44,7 @@ export interface CallRouterOptions {
   readonly views: ActorViews;
   readonly handles: Handles;
   /** C8: settles when the subscribers of this viewer have been notified; undefined: they have been, or there are none. */
-  readonly notifyFirst: (viewer: Viewer, self: ActorId, receipt: Receipt) => Promise<unknown> | undefined;
+  readonly notifyFirst: (viewer: Viewer, self: ActorId, actor: string, seq: number | undefined) => Promise<unknown> | undefined;
   readonly onFault: OnFault;
 }
 
@@ -201,13 +200,15 @@ export class CallRouter {
     const mayBegin = isRoot || slot.behaviour.autoStart === true || rootActor(slot.behaviour, viewer) === id;
     const retry = isRoot || options.key === undefined ? undefined : retryKey(roots, self, route, options.key);
     if (retry !== undefined) this.#retries.set(retry, { id, at: clock.now() });
-    const message = messageTo(id, route.offer.action, namedArguments(route.offer, args), roots.as(self), mayBegin);
+    const message = messageTo(id, route.offer.action, namedArguments(route.argumentNames, args), roots.as(self), mayBegin);
     const policy = isRoot ? this.#policy(viewer, slot) : undefined;
     const { trace, deliver } = options;
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
-    const sent = new SentOptions(options);
-    const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
+    // An engine with `callNow` has announced a change before it replies, so only others have to say what was committed.
+    const noted = retry === undefined && engine.callNow !== undefined ? undefined : new NotedCommit(options);
+    const sent = noted ?? options;
+    const attempt: CallAttempt = { noted, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
       return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
@@ -225,14 +226,14 @@ export class CallRouter {
   }
 
   // C8: the caller's own subscribers are notified before the reply. Without any, nothing is awaited.
-  #answered(reply: Reply, { sent: { committed }, viewer, self, retry }: CallAttempt): Reply | Promise<Reply> {
-    if (committed === undefined) {
-      if (hasOwn(reply, "ok")) return reply;
-      if (retry !== undefined) this.#retries.delete(retry);
+  #answered(reply: Reply, { noted, viewer, self, retry, id }: CallAttempt): Reply | Promise<Reply> {
+    const committed = noted?.committed;
+    if (noted !== undefined && committed === undefined) {
+      if (retry !== undefined && !hasOwn(reply, "ok")) this.#retries.delete(retry);
       return hideUnknown(reply);
     }
-    const notified = this.#options.notifyFirst(viewer, self, committed);
-    return notified === undefined ? hideUnknown(reply) : notified.then(() => hideUnknown(reply));
+    const notified = this.#options.notifyFirst(viewer, self, committed?.actor ?? id, committed?.seq);
+    return notified === undefined ? hideUnknown(reply) : hideUnknownAfter(notified, reply);
   }
 
   #failed(error: unknown, { retry, mayBegin, id, linked }: CallAttempt): Reply {
@@ -286,52 +287,12 @@ function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): Engine
 /** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */
 const hideUnknown = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
 
+// A function of its own, so that a reply that waits for nothing is not allocated for a closure.
+const hideUnknownAfter = (notified: Promise<unknown>, reply: Reply): Promise<Reply> => notified.then(() => hideUnknown(reply));
+
 /** A URI with a key that means nothing here is like any other that no resource has. */
 export const isUnknownUri = ({ list, keys }: PlannedOffer, { refused: { code } }: Refused): boolean =>
   list === "resources" && keys.length > 0 && (code === "NO_ACTOR" || code === "INVALID");
-
-const NO_ARGUMENTS: JsonObject = Object.freeze({});
-
-/** Keywords of JSON Schema that allow members which `properties` does not name. */
-const OPEN_KEYWORDS = [
-  "additionalProperties",
-  "patternProperties",
-  "unevaluatedProperties",
-  "propertyNames",
-  "dependentSchemas",
-  "dependencies",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "not",
-  "if",
-  "$ref",
-  "$dynamicRef",
-  "$recursiveRef",
-];
-
-/** The arguments that an offer names; null: it may take others too. */
-const namesIn = memoize(({ definition }: Offer): ReadonlySet<string> | null => {
-  const schema = definition["inputSchema"];
-  const properties = isJsonObject(schema) ? schema["properties"] : undefined;
-  if (!isJsonObject(schema) || !isJsonObject(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
-  return new Set(Object.keys(properties));
-});
-
-/**
- * Drops arguments that the offer does not name: its actor would ignore them, and its chain would store them forever. No arguments are one
- * frozen object for all calls, since a turn freezes its arguments, which takes time.
- */
-function namedArguments(offer: Offer, args: Json): Json {
-  if (!isJsonObject(args)) return args;
-  const names = namesIn(offer);
-  let any = false;
-  for (const name in args) {
-    if (names?.has(name) === false) return Object.fromEntries(Object.entries(args).filter(([one]) => names.has(one)));
-    any = true;
-  }
-  return any ? args : NO_ARGUMENTS;
-}
 
 function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {
   return mayBegin ? { to, action, args, viewer, start: null } : { to, action, args, viewer };
@@ -339,7 +300,8 @@ function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayB
 
 /** What the end of a call needs to know of it. */
 interface CallAttempt {
-  readonly sent: SentOptions;
+  /** Undefined: what was committed has been announced. */
+  readonly noted: NotedCommit | undefined;
   readonly viewer: Viewer;
   readonly self: ActorId;
   readonly retry: string | undefined;
@@ -350,7 +312,7 @@ interface CallAttempt {
 }
 
 /** The options as the engine gets them; notes what was committed. */
-class SentOptions implements CallOptions {
+class NotedCommit implements CallOptions {
   readonly key: string | undefined;
   readonly answers: JsonObject | undefined;
   readonly can: readonly string[] | undefined;

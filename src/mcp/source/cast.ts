@@ -20,7 +20,6 @@ import {
   type OfferRef,
   type OptionRule,
   type OptionTable,
-  type Receipt,
   type Reply,
   type Source,
   type Surface,
@@ -33,7 +32,7 @@ import { andThen, checkNeeded, getOwn, hasOwn, INDEXES, kindOf, KINDS } from "..
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
 import { splitAddress } from "./actor-arguments.ts";
-import { CallRouter, isUnknownUri } from "./call-router.ts";
+import { CallRouter, type CallRouterOptions, isUnknownUri } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
 import { indexSource } from "./index-source.ts";
@@ -151,8 +150,8 @@ class ActorSource implements Source {
     const expireMs = handles.expireMs ?? 86_400_000;
     const views = new ActorViews({ engine, clock, onFault });
     this.#handles = new Handles({ engine, clock, entropy, expireMs, secret: handles.secret });
-    const notifyFirst = (viewer: Viewer, self: ActorId, receipt: Receipt): Promise<unknown> | undefined =>
-      this.#groupOf(viewer).subscriptions.notifyFirst(viewer.principal ?? self, receipt);
+    const notifyFirst: CallRouterOptions["notifyFirst"] = (viewer, self, actor, seq) =>
+      this.#groupOf(viewer).subscriptions.notifyFirst(viewer.principal ?? self, actor, seq);
     this.#router = new CallRouter({ engine, clock, views, handles: this.#handles, notifyFirst, onFault });
     const perUser = as === undefined && options.kinds.some(({ kind, per }) => per === "user" && (only === undefined || kind === only));
     const groupFor = (known: boolean): ViewerGroup => {

@@ -2,7 +2,7 @@
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { getOwn, scopesOf } from "../../core/contract/internal.ts";
-import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
+import { type AddressArgument, argumentNames, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
 import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri } from "./names.ts";
@@ -32,6 +32,8 @@ export interface Route {
   readonly slot: Slot;
   readonly offer: Offer;
   readonly inner: OfferRef;
+  /** Those that the actor names; null: it may take others too. */
+  readonly argumentNames: ReadonlySet<string> | null;
 }
 
 export interface PlannedOffer {
@@ -213,7 +215,7 @@ export class OfferCollector {
     const alone = listedAs(offer, list, slot, this.#names);
     const listed = isAddressed(slot) && this.#takerOf(alone, slot) !== undefined ? listedAs(offer, list, slot, this.#names, true) : alone;
     const ref = refOf(list, listed.name);
-    const route: Route = { slot, offer, inner: refOf(list, offer.name) };
+    const route: Route = { slot, offer, inner: refOf(list, offer.name), argumentNames: argumentNames(offer) };
     const minting = this.#handleTools.get(ref);
     if (minting !== undefined) throw collision(ref, slot, minting.root);
     const known = this.#offers.get(ref);

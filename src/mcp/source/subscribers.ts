@@ -1,10 +1,12 @@
 // Owns: who subscribes, and which subscribers share one watch. Does not own: what they are notified of (surface-watch.ts).
 
-import type { Dirty, OfferRef, Receipt, SurfaceNow, Surface } from "../../core/contract/index.ts";
+import type { Dirty, OfferRef, SurfaceNow, Surface } from "../../core/contract/index.ts";
 import { Listeners, MultiMap, notify, safeCall } from "../../core/contract/internal.ts";
 import { ContentMarks, type SubscribedContent } from "./content-marks.ts";
 import { SurfaceWatch, type WatchContext } from "./surface-watch.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
+
+const NONE: readonly SubscribedContent[] = [];
 
 /** One subscription, as one viewer. It refers to its watch itself: each call needs it, and a table of very many would be slower. */
 export class Subscriber {
@@ -59,7 +61,7 @@ export class Subscribers {
 
   /** The resources that some of them subscribe to alone. */
   resources(): readonly SubscribedContent[] {
-    return this.#ofContents?.list().flatMap(({ content }) => content ?? []) ?? [];
+    return this.#ofContents?.list().flatMap(({ content }) => content ?? []) ?? NONE;
   }
 
   /** `surfaceNow`: returns their surface when they can receive it. `since`: skips those who subscribed before that look. */
@@ -124,24 +126,25 @@ export class Subscriptions {
   /**
    * C8: settles when the caller's own subscribers have been notified of its commit, which comes before its reply; undefined: they have
    * been. It is not enough that engines announce a change before they reply: another node's engine announces later, and only a look can
-   * tell whose lists changed. A look runs after the announcement, once for a burst of changes.
+   * tell whose lists changed. A look runs after the announcement, once for a burst of changes. `seq`: of the commit; undefined: it has
+   * been announced.
    */
-  notifyFirst(name: string, receipt: Receipt): Promise<unknown> | undefined {
+  notifyFirst(name: string, actor: string, seq: number | undefined): Promise<unknown> | undefined {
     const subscribers = this.#byName.get(name);
     if (subscribers === undefined) return undefined;
     let waits: Promise<void>[] | undefined;
     for (const subscriber of subscribers) {
-      const settled = subscriber.watch?.settled(receipt.actor, receipt.seq);
-      if (settled !== undefined) (waits ??= []).push(this.#settled(subscriber, settled, receipt));
+      const settled = subscriber.watch?.settled(actor, seq);
+      if (settled !== undefined) (waits ??= []).push(this.#settled(subscriber, settled, actor, seq));
     }
     return waits && Promise.all(waits);
   }
 
   // The look may give the subscriber another watch, which notifies it then.
-  async #settled(subscriber: Subscriber, settled: Promise<void> | undefined, receipt: Receipt): Promise<void> {
+  async #settled(subscriber: Subscriber, settled: Promise<void> | undefined, actor: string, seq: number | undefined): Promise<void> {
     const { watch } = subscriber;
     await settled;
-    if (subscriber.watch !== watch) await this.#settled(subscriber, subscriber.watch?.settled(receipt.actor, receipt.seq), receipt);
+    if (subscriber.watch !== watch) await this.#settled(subscriber, subscriber.watch?.settled(actor, seq), actor, seq);
   }
 
   handedOut(roots: ViewerRoots, surface: Surface): void {

@@ -175,13 +175,17 @@ export class SurfaceWatch {
     else this.#refresher.invalidate();
   }
 
-  /** Settles when subscribers have been notified of this commit, also if it is announced with a delay. Undefined: they have been, or its actor is not watched. */
-  settled(actor: string, seq: number): Promise<void> | undefined {
+  /**
+   * Settles when subscribers have been notified of this commit, also if it is announced with a delay. Undefined: they have been, or its
+   * actor is not watched. `commit`: its number; undefined: the last that was announced.
+   */
+  settled(actor: string, commit: number | undefined): Promise<void> | undefined {
     const topics: ReadonlyMap<string, Topic> = this.#topics;
     const topic = topics.get(actor);
     if (this.#isClosed || topic === undefined) return undefined;
-    if (this.#refresher.isIdle) return topic.hasSeen(seq) ? undefined : this.#refresher.nextEnd();
-    return this.#settledLater(topic, seq);
+    const seq = commit ?? topic.announced;
+    if (topic.hasSeen(seq)) return undefined;
+    return this.#refresher.isIdle ? this.#refresher.nextEnd() : this.#settledLater(topic, seq);
   }
 
   // Two looks at most: while changes go on there is always another, and very many replies may wait.

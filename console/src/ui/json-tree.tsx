@@ -160,7 +160,7 @@ function Row({
       aria-selected={active}
       tabIndex={active ? 0 : -1}
       class={changed === undefined ? "" : "changed"}
-      style={{ paddingLeft: `${depth * 16 + 6}px` }}
+      style={{ paddingLeft: `${depth * 16 + 22}px` }}
       onClick={choose}
       onKeyDown={press}
     >

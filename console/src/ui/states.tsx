@@ -19,7 +19,8 @@ export function ErrorNote({ error, retry }: { readonly error: ApiError; readonly
         <Prose text={error.message} />
       </strong>{" "}
       <code>{error.code}</code>
-      {retry === undefined ? null : (
+      {/* What is not there will not be there at once, either. */}
+      {retry === undefined || error.status === 404 ? null : (
         <button type="button" onClick={retry}>
           Try again
         </button>

@@ -17,17 +17,23 @@ const TABLES = `
 /** As long as what an engine draws; to draw it is the engine's own work. */
 const drawn = (n: number): string => n.toString(16).padStart(32, "0");
 
-/** Turns of so many actors, by their place. */
+/** The least that can be an index: a row for each actor, found by a value. */
+const INDEX = (name: string): string => `
+  CREATE TABLE ${name}(actor INTEGER PRIMARY KEY, key TEXT NOT NULL, data TEXT NOT NULL, value INTEGER NOT NULL);
+  CREATE INDEX ${name}_value ON ${name}(value, key)`;
+
+/** Turns of so many actors, by their place. Each changes its rows in so many `indexes`. */
 export class BareTurns implements Disposable {
   readonly #database: DatabaseSync;
   readonly #event: StatementSync;
   readonly #actor: StatementSync;
+  readonly #indexes: readonly StatementSync[];
   readonly #actors: { readonly id: string; readonly life: string; seq: number; head: string; pos: number }[];
   /** Who has acted in this transaction, and where its row still ends. */
   readonly #from = new Map<number, number>();
   #pos = 0;
 
-  constructor(path: string, actors: number) {
+  constructor(path: string, actors: number, indexes = 0) {
     this.#database = new DatabaseSync(path);
     this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${TABLES}`);
     this.#event = this.#database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
@@ -35,6 +41,13 @@ export class BareTurns implements Disposable {
       "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
     );
     const begin = this.#database.prepare("INSERT INTO actor VALUES(?, 0, ?, 0, 0, 1, 0, 0, 0, NULL, ?, ?, ?, 'live', NULL, NULL, ?)");
+    this.#indexes = Array.from({ length: indexes }, (_, n) => {
+      const name = `index_${n}`;
+      this.#database.exec(INDEX(name));
+      const put = this.#database.prepare(`INSERT INTO ${name} VALUES(?, ?, ?, 0)`);
+      for (let actor = 0; actor < actors; actor += 1) put.run(actor + 1, String(actor), JSON.stringify({ n: actor, severity: 0 }));
+      return this.#database.prepare(`UPDATE ${name} SET data = ?, value = ? WHERE actor = ?`);
+    });
     this.#actors = Array.from({ length: actors }, (_, n) => {
       const life = randomUUID();
       const head = hash("sha256", life, "hex");
@@ -42,6 +55,15 @@ export class BareTurns implements Disposable {
       begin.run(n + 1, head, "plain-disk", String(n), life, rest);
       return { id: `plain-disk/${n}`, life, seq: 0, head, pos: 0 };
     });
+  }
+
+  /** Turns a second, each of them in every transaction. */
+  turnsASecond(forMs: number): number {
+    const places = [...this.#actors.keys()];
+    const started = performance.now();
+    let turns = 0;
+    for (const until = started + forMs; performance.now() < until; turns += places.length) this.commit(places);
+    return (turns * 1_000) / (performance.now() - started);
   }
 
   /** One turn for each of these places, in one transaction that is on disk when this returns. An actor's row is written once, whatever it did. */
@@ -65,6 +87,7 @@ export class BareTurns implements Disposable {
     const header = JSON.stringify({ actor: id, life, seq, parent, at, type: "add", body: hash("sha256", body, "hex") });
     const head = hash("sha256", header, "hex");
     this.#event.run(pos, index + 1, seq, prev, seq - (seq % 64), null, head, header, body);
+    for (const update of this.#indexes) update.run(JSON.stringify({ n: index, severity: seq % 5 }), seq % 5, index + 1);
     if (!this.#from.has(index)) this.#from.set(index, prev);
     actor.head = head;
     actor.pos = pos;

@@ -10,15 +10,6 @@ import { callers } from "./load.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
-/** Each of them in every transaction. */
-const turnsASecond = (bare: BareTurns, actors: number, forMs: number): number => {
-  const places = Array.from({ length: actors }, (_, place) => place);
-  const started = performance.now();
-  let turns = 0;
-  for (const until = started + forMs; performance.now() < until; turns += actors) bare.commit(places);
-  return (turns * 1_000) / (performance.now() - started);
-};
-
 export const run = async ({ quick }: Asked): Promise<void> => {
   using folder = temporaryFolder();
   for (const [count, least] of [
@@ -32,7 +23,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     const [ours = [], floor = []] = await rounds(
       quick ? 3 : 5,
       () => callers(count, burstMs, (caller) => engine.call({ to: `plain-disk/${caller}`, action: "add", args: {}, start: null })),
-      () => turnsASecond(bare, count, burstMs),
+      () => bare.turnsASecond(burstMs),
     );
     const what = `calls on disk before they are answered, ${count} caller${count === 1 ? "" : "s"}`;
     print({ what: `${what}, of the same statements bare`, measured: times(ours, floor), unit: "×", least });

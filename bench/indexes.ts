@@ -1,10 +1,12 @@
-// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both; how long pages and a rebuild take.
+// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both, beside bare statements; how long
+// pages and a rebuild take.
 import { join } from "node:path";
 import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import type { Asked } from "./asked.ts";
+import { BareTurns } from "./bare-turns.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { callers } from "./load.ts";
 import { median, times } from "./statistics.ts";
@@ -55,18 +57,25 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   const burstMs = quick ? 200 : 1_000;
   const callersOf = (of: LocalEngine, action: string) => () =>
     callers(64, burstMs, (caller) => of.call({ to: `incident/${caller}`, action, args: null, start: null }));
-  for (const [what, action, least] of [
-    ["leave the rows of two indexes as they are", "note", 0.9],
-    ["change a row of two indexes", "raise", 0.4],
-  ] as const) {
-    const [withIndexes = [], plain = []] = await rounds(quick ? 3 : 5, callersOf(engine, action), callersOf(without, action));
-    print({
-      what: `calls on disk that ${what}, 64 callers, of the same without indexes`,
-      measured: times(withIndexes, plain),
-      unit: "×",
-      least,
-    });
-  }
+  const row = (what: string) => `calls on disk that ${what}, 64 callers, of the same without indexes`;
+  const [unchanged = [], noted = []] = await rounds(quick ? 3 : 5, callersOf(engine, "note"), callersOf(without, "note"));
+  print({ what: row("leave the rows of two indexes as they are"), measured: times(unchanged, noted), unit: "×", least: 0.9 });
+  using bareIndexed = new BareTurns(join(folder.path, "bare-indexed.db"), 64, 2);
+  using bareTurns = new BareTurns(join(folder.path, "bare.db"), 64);
+  const [changed = [], raised = [], floor = [], bareFloor = []] = await rounds(
+    quick ? 3 : 5,
+    callersOf(engine, "raise"),
+    callersOf(without, "raise"),
+    () => bareIndexed.turnsASecond(burstMs),
+    () => bareTurns.turnsASecond(burstMs),
+  );
+  print({
+    what: row("change a row of two indexes"),
+    measured: times(changed, raised),
+    unit: "×",
+    least: 0.9,
+    floor: times(floor, bareFloor),
+  });
   const count = quick ? 2_000 : 100_000;
   let next = 64;
   const start = async (): Promise<void> => {

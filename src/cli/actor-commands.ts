@@ -16,10 +16,14 @@ import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
 const refusalText = (refused: JsonObject, action: string): string => {
   const message = textOr(refused["message"], "The actor refused without a word.");
   if (refused["code"] !== "UNKNOWN" || message.includes("Did you mean")) return message;
-  const hint = action.includes("/")
-    ? "Check the name: what `enabled` hides from this caller gets the same answer."
-    : `To call a tool, write tools/${action}.`;
-  return `${message} ${hint}`;
+  return `${message} ${hintFor(action)}`;
+};
+
+const hintFor = (action: string): string => {
+  const [, link, tool] = /^(?:tools\/)?(.+?)__(.+)$/.exec(action) ?? [];
+  if (tool !== undefined) return `If ${link} is a link, call the actor that it leads to: troupe call <kind>/<key> tools/${tool}.`;
+  if (!action.includes("/")) return `To call a tool, write tools/${action}.`;
+  return "Check the name: what `enabled` hides from this caller gets the same answer. The tool of an index is the command `troupe find`.";
 };
 
 export const registerActorCommands = (program: Command): void => {

@@ -126,7 +126,9 @@ const find = async (wanted: string, { data, engine, secretFile, json = false, wh
   if (json && (page.next !== undefined || page.count !== undefined)) out.value(omitUndefined({ next: page.next, count: page.count }));
   out.text(() =>
     page.items.length === 0
-      ? "No actors."
+      ? as === undefined
+        ? "No actors."
+        : `No actors that ${as} owns. For those of others, leave --as out, and filter by a member: --where field=${as}`
       : table(
           ["actor", ...index.fields],
           page.items.map((item) => [item.id, ...index.fields.map((field) => cell(item[field]))]),

@@ -30,6 +30,7 @@ test("roles are decided by claims of API keys and of troupe call, and a replay w
   for (const [action, hint] of [
     ["tools/clsoe", /There is no tools\/clsoe here\. Did you mean tools\/close\?$/u],
     ["close", /There is no close here\. Did you mean tools\/close\?$/u],
+    ["till__close", /If till is a link, call the actor that it leads to: troupe call <kind>\/<key> tools\/close\.$/u],
     ["tools/burn", /There is no tools\/burn here\. Check the name/u],
     ["burn", /There is no burn here\. To call a tool, write tools\/burn\./u],
   ] as const) {

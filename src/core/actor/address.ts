@@ -25,15 +25,12 @@ export interface Addresses {
   readonly each: (keys: Iterable<string>) => object;
 }
 
-/** For a kind with these messages and tools. All addresses share one object with a method for each message, so that each is small. */
+/** For a kind with these messages and tools. All addresses share one object with a builder for each message, so that each is small. */
 export function addressesOf(kind: string, messages: readonly string[], tools: readonly string[]): Addresses {
-  const builders: Record<string, unknown> = Object.create(null);
-  const broadcasts: Record<string, unknown> = Object.create(null);
-  const calls: Record<string, unknown> = Object.create(null);
-  for (const name of tools)
-    calls[name] = function toTool(this: Address, args: unknown = {}, options?: SendOptions): Outgoing {
-      return messageTo(this[TO], `tools/${name}`, args, options);
-    };
+  const builders: object = Object.create(null);
+  const broadcasts: object = Object.create(null);
+  const calls: object = Object.create(null);
+  for (const name of tools) define(calls, name, ({ [TO]: to }, args = {}, options) => messageTo(to, `tools/${name}`, args, options));
   // A message may be called `tools`: that is then what the name stands for.
   Object.defineProperty(builders, "tools", {
     configurable: true,
@@ -42,21 +39,35 @@ export function addressesOf(kind: string, messages: readonly string[], tools: re
     },
   });
   for (const name of messages) {
-    const toOne = function toOne(this: Address, args?: unknown, options?: SendOptions): Outgoing {
-      return messageTo(this[TO], name, args, options);
-    };
-    Object.defineProperty(builders, name, { configurable: true, enumerable: true, value: toOne });
-    broadcasts[name] = function toEach(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
-      const [first, ...others] = this[EACH];
-      if (first === undefined) return [];
-      const message = messageTo(first, name, args, options);
-      return [message, ...others.map((to) => ({ ...message, to }))];
-    };
+    define(builders, name, ({ [TO]: to }, args, options) => messageTo(to, name, args, options));
+    define(broadcasts, name, ({ [EACH]: ids }, args, options) => messageToEach(ids, name, args, options));
   }
   return {
     at: (key) => Object.create(builders, { [TO]: { value: actorId(kind, key) } }),
     each: (keys) => Object.create(broadcasts, { [EACH]: { value: Array.from(keys, (key) => actorId(kind, key)) } }),
   };
+}
+
+/** Defines a builder of messages. It is bound to its address or group, since authors pass it on by itself. */
+function define(
+  target: object,
+  name: string,
+  build: (of: Address & Group, args: unknown, options: SendOptions | undefined) => unknown,
+): void {
+  Object.defineProperty(target, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: Address & Group) {
+      return (args?: unknown, options?: SendOptions) => build(this, args, options);
+    },
+  });
+}
+
+function messageToEach(ids: readonly ActorId[], name: string, args: unknown, options: SendOptions | undefined): readonly Outgoing[] {
+  const [first, ...others] = ids;
+  if (first === undefined) return [];
+  const message = messageTo(first, name, args, options);
+  return [message, ...others.map((to) => ({ ...message, to }))];
 }
 
 function messageTo(to: ActorId, action: string, args: unknown, options: SendOptions | undefined): Outgoing {

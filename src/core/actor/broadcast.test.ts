@@ -34,6 +34,16 @@ const desk = actor("desk", {
   },
 });
 
+test("a builder of messages is bound to its address, so that it can be passed on by itself", () => {
+  const { notify } = inbox.at("ann");
+  const all = inbox.each(["ann", "bob"]).notify;
+  const told = [notify({ text: "Soup." }), ...all({ text: "Soup." })];
+  assert.deepEqual(
+    told.map(({ to, action }) => `${to} ${action}`),
+    ["inbox/ann notify", "inbox/ann notify", "inbox/bob notify"],
+  );
+});
+
 test("send(kind.each(keys).message(args)) sends it to each, in order, and returns the ids #actors.broadcast", () => {
   const stage = testActor(desk);
   stage.turn("tell", { people: ["ann", "b/b"] });

@@ -1,5 +1,5 @@
-// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both, beside bare statements; how long
-// pages and a rebuild take.
+// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both, compared with bare statements; how
+// long pages and a rebuild take.
 import { join } from "node:path";
 import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";

@@ -108,6 +108,9 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
   return only;
 };
 
+const noActors = (as: string | undefined): string =>
+  as === undefined ? "No actors." : `No actors that ${as} owns. To find others, filter by a member instead: --where field=${as}`;
+
 const find = async (wanted: string, { data, engine, secretFile, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
   await using reader = await opened({ data, ...omitUndefined({ engine, secretFile }) });
   const index = named(await reader.list(), wanted);
@@ -126,9 +129,7 @@ const find = async (wanted: string, { data, engine, secretFile, json = false, wh
   if (json && (page.next !== undefined || page.count !== undefined)) out.value(omitUndefined({ next: page.next, count: page.count }));
   out.text(() =>
     page.items.length === 0
-      ? as === undefined
-        ? "No actors."
-        : `No actors that ${as} owns. For those of others, leave --as out, and filter by a member: --where field=${as}`
+      ? noActors(as)
       : table(
           ["actor", ...index.fields],
           page.items.map((item) => [item.id, ...index.fields.map((field) => cell(item[field]))]),

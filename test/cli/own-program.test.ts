@@ -60,9 +60,9 @@ test("a call that is answered later fails where no server runs, and its store is
   const data = join(folder.path, "data");
   const module = join(folder.path, "leave.ts");
   writeFileSync(module, LEAVE);
-  const asked = await troupe("call", "leave/main", "tools/ask", "--start", "--module", module, "--data", data, "--json");
-  assert.equal(asked.code, 1, asked.stderr);
-  assert.match(asked.stderr, /NO_REPLY.*leave\/main answers this later/);
+  const called = await troupe("call", "leave/main", "tools/ask", "--start", "--module", module, "--data", data, "--json");
+  assert.equal(called.code, 1, called.stderr);
+  assert.match(called.stderr, /NO_REPLY.*leave\/main answers this later/);
   assert.ok(!readdirSync(data).includes("troupe.db.pid"));
   const looked = await troupe("call", "leave/main", "tools/look", "--module", module, "--data", data, "--json");
   assert.deepEqual([looked.code, lines(looked.stdout)], [0, [{ ok: { waiting: 1 } }]], looked.stderr);

@@ -37,9 +37,9 @@ const desk = actor("desk", {
 test("a builder of messages is bound to its address, so that it can be passed on by itself", () => {
   const { notify } = inbox.at("ann");
   const all = inbox.each(["ann", "bob"]).notify;
-  const told = [notify({ text: "Soup." }), ...all({ text: "Soup." })];
+  const sent = [notify({ text: "Soup." }), ...all({ text: "Soup." })];
   assert.deepEqual(
-    told.map(({ to, action }) => `${to} ${action}`),
+    sent.map(({ to, action }) => `${to} ${action}`),
     ["inbox/ann notify", "inbox/ann notify", "inbox/bob notify"],
   );
 });

@@ -89,6 +89,7 @@ export {
   type SearchTerm,
   searchTerms,
 } from "./search-text.ts";
+export { ReceiptRecorder } from "./source.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";
 export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";

@@ -1,4 +1,4 @@
-// Owns: the interface of what the gateway serves. Does not own: casts, registries and other sources (mcp/source).
+// Owns: the interface of what the gateway serves, and the options of its calls. Does not own: casts, registries and other sources (mcp/source).
 
 import type { ActorId, Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
 import type { JsonObject, Json } from "./json.ts";
@@ -41,6 +41,23 @@ export interface CallOptions {
   readonly onHandled?: ((handled: Handled) => void) | undefined;
   /** Sends the message that a call becomes, once access has been checked. Absent: `Engine.call`. */
   readonly deliver?: ((message: Outgoing, options: CallOptions) => Promise<Reply>) | undefined;
+}
+
+/** Options of a call that remember its receipt. */
+export class ReceiptRecorder {
+  readonly options: CallOptions;
+  /** Undefined: nothing was committed, or not yet. */
+  receipt: Receipt | undefined;
+
+  constructor(given: CallOptions) {
+    this.options = {
+      ...given,
+      onReceipt: (receipt) => {
+        this.receipt = receipt;
+        given.onReceipt?.(receipt);
+      },
+    };
+  }
 }
 
 /** Returns a viewer's current surface. Undefined: unknown without computing it. */

@@ -216,7 +216,7 @@ export class StreamConnection implements Connection {
   }
 
   #legacy(session: Session, request: Request, caller: Caller): MaybeReply | Promise<MaybeReply> {
-    // Callers seldom change, and a request more or less is what this object costs.
+    // The caller is nearly always the last one, and an object for each request would take longer than the comparison.
     if (this.#origin?.caller !== caller) this.#origin = { caller, channel: this.#outOfBand, idempotencyKey: undefined, ordered: true };
     return andThen(new SessionRequest(this.#core, session, request, this.#origin).answer(), legacyText, this.#core, request);
   }

@@ -1,7 +1,7 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
 // resources and prompts differ in (offer-kinds.ts), the other methods (list-pages.ts, completion.ts, tasks.ts), and the reply's shape in each era.
-import type { JsonObject, Caller, CallOptions, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
-import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
+import type { JsonObject, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
+import { hasOwn, isContent, andThen, andThenElse, ReceiptRecorder } from "../../core/contract/internal.ts";
 import { complete } from "./completion.ts";
 import { type Call, type Method, methodNotFound, type Outcome, type Refusal } from "./call.ts";
 import type { Core } from "./core.ts";
@@ -97,8 +97,8 @@ class OfferMethod {
 
   #act(call: Call, target: Target): Outcome | Promise<Outcome> {
     const { source, viewer } = call;
-    const receipt = this.#receipts ? new ReceiptRecorder(call.options.onReceipt) : undefined;
-    const options = receipt === undefined ? call.options : { ...call.options, onReceipt: receipt.record };
+    const recorder = this.#receipts ? new ReceiptRecorder(call.options) : undefined;
+    const options = recorder?.options ?? call.options;
     const args = this.#kind.args(call, target);
     let reply: Reply | Promise<Reply>;
     try {
@@ -107,13 +107,13 @@ class OfferMethod {
     } catch (error) {
       return this.#kind.fail(error, target);
     }
-    return andThenElse(reply, this.#encode, this.#actFailed, call, target, receipt);
+    return andThenElse(reply, this.#encode, this.#actFailed, call, target, recorder);
   }
 
   readonly #actFailed = (error: unknown, _call: Call, target: Target): Outcome => this.#kind.fail(error, target);
 
-  readonly #encode = (reply: Reply, call: Call, target: Target, receipt: ReceiptRecorder | undefined): Outcome =>
-    withReceipt(this.#outcome(reply, call, target), receipt?.receipt);
+  readonly #encode = (reply: Reply, call: Call, target: Target, recorder: ReceiptRecorder | undefined): Outcome =>
+    withReceipt(this.#outcome(reply, call, target), recorder?.receipt);
 
   #outcome(reply: Reply, call: Call, target: Target): Outcome {
     if (hasOwn(reply, "ok")) {
@@ -193,20 +193,6 @@ class OfferMethod {
     const { off } = known ?? (await call.source.surface(call.viewer));
     if (off[target.ref] === true) throw this.#kind.unknown(call, target);
   }
-}
-
-class ReceiptRecorder {
-  receipt: Receipt | undefined;
-  readonly #next: CallOptions["onReceipt"];
-
-  constructor(next: CallOptions["onReceipt"]) {
-    this.#next = next;
-  }
-
-  readonly record = (receipt: Receipt): void => {
-    this.receipt = receipt;
-    this.#next?.(receipt);
-  };
 }
 
 function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {

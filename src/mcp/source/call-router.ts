@@ -2,22 +2,17 @@
 
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   type CallOptions,
-  type CancelSignal,
   type Clock,
   type Engine,
   EngineError,
   type Json,
-  type Log,
   type Outgoing,
-  type Progress,
-  type Receipt,
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru } from "../../core/contract/internal.ts";
+import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, ReceiptRecorder } from "../../core/contract/internal.ts";
 import { namedArguments } from "./actor-arguments.ts";
 import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
@@ -206,9 +201,9 @@ export class CallRouter {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     // An engine with `callNow` has announced a change before it replies, so only others have to say what was committed.
-    const noted = retry === undefined && engine.callNow !== undefined ? undefined : new NotedCommit(options);
-    const sent = noted ?? options;
-    const attempt: CallAttempt = { noted, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
+    const recorder = retry === undefined && engine.callNow !== undefined ? undefined : new ReceiptRecorder(options);
+    const sent = recorder?.options ?? options;
+    const attempt: CallAttempt = { recorder, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
       return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
@@ -226,13 +221,13 @@ export class CallRouter {
   }
 
   // C8: the caller's own subscribers are notified before the reply. Without any, nothing is awaited.
-  #answered(reply: Reply, { noted, viewer, self, retry, id }: CallAttempt): Reply | Promise<Reply> {
-    const committed = noted?.committed;
-    if (noted !== undefined && committed === undefined) {
+  #answered(reply: Reply, { recorder, viewer, self, retry, id }: CallAttempt): Reply | Promise<Reply> {
+    const receipt = recorder?.receipt;
+    if (recorder !== undefined && receipt === undefined) {
       if (retry !== undefined && !hasOwn(reply, "ok")) this.#retries.delete(retry);
       return hideUnknown(reply);
     }
-    const notified = this.#options.notifyFirst(viewer, self, committed?.actor ?? id, committed?.seq);
+    const notified = this.#options.notifyFirst(viewer, self, receipt?.actor ?? id, receipt?.seq);
     return notified === undefined ? hideUnknown(reply) : hideUnknownAfter(notified, reply);
   }
 
@@ -287,7 +282,7 @@ function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): Engine
 /** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */
 const hideUnknown = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
 
-// A function of its own, so that a reply that waits for nothing is not allocated for a closure.
+// A function of its own: V8 allocates what a closure captures on each call of the function around it, and hardly any reply waits.
 const hideUnknownAfter = (notified: Promise<unknown>, reply: Reply): Promise<Reply> => notified.then(() => hideUnknown(reply));
 
 /** A URI with a key that means nothing here is like any other that no resource has. */
@@ -301,7 +296,7 @@ function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayB
 /** What the end of a call needs to know of it. */
 interface CallAttempt {
   /** Undefined: what was committed has been announced. */
-  readonly noted: NotedCommit | undefined;
+  readonly recorder: ReceiptRecorder | undefined;
   readonly viewer: Viewer;
   readonly self: ActorId;
   readonly retry: string | undefined;
@@ -309,39 +304,6 @@ interface CallAttempt {
   readonly id: ActorId;
   /** The slot of the actor, if a link leads to it. */
   readonly linked: Slot | undefined;
-}
-
-/** The options as the engine gets them; notes what was committed. */
-class NotedCommit implements CallOptions {
-  readonly key: string | undefined;
-  readonly answers: JsonObject | undefined;
-  readonly can: readonly string[] | undefined;
-  readonly trace: JsonObject | undefined;
-  readonly signal: CancelSignal | undefined;
-  readonly onProgress: Progress | undefined;
-  readonly onLog: Log | undefined;
-  readonly onHandled: CallOptions["onHandled"];
-  readonly onReceipt: (receipt: Receipt) => void;
-  #committed: Receipt | undefined;
-
-  constructor({ key, answers, can, trace, signal, onProgress, onLog, onReceipt, onHandled }: CallOptions) {
-    this.key = key;
-    this.answers = answers;
-    this.can = can;
-    this.trace = trace;
-    this.signal = signal;
-    this.onProgress = onProgress;
-    this.onLog = onLog;
-    this.onHandled = onHandled;
-    this.onReceipt = (receipt) => {
-      this.#committed = receipt;
-      onReceipt?.(receipt);
-    };
-  }
-
-  get committed(): Receipt | undefined {
-    return this.#committed;
-  }
 }
 
 /**

@@ -134,6 +134,22 @@ test("traffic stands still while a request is read, and shows what was sent", as
   }
 });
 
+test("a list stays where it is when the pointer enters it, whatever the width", async () => {
+  for (const path of ["/log", "/traffic"])
+    for (const width of [360, 600, 768, 1000, 1120, 1440]) {
+      await using console = await server.open(path, { width });
+      const { page: tab } = console;
+      await tab.mouse.move(0, 0);
+      await tab.locator(".live-dot.open").waitFor();
+      const row = tab.locator("tbody tr").nth(1);
+      await row.waitFor();
+      const place = await row.boundingBox();
+      await row.hover();
+      await tab.locator(".live-dot.held").waitFor();
+      assert.deepEqual(await row.boundingBox(), place, `${path} at ${width}`);
+    }
+});
+
 test("the log lists what the server logged, and an entry leads to its actor", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/log", { theme, width });

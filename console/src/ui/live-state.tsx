@@ -9,7 +9,7 @@ const WORDS = {
   open: "live",
   lost: "reconnecting",
   paused: "paused",
-  held: "still while you read",
+  held: "still",
 } as const;
 
 /** `stopped`: of this page only. Otherwise all pages are paused. `held`: defined while the list stands still so that it can be read. */
@@ -18,8 +18,9 @@ export function LiveState({ stopped = paused, held }: { readonly stopped?: Signa
   const state = live === "open" && held?.value !== undefined ? "held" : live;
   return (
     <span class="live-state row">
-      <span role="status" class={`live-dot ${state}`}>
+      <span role="status" class={`live-dot ${state}`} title={state === "held" ? "The list stands still while you read it." : undefined}>
         {WORDS[state]}
+        {state === "held" ? <span class="visually-hidden"> while you read</span> : null}
       </span>
       <button type="button" class="small" aria-pressed={stopped.value} onClick={() => (stopped.value = !stopped.value)}>
         {stopped.value ? "Resume" : "Pause"}

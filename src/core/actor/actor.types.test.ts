@@ -609,6 +609,61 @@ export const mustNotCompile = {
       state,
       tools: { x: { description: "", run: ({ state: now }) => now.items.length } },
     }),
+  misspelledDescription: () =>
+    actor("a", {
+      // @ts-expect-error -- misspelled, and required; the functions are inferred all the same
+      descripton: "",
+      state,
+      tools: {
+        x: { description: "", input: z.object({ by: z.number() }), run: ({ state: now, args }) => now.items.push(args.by.toFixed()) },
+      },
+      resources: { x: { uri: "a://{day}", view: ({ state: now, args }) => now.items.filter((item) => item === args.day) } },
+      messages: { x: { input: z.object({ by: z.number() }), run: ({ state: now, args }) => now.items.push(args.by.toFixed()) } },
+    }),
+  noDescription: () =>
+    // @ts-expect-error -- required
+    actor("a", {
+      state,
+      tools: {
+        x: { description: "", input: z.object({ by: z.number() }), run: ({ state: now, args }) => now.items.push(args.by.toFixed()) },
+      },
+    }),
+  misspelledDescriptionOfTool: () =>
+    actor("a", {
+      description: "",
+      state,
+      tools: {
+        x: {
+          // @ts-expect-error -- misspelled, and required
+          descripton: "",
+          input: z.object({ by: z.number() }),
+          output: z.object({ items: z.number() }),
+          run: ({ state: now, args }) => ({ items: now.items.push(args.by.toFixed()) }),
+        },
+      },
+    }),
+  noDescriptionOfTool: () =>
+    actor("a", {
+      description: "",
+      state,
+      tools: {
+        // @ts-expect-error -- required
+        x: { input: z.object({ by: z.number() }), run: ({ state: now, args }) => now.items.push(args.by.toFixed()) },
+      },
+    }),
+  misspelledDescriptionOfPrompt: () =>
+    actor("a", {
+      description: "",
+      state,
+      prompts: {
+        x: {
+          // @ts-expect-error -- misspelled, and required
+          descripton: "",
+          input: z.object({ tone: z.string() }),
+          view: ({ state: now, args }) => args.tone.concat(now.items.join()),
+        },
+      },
+    }),
   unknownPropertyOfResource: () =>
     actor("a", {
       description: "",

@@ -158,8 +158,13 @@ type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never
 
 type NoArgs = object;
 
-interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<S, R> {
+/** Part of an intersection: where it is missing or misspelled, the other parts are inferred all the same. */
+interface Described {
+  /** A description for people and models. */
   readonly description: string;
+}
+
+interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<S, R> {
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
   readonly annotations?: ToolAnnotations;
@@ -180,7 +185,7 @@ interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown, N extends string = string> = ToolBase<
+export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown, N extends string = string> = Described & ToolBase<
   S,
   I,
   ArgsOf<I, NoArgs>,
@@ -238,8 +243,9 @@ export interface PromptArgument {
   readonly required?: boolean;
 }
 
-export interface Prompt<S, I, R extends string = never> extends Offered<S, R> {
-  readonly description: string;
+export type Prompt<S, I, R extends string = never> = Described & PromptBase<S, I, R>;
+
+interface PromptBase<S, I, R extends string> extends Offered<S, R> {
   /** Of an object. Arguments arrive as text: "true" and "3" are parsed if the schema says boolean or number. */
   readonly input?: I & object;
   /** Instead of `input`: the list in MCP's form; every argument is text. */
@@ -339,8 +345,8 @@ export interface Definition<
   RP = unknown,
   RI = unknown,
 > extends Partial<Policy> {
-  /** A description for people and models. */
-  readonly description: string;
+  /** A description for people and models. Every kind has one. */
+  readonly description?: string;
   readonly title?: string;
   /** Of the state, from 1. Default 1. */
   readonly version?: number;
@@ -409,6 +415,12 @@ export interface Definition<
     readonly [N in keyof RI]: { readonly input?: RI[N] & object };
   };
 }
+
+/**
+ * Requires a description once something else has been inferred. Were it required from the beginning, a definition without one, or with a
+ * misspelled one, would fail before its functions are read, and all their parameters would be `any`.
+ */
+export type DescribedKind<Inferred> = unknown extends Inferred ? unknown : Described;
 
 /** The messages and their schemas. If none has an `input`, nothing is inferred for `MI`, not even names: those come from `MN`. */
 export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;

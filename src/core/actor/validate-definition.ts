@@ -121,7 +121,7 @@ const VALUES = {
 } as const;
 
 /** Throws `BAD_DEFINITION` for an unknown property, a value of another type or not among those allowed, and a missing property. */
-export function validateDefinition(kind: string, definition: AnyDefinition): void {
+export function validateDefinition(kind: string, definition: Partial<AnyDefinition>): asserts definition is AnyDefinition {
   checkType(kind, "its definition", definition, "an object");
   checkProperties(kind, definition, DEFINITION);
   requireProperties(kind, definition, ["description"], "a sentence for people and models");

@@ -1,7 +1,14 @@
-// Owns: whether the window is too narrow for wide tables and drawings: as in table.css and panel.css, where details cover the list.
-import { signal } from "@preact/signals";
+// Owns: whether the window is too narrow for wide tables and drawings. Does not own: layouts that styles alone decide.
+import { type ReadonlySignal, signal } from "@preact/signals";
 
-const narrow = matchMedia("(max-width: 1000px)");
+/** As in table.css and panel.css, where details cover the list. */
+export const isNarrow = isAtMost(1000);
+/** A list beside details has room for few columns. */
+export const isTight = isAtMost(1200);
 
-export const isNarrow = signal(narrow.matches);
-narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
+function isAtMost(px: number): ReadonlySignal<boolean> {
+  const query = matchMedia(`(max-width: ${px}px)`);
+  const matches = signal(query.matches);
+  query.addEventListener("change", (event) => (matches.value = event.matches));
+  return matches;
+}

@@ -211,7 +211,11 @@ test("timers are listed soonest first, with the event that set each", async () =
     const rows = tab.getByRole("region", { name: "Timers" }).locator("tbody tr");
     await rows.nth(1).waitFor();
     assert.match(await rows.first().innerText(), /in \d+ min[\s\S]*shop\/[\s\S]*ask 1/);
-    assert.match(await tab.getByRole("region", { name: "Timers" }).innerText(), /Set by[\s\S]*[0-9a-f]{12}/);
+    assert.match(await tab.getByRole("region", { name: "Timers" }).innerText(), /Set by[\s\S]*tools\/order by rosa/);
+    await tab.getByRole("link", { name: "tools/order" }).first().click();
+    await tab.waitForURL(/\/events\/[0-9a-f]+$/);
+    await tab.goBack();
+    await rows.nth(1).waitFor();
     await console.check(`timers-${theme}-${width}`);
     await tab.getByLabel("Kind").selectOption("printer");
     await tab.getByText("No timers of printer are set").waitFor();

@@ -1,5 +1,6 @@
 // Owns: which timers are set, soonest first. Does not own: setting them (actors do).
-import type { PageOf, TimerRow } from "../../../src/bridges/console/shapes.ts";
+import { Link } from "wouter-preact";
+import type { EventRow, PageOf, TimerRow } from "../../../src/bridges/console/shapes.ts";
 import { about } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
@@ -13,6 +14,7 @@ import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time, Until } from "../ui/time.tsx";
+import { whoText } from "../ui/who.tsx";
 import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const SIZE = 100;
@@ -71,7 +73,7 @@ function TimerList() {
                   {
                     head: "Set by",
                     wide: true,
-                    cell: ({ cause }) => (cause === undefined ? <None /> : <EventLink id={cause} />),
+                    cell: ({ cause, setBy }) => (cause === undefined ? <None /> : <SetBy cause={cause} event={setBy} />),
                   },
                 ]}
               />
@@ -83,6 +85,19 @@ function TimerList() {
     </>
   );
 }
+
+/** `event`: undefined if it is not stored any more. */
+const SetBy = ({ cause, event }: { readonly cause: string; readonly event: EventRow | undefined }) =>
+  event === undefined ? (
+    <EventLink id={cause} />
+  ) : (
+    <>
+      <Link href={`/events/${cause}`} class="mono" title="The event">
+        {event.type}
+      </Link>{" "}
+      {event.principal === undefined && event.from === undefined ? null : <span class="dim">by {whoText(event)}</span>}
+    </>
+  );
 
 const Due = ({ at }: { readonly at: number }) => (at <= Date.now() ? <span class="badge warning">due</span> : <Until at={at} />);
 

@@ -77,6 +77,8 @@ test("timers come soonest first, with what they will do, in pages", async () => 
     ["bell/b", "dawn"],
     ["bell/c", "dawn"],
   ]);
+  assert.ok(isJsonObject(all[0]) && isJsonObject(all[0]["setBy"]));
+  assert.deepEqual([all[0]["setBy"]["type"], all[0]["setBy"]["id"]], ["tools/later", all[0]["cause"]]);
   const noon = all.find(({ name }) => name === "noon");
   if (noon !== undefined) assert.deepEqual([noon["action"], noon["everyMs"], noon["at"]], ["toll", 1_000, 4_000_000_000_000]);
   const first = await client.read("/timers", { limit: "2" });

@@ -185,13 +185,16 @@ interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown, N extends string = string> = Described & ToolBase<
+export type Tool<
   S,
   I,
-  ArgsOf<I, NoArgs>,
-  R,
-  N
-> &
+  O,
+  R extends string = never,
+  Q extends AnyRequest = AnyRequest,
+  Own = unknown,
+  N extends string = string,
+> = Described &
+  ToolBase<S, I, ArgsOf<I, NoArgs>, R, N> &
   (
     | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q, Own>
     | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later | Forwarded<unknown>>>

@@ -1,6 +1,7 @@
 // Owns: messages between clients and the server as a table. Does not own: which of them it has.
 import { useMemo } from "preact/hooks";
 import type { TrafficRow } from "../../../../src/bridges/console/shapes.ts";
+import { isTight } from "../../narrow.ts";
 import { clientLabels } from "../../session-label.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
@@ -21,6 +22,13 @@ const SIZES: readonly Column<TrafficRow>[] = [
   { head: "Out", align: "right", wide: "opened", cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
   { head: "Revision", wide: "opened", cell: ({ era }) => <span class="dim">{era === undefined ? "" : eraLabel(era)}</span> },
 ];
+
+const tookColumn = (short: boolean): Column<TrafficRow> => ({
+  head: "Took",
+  align: "right",
+  wide: "opened",
+  cell: (row) => <Took row={row} short={short} />,
+});
 
 export function Rows({
   rows,
@@ -76,7 +84,7 @@ export function Rows({
           ),
         },
         ...(open.key === "" ? ACTOR : []),
-        { head: "Took", align: "right", wide: "opened", cell: (row) => <Took row={row} short={open.key !== ""} /> },
+        ...(open.key !== "" && isTight.value ? [] : [tookColumn(open.key !== "")]),
         {
           head: "Status",
           cell: (row) => (

@@ -33,6 +33,8 @@ export interface TimerRow {
   readonly timeZone?: string;
   /** The event that set it. */
   readonly cause?: string;
+  /** The same, in short, in lists of timers while it is stored. */
+  readonly setBy?: EventRow;
 }
 
 /** `GET /outbox` */

@@ -1,9 +1,10 @@
 // Owns: what the commit of a planned turn stores: event, row, outgoing messages; when to store a whole state. Does not own: the plan
 // (turn.ts), the texts of an event (event.ts), taking out secrets (redaction.ts).
-import type { ChainEvent, Entry, Json, Message, Remembered, Row, Status } from "../contract/index.ts";
+import type { ChainEvent, Entry, Json, Message, Remembered, Reply, Row, Status } from "../contract/index.ts";
 import { seal, sha256 } from "./event.ts";
 import type { Kind } from "./kind.ts";
 import { secretsIn, withoutSecrets } from "./redaction.ts";
+import { answerMessage } from "./replies.ts";
 import type { Plan } from "./turn.ts";
 
 /** Where the event goes in its chain. */
@@ -58,6 +59,21 @@ export function messagesOf(plan: Plan, at: number, cause: string | undefined): M
   }));
 }
 
+/**
+ * What a muted actor sends is not delivered. What it requests is refused at once, and its replies are delivered: otherwise callers, its own
+ * and those of other actors, would wait for ever.
+ */
+function mutedMessages(plan: Plan, at: number, cause: string | undefined): readonly Message[] {
+  return messagesOf(plan, at, cause).flatMap((message, n) => {
+    if (n >= plan.ownSends) return message;
+    const { from, to } = message;
+    const refusal: Reply = {
+      refused: { code: "MUTED", message: `${from} is a fork: its messages are recorded, but not delivered, so ${to} gives no reply.` },
+    };
+    return answerMessage(message, refusal, at) ?? [];
+  });
+}
+
 export const statusOf = (plan: Plan): Status => (plan.stop === undefined ? "live" : "stopped");
 
 /** The timers. Those that this turn sets get its event as their cause. */
@@ -100,7 +116,7 @@ export function entryOf(kind: Kind, plan: Plan, position: Position, now: number)
     event,
     full: position.full,
     row: rowOf(kind, plan, position, event.id),
-    out: plan.sends.length === 0 || plan.extra.muted ? NONE : messagesOf(plan, now, event.id),
+    out: plan.sends.length === 0 ? NONE : plan.extra.muted ? mutedMessages(plan, now, event.id) : messagesOf(plan, now, event.id),
   };
   if (position.consumed !== undefined) entry.consumed = position.consumed;
   if (position.indexed !== undefined) entry.indexed = position.indexed;

@@ -53,6 +53,8 @@ export interface Plan extends Base {
   /** The keyed call whose turn returned "later". */
   readonly claimed: Omit<Remembered, "reply"> | undefined;
   readonly sends: readonly Outgoing[];
+  /** How many of the sends come first and are the actor's own. The others bring replies to messages that requested them. */
+  readonly ownSends: number;
   readonly sent: readonly string[];
   readonly stop: string | undefined;
   /** Names of the timers this turn sets. */
@@ -224,6 +226,7 @@ function planState(
     remembered: NOTHING,
     claimed: undefined,
     sends: NOTHING,
+    ownSends: 0,
     sent: NOTHING,
     stop: undefined,
     setWakes: NOTHING,
@@ -285,9 +288,10 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled = settlePending(base, job, reply, answers, effects, now);
-  if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
+  const ownSends = sends.length;
+  if (settled.sends.length > 0) sends.push(...settled.sends);
   if (answersHere && message.replyAs !== undefined && message.from !== undefined)
     sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, reply));
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
@@ -316,6 +320,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
         ? { ...job.key, until: message.at + now.keyMs }
         : undefined,
     sends: out,
+    ownSends,
     sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, seq),
     stop: effects.stop,
     setWakes: effects.wake === undefined ? NOTHING : namesSet(effects.wake),

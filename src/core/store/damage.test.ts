@@ -10,7 +10,7 @@ import { writeDump } from "../chain/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { tallyKind, ChainWriter, messageTo } from "../../testing/conformance/index.ts";
-import { sqliteExporter, sqliteStore } from "./index.ts";
+import { checkFile, sqliteExporter, sqliteStore } from "./index.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 4_096;
@@ -203,4 +203,28 @@ test("an event whose link leads to itself or a later one is missing its past, an
     await assert.rejects(store.load(door.id), { code: "STORE_CORRUPT" });
     await assert.rejects(store.events(door.id, 0, 5), { code: "STORE_CORRUPT" });
   }
+});
+
+test("events that no chain leads to are found: an actor's row was deleted, or put back to an earlier event", async () => {
+  using place = temporary();
+  const directory = place.path;
+  const [door, room, hall] = [new ChainWriter("door/a"), new ChainWriter("room/a"), new ChainWriter("hall/a")];
+  {
+    await using store = sqliteStore({ directory });
+    for (let n = 0; n < 3; n += 1) for (const one of [door, room, hall]) await store.commit(one.id, one.next());
+  }
+  assert.deepEqual(checkFile({ directory }), []);
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(join(directory, "troupe.db"));
+  const { pk } = database.prepare("SELECT id AS pk FROM actor WHERE kind = 'door'").get() ?? {};
+  assert.equal(database.prepare("DELETE FROM actor WHERE kind = 'door'").run().changes, 1);
+  const back = "(SELECT pos FROM event WHERE event.actor = actor.id AND event.seq = 1)";
+  assert.equal(database.prepare(`UPDATE actor SET seq = 1, pos = ${back}, full = ${back} WHERE kind = 'room'`).run().changes, 1);
+  assert.deepEqual(checkFile({ directory }).toSorted(), [
+    `2 events of room/a, from 2 on, come after the last one that its row names: the row was put back.`,
+    `3 events of actor number ${String(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned.`,
+  ]);
+  // A removal that was cut short goes on when the store is opened.
+  database.exec(`INSERT INTO gone SELECT max(pos) FROM event WHERE actor = ${String(pk)}`);
+  database.close();
+  assert.deepEqual(checkFile({ directory }).length, 1);
 });

@@ -166,3 +166,24 @@ export function checkEvent(event: ChainEvent): void {
   if (sha256(event.header) !== event.id) throw damaged("an event was changed");
   if (event.body !== undefined && !event.header.endsWith(`,"body":"${sha256(event.body)}"}`)) throw damaged("an event's body was changed");
 }
+
+/**
+ * Events that no chain leads to: at most `limit` sentences, one for each actor. Those of actors that are being removed are none (`gone`).
+ * Chains are read from their ends, so nothing else would find an event whose actor's row was deleted, or was put back to an earlier one.
+ */
+export function strayEvents(database: DatabaseSync, limit: number): readonly string[] {
+  const rows = database
+    .prepare(
+      `SELECT event.actor AS pk, kind, key, count(*) AS n, min(event.seq) AS first
+       FROM event LEFT JOIN actor ON actor.id = event.actor
+       WHERE event.pos > actor.pos
+         OR (actor.id IS NULL AND event.actor NOT IN (SELECT actor FROM event WHERE pos IN (SELECT pos FROM gone)))
+       GROUP BY event.actor LIMIT ?`,
+    )
+    .all(limit);
+  return rows.map(({ pk, kind, key, n, first }) =>
+    kind === null
+      ? `${int(n)} events of actor number ${int(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned.`
+      : `${int(n)} events of ${text(kind)}/${text(key)}, from ${int(first)} on, come after the last one that its row names: the row was put back.`,
+  );
+}

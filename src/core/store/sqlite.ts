@@ -11,7 +11,7 @@ import { type Head, HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
 import { Directory } from "./find-actors.ts";
 import { EventIndex } from "./event-index.ts";
-import { EventTable } from "./event-table.ts";
+import { EventTable, strayEvents } from "./event-table.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 import { text } from "./columns.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -286,9 +286,9 @@ function reading(isOpen: () => boolean, pending?: () => Promise<void> | undefine
 const MAX_FLAWS = 100;
 
 /**
- * What SQLite finds wrong with a store's file, its indexes included, and messages that were changed while they waited: at most 100 lines,
- * none where the file is whole. Reads the whole file, next to a running server too. Chains prove themselves; this finds what hides an
- * actor, such as a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
+ * What SQLite finds wrong with a store's file, its indexes included, events that no chain leads to, and messages that were changed while
+ * they waited: at most 100 lines, none where the file is whole. Reads the whole file, next to a running server too. Chains prove
+ * themselves; this finds what hides an actor or its events, such as a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
  */
 export function checkFile(place: StorePlace): readonly string[] {
   const path = place.path ?? join(place.directory ?? ".", "troupe.db");
@@ -297,7 +297,8 @@ export function checkFile(place: StorePlace): readonly string[] {
     try {
       const found = database.prepare("PRAGMA integrity_check").all();
       const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
-      return lines.length > 0 ? lines : new OutboxTable(database).flaws(MAX_FLAWS);
+      if (lines.length > 0) return lines;
+      return [...strayEvents(database, MAX_FLAWS), ...new OutboxTable(database).flaws(MAX_FLAWS)].slice(0, MAX_FLAWS);
     } finally {
       database.close();
     }

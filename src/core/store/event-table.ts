@@ -171,7 +171,7 @@ export function checkEvent(event: ChainEvent): void {
  * Events that no chain leads to: at most `limit` sentences, one for each actor. Those of actors that are being removed are none (`gone`).
  * Chains are read from their ends, so nothing else would find an event whose actor's row was deleted, or was put back to an earlier one.
  */
-export function strayEvents(database: DatabaseSync, limit: number): readonly string[] {
+export function unlinkedEvents(database: DatabaseSync, limit: number): readonly string[] {
   const rows = database
     .prepare(
       `SELECT event.actor AS pk, kind, key, count(*) AS n, min(event.seq) AS first

@@ -11,7 +11,7 @@ import { type Head, HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
 import { Directory } from "./find-actors.ts";
 import { EventIndex } from "./event-index.ts";
-import { EventTable, strayEvents } from "./event-table.ts";
+import { EventTable, unlinkedEvents } from "./event-table.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 import { text } from "./columns.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -298,7 +298,7 @@ export function checkFile(place: StorePlace): readonly string[] {
       const found = database.prepare("PRAGMA integrity_check").all();
       const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
       if (lines.length > 0) return lines;
-      return [...strayEvents(database, MAX_FLAWS), ...new OutboxTable(database).flaws(MAX_FLAWS)].slice(0, MAX_FLAWS);
+      return [...unlinkedEvents(database, MAX_FLAWS), ...new OutboxTable(database).flaws(MAX_FLAWS)].slice(0, MAX_FLAWS);
     } finally {
       database.close();
     }

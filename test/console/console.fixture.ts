@@ -22,6 +22,8 @@ export interface Look {
   /** Default: 1440. */
   readonly width?: number;
   readonly height?: number;
+  /** Of the browser. Default: en-GB. */
+  readonly locale?: string;
 }
 
 /** Opens a page of the console of any server in a tab of its own. */
@@ -29,13 +31,13 @@ export async function openConsole(
   browser: Browser,
   { origin, token }: { readonly origin: string; readonly token: string },
   path: string,
-  { theme = "light", width = 1440, height = 900 }: Look = {},
+  { theme = "light", width = 1440, height = 900, locale = "en-GB" }: Look = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
     reducedMotion: "reduce",
-    locale: "en-GB",
+    locale,
   });
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();

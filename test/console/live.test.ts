@@ -84,6 +84,12 @@ test("the overview begins with what needs attention, and says which client is sl
   }
 });
 
+test("charts are drawn in a browser without a language, too", async () => {
+  await using console = await server.open("/", { locale: "en-US@posix" });
+  await console.page.locator(".chart canvas").nth(1).waitFor();
+  await console.check("overview-posix");
+});
+
 test("the sessions are sorted by what their clients wait for, and lead to their requests", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/sessions", { theme, width });

@@ -116,7 +116,8 @@ function Excerpt({ of, text }: { readonly of: string; readonly text: string }) {
   return (
     <span class="found-text mono dim" title={`${before}${of.slice(at, end)}${after}`}>
       <span class="before">
-        <bdi>{before}</bdi>
+        {/* The mark at the end keeps a space there: at the end of a line it would move to the other side. */}
+        <bdi>{before}&lrm;</bdi>
       </span>
       <mark>{of.slice(at, end)}</mark>
       <span class="after">{after}</span>

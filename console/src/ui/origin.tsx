@@ -37,7 +37,7 @@ const RequestLink = ({ request }: { readonly request: CausingRequest }) => (
 /** A request's name, which leads to it while it is recorded. */
 export const RecordedRequest = ({ n, children }: { readonly n: number | undefined; readonly children: ComponentChildren }) =>
   n === undefined ? (
-    <>{children}</>
+    <span title="The request is not recorded any more">{children}</span>
   ) : (
     <Link href={`/traffic?open=${n}`} title="The request">
       {children}

@@ -135,7 +135,9 @@ function processFindings({ live }: ConsoleData): readonly Finding[] {
       level: "warning",
       code: "LOOP_BLOCKED",
       title: `The event loop was blocked for ${Math.round(loopMs)} ms within the last minute`,
-      advice: "All clients waited that long. Look for a slow turn, a large state, or synchronous work in a module.",
+      advice:
+        "All clients waited that long. The log names turns that were slow. Otherwise look for a large state, or synchronous work in a module.",
+      page: "/log?level=warn",
     });
   const { backlog = 0 } = live.figures();
   if (backlog >= BACKLOG)
@@ -231,7 +233,9 @@ function errorCodes(data: ConsoleData, { errors }: Known): readonly Finding[] {
   const recorded = new Set(Array.from(data.live?.traffic.rows.newest() ?? [], ({ code }) => code));
   return Array.from(data.live?.traffic.codes ?? [], ({ code, count, lastAt, message }): Finding => {
     const doc = errors?.get(code);
-    const advice = [doc?.when, doc?.advice].filter((words) => words !== undefined && words !== "").map(sentence);
+    // What else the code may mean does not explain this refusal.
+    const when = doc?.when.replace(/ Also: .*/s, "");
+    const advice = [when, doc?.advice].filter((words) => words !== undefined && words !== "").map(sentence);
     return {
       level: INTERNAL.has(code) ? "error" : "note",
       code,
@@ -311,7 +315,13 @@ function settings(data: ConsoleData): readonly Finding[] {
   const add = (level: Finding["level"], code: string, title: string, advice: string, page = "security"): void =>
     void found.push({ level, code, title, advice, docs: docsOf(data, page) });
   if (about.development)
-    add("note", "DEVELOPMENT", "This is troupe dev", "It runs turns twice and calls as anybody. Use troupe serve in production.", "cli");
+    add(
+      "note",
+      "DEVELOPMENT",
+      "This is troupe dev",
+      "It runs each turn twice, to find functions that are not pure, and lets a caller be any user. Use troupe serve in production.",
+      "cli",
+    );
   if (given === undefined) return found;
   if (given.insecure)
     add(

@@ -45,8 +45,10 @@ export function RelationsTab({ actor }: ActorTabProps) {
         <Facts>
           <Fact name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Fact>
           <Fact name="Replies to send">{pending.toLocaleString()}</Fact>
-          <Fact name="Handled">{count(messageCount, "message")}</Fact>
-          <Fact name="Last message">
+          <Fact name="Committed">
+            <span title="What only reads, and what is refused, leaves no event and is not counted">{count(messageCount, "message")}</span>
+          </Fact>
+          <Fact name="Last event">
             <Time at={lastMessageAt} />
           </Fact>
           <Fact name="Began">

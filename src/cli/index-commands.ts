@@ -108,8 +108,10 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
   return only;
 };
 
-const noActors = (as: string | undefined): string =>
-  as === undefined ? "No actors." : `No actors that ${as} owns. To find others, filter by a member instead: --where field=${as}`;
+const noActors = (as: string | undefined, { fields }: StoredIndex): string =>
+  as === undefined
+    ? "No actors."
+    : `No actors that ${as} owns. To find others, filter by a member instead: --where <member>=${as}, where the member is one of ${fields.join(", ")}.`;
 
 const find = async (wanted: string, { data, engine, secretFile, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
   await using reader = await opened({ data, ...omitUndefined({ engine, secretFile }) });
@@ -129,7 +131,7 @@ const find = async (wanted: string, { data, engine, secretFile, json = false, wh
   if (json && (page.next !== undefined || page.count !== undefined)) out.value(omitUndefined({ next: page.next, count: page.count }));
   out.text(() =>
     page.items.length === 0
-      ? noActors(as)
+      ? noActors(as, index)
       : table(
           ["actor", ...index.fields],
           page.items.map((item) => [item.id, ...index.fields.map((field) => cell(item[field]))]),

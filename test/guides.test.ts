@@ -161,3 +161,15 @@ test("each fault names a test by words of its name", () => {
   assert.ok(tests.length > 100);
   for (const [, name = "", file = ""] of tests) assert.ok(readFileSync(join(root, file), "utf8").includes(name), `${file}: ${name}`);
 });
+
+test("no command of a page is followed by a comment: zsh would pass it on as arguments", () => {
+  const pages = globSync("{*.md,docs/**/*.md,examples/**/*.md,create-troupe/**/*.md}", { cwd: root, exclude: ["**/node_modules/**"] });
+  const lines = pages.flatMap((name) =>
+    Array.from(readFileSync(join(root, name), "utf8").matchAll(/```(?:sh|bash|console)\n([\s\S]*?)```/g), ([, block = ""]) => block)
+      .flatMap((block) => block.split("\n"))
+      .filter((line) => /(?:^|\s)# /.test(line))
+      .map((line) => `${name}: ${line}`),
+  );
+  assert.ok(pages.length > 100);
+  assert.deepEqual(lines, []);
+});

@@ -51,6 +51,9 @@ const askTemplate = async (ask: (question: string, otherwise: string) => Promise
 
 const quoted = (path: string): string => (/^[\w@%+=:,./\\-]+$/.test(path) ? path : JSON.stringify(path));
 
+const notInRegistry = (version: string): string =>
+  ` If your registry has no troupe ${version}, run "npm pack" in a clone of Troupe, and "npm install <the tarball>" in the project.`;
+
 /** Declares the argument and the options, and makes the project. `templates`: the folder that has them. */
 export const addNewOptions = (command: Command, version: string, templates = TEMPLATE_FOLDER): Command =>
   command
@@ -80,7 +83,7 @@ export const addNewOptions = (command: Command, version: string, templates = TEM
         throw new CommandError(
           EXIT.failed,
           "INSTALL_FAILED",
-          `The project is in ${resolve(directory)}, but npm install failed there, for the reason above. Then run: ${next.join(" && ")}.`,
+          `The project is in ${resolve(directory)}, but npm install failed there, for the reason above.${options.troupe === undefined ? notInRegistry(version) : ""} Then run: ${next.join(" && ")}.`,
         );
       to.show({ directory: resolve(directory), name: projectName(directory), template, files, installed, git, next }, () =>
         [

@@ -28,6 +28,13 @@ const QUESTIONS: readonly (readonly [question: string, pages: RegExp])[] = [
   ["How do I migrate state when its schema changes?", /recipes\/migrations|guide\/state/],
   ["Only admins may call a tool, by a claim of their token", /recipes\/roles|guide\/authentication/],
   ["Mount a server written with the official SDK", /guide\/(?:migrating|mount)/],
+  ["serverless", /recipes\/lambda|guide\/deploy-aws/],
+  ["GDPR: erase a user", /recipes\/delete-personal-data/],
+  ["revert a call", /(?:guide|recipes)\/undo/],
+  ["my tool timed out", /guide\/(?:troubleshooting|long-work)/],
+  ["uuid", /recipes\/new-id/],
+  ["four eyes", /recipes\/approval/],
+  ["disaster recovery", /guide\/backup/],
 ];
 
 const hits = z.object({
@@ -85,6 +92,8 @@ describe("the documentation as a server", () => {
     assert.match(JSON.stringify(page.content), /do you mean guide\/cli\?/);
     const heading = await client.callTool({ name: "read_page", arguments: { page: "guide/cli", heading: "Nothing" } });
     assert.match(JSON.stringify(heading.content), /It has: .*Exit codes/);
+    const { structuredContent: nothing } = await client.callTool({ name: "search", arguments: { query: "qqqqqqqq" } });
+    assert.deepEqual(nothing, { pages: [], hint: "No page has these words. Use other words, or fewer." });
     const empty = await client.callTool({ name: "search", arguments: { query: "x".repeat(301) } });
     assert.equal(empty.isError, true);
     assert.deepEqual(await search("zzzzqqqq"), []);

@@ -56,7 +56,8 @@ export const docsServer = (version: string, options: ServerOptions = {}): Server
     },
     ({ args }) => {
       const hits = search(args.query, args.limit ?? 5);
-      return { pages: hits.map((hit) => ({ ...hit, uri: uriOf(hit.page) })) };
+      const found = hits.map((hit) => ({ ...hit, uri: uriOf(hit.page) }));
+      return hits.length > 0 ? { pages: found } : { pages: found, hint: "No page has these words. Use other words, or fewer." };
     },
   );
 

@@ -6,6 +6,7 @@ import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
 import { isSession, sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
+import { readable } from "../ui/actor-link.tsx";
 import { ConsoleBadge, RequestCount, WAITING } from "../ui/client.tsx";
 import { Choice, Filters, TextFilter } from "../ui/filters.tsx";
 import { None } from "../ui/none.tsx";
@@ -157,25 +158,31 @@ function SessionList() {
 }
 
 function Seen({ row, callers }: { readonly row: SessionRow; readonly callers: readonly SeenCaller[] | undefined }) {
-  const path = offersPath(row, callers ?? []);
-  return path === undefined ? (
+  const actor = seenActor(row);
+  return actor === undefined ? (
     <None />
   ) : (
-    <Link class="one-line" href={path} title="What this client is offered, and why not the rest">
+    <Link
+      class="one-line"
+      href={offersPath(actor, row, callers ?? [])}
+      title={`What ${readable(actor)} offers this client, and why not the rest`}
+    >
       what it sees
     </Link>
   );
 }
 
-/** The tab Tools and access of the actor that it changed last, or of the first that it can reach, as that client. Undefined: it is unknown which one. */
-function offersPath({ actor, principal, revision }: SessionRow, callers: readonly SeenCaller[]): string | undefined {
-  const own = actor ?? (about.value?.kinds ?? []).map((kind) => reachedBy(principal, kind)).find((id) => id !== undefined);
-  if (own === undefined) return undefined;
+/** The actor that the client changed last, or the first that it can reach. Undefined: it is unknown which one. */
+const seenActor = ({ actor, principal }: SessionRow): string | undefined =>
+  actor ?? (about.value?.kinds ?? []).map((kind) => reachedBy(principal, kind)).find((id) => id !== undefined);
+
+/** The tab Tools and access of an actor, as that client. */
+function offersPath(actor: string, { principal, revision }: SessionRow, callers: readonly SeenCaller[]): string {
   const caller = callers.find((one) => one.principal === principal);
   const viewer = caller === undefined ? { principal: principal ?? "", scopes: "", claims: "" } : callerOf(caller);
   const search = new URLSearchParams([["tab", "offers"], ...callerParameters(viewer).map(([name, value]) => [name, value])]);
   if (REVISIONS.some((one) => one.revision === revision)) search.set("revision", revision);
-  return `/actors/${own}?${search}`;
+  return `/actors/${actor}?${search}`;
 }
 
 function reachedBy(principal: string | undefined, { kind, per }: KindShape): string | undefined {

@@ -42,7 +42,7 @@ test("the banner says what is served, where, how to connect and where data lies"
     `The Keep is served: 2 kinds of actors with 3 tools and 2 prompts.
 
   HTTP   http://127.0.0.1:3000/mcp
-         http://127.0.0.1:3000/mcp/meta for clients that never ask for the list again
+         http://127.0.0.1:3000/mcp/meta for clients that load the list of tools only once
   Data   /data
 
 Connect a client:
@@ -124,7 +124,7 @@ test("the banner says where packets are taken, in a column with the rest", () =>
   assert.equal(
     rows({ http: "http://127.0.0.1:3000/mcp", meta: "M", packets: "http://127.0.0.1:3000/packets", packetsTcp }),
     `  HTTP     http://127.0.0.1:3000/mcp
-           M for clients that never ask for the list again
+           M for clients that load the list of tools only once
   Packets  http://127.0.0.1:3000/packets
            tcp://127.0.0.1:3001, one a line
   Data     /data`,

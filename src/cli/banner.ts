@@ -29,7 +29,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   const row = (what: string, value: string): void => void rows.push([what, value]);
   if (addresses.http !== undefined && facts.parts.length > 0) {
     row("HTTP", paint("cyan", addresses.http));
-    row("", `${addresses.meta} for clients that never ask for the list again`);
+    row("", `${addresses.meta} for clients that load the list of tools only once`);
     if (addresses.sse !== undefined) row("", `${addresses.sse} for clients that know HTTP+SSE only`);
   }
   if (addresses.console !== undefined) row("Console", paint("cyan", addresses.console));

@@ -35,7 +35,7 @@ export const devBanner = (ready: DevReady, services: readonly string[], files: r
   ];
   const row = (what: string, value: string): void => void lines.push(`  ${what.padEnd(7)}  ${value}`);
   row("HTTP", paint("cyan", ready.http));
-  row("", `${ready.meta} for clients that never ask for the list again`);
+  row("", `${ready.meta} for clients that load the list of tools only once`);
   for (const { name, http, node, pid } of ready.nodes) row(name, `${http}, for Restate at ${node}, process ${pid ?? "none"}`);
   row("Restate", `${ready.engine}, process ${ready.restate ?? "none"}; look into it at ${ready.admin}/ui`);
   row("", `it reaches the nodes at ${ready.endpoint} (${ready.deployment})`);

@@ -166,15 +166,19 @@ const list = async (options: Place): Promise<void> => {
 };
 
 const rebuild = async (names: readonly string[], options: Writing): Promise<void> => {
-  for (const index of await namesOf(options, names)) {
+  const indexes = await namesOf(options, names);
+  if (indexes.length === 0) output(options).text(() => "No indexes.");
+  for (const index of indexes) {
     const actors = await write(options, "index-rebuild", { index });
     output(options).show({ index, actors }, () => `${index}: rebuilt from ${counted(Number(actors), "actor")}.`);
   }
 };
 
 const verify = async (names: readonly string[], options: Writing): Promise<void> => {
+  const indexes = await namesOf(options, names);
+  if (indexes.length === 0) output(options).text(() => "No indexes.");
   let flawed = 0;
-  for (const index of await namesOf(options, names)) {
+  for (const index of indexes) {
     const verdict = await write(options, "index-verify", { index });
     const found = isJsonObject(verdict) ? verdict : {};
     const wrong = Number(found["flawed"] ?? 0);

@@ -61,6 +61,12 @@ test("indexes are queried, listed, verified and rebuilt by command #cli.index", 
     assert.match(flawed.stdout, /1 row of 3 actors wrong\.\n {2}incident\/b: missing/u);
     assert.match((await on("index", "rebuild", "incidents-open", "--module", module)).stdout, /rebuilt from 3 actors/u);
     assert.equal((await on("index", "verify", "--module", module)).code, 0);
+    // An export has no indexes: the server builds them.
+    const dump = join(folder, "dump.jsonl");
+    const restored = join(folder, "restored");
+    assert.equal((await on("export", dump)).code, 0);
+    assert.equal((await troupe("import", dump, "--data", restored)).code, 0);
+    for (const command of ["verify", "rebuild"]) assert.equal((await troupe("index", command, "--data", restored)).stdout, "No indexes.\n");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -48,6 +48,7 @@ function rename(core: Uint8Array, witPackage: string): Uint8Array {
   }
 }
 
+console.log(`Building guest/${NAME}.wasm …`);
 const wit = `${readFileSync(join(folder, "theater.wit"), "utf8")}\n${readFileSync(join(folder, "world.wit"), "utf8")}`;
 const witPackage = /^package ([^;]+);/m.exec(wit)?.[1] ?? "";
 const embedded = await componentEmbed({ binary: rename(await compile(), witPackage), witSource: wit });

@@ -66,9 +66,23 @@ test("the first page installs as the guide to a first server does", () => {
   );
 });
 
+test("the first page has the tsconfig.json of the guide to a first server", () => {
+  const settings = blocksOf("1-actor").find(({ language }) => language === "json");
+  assert.ok(readFileSync(join(root, "docs/guide/first-server.md"), "utf8").includes(`\`\`\`json\n${settings?.text ?? "nothing"}\n\`\`\``));
+});
+
+/** The server in the first terminal, and what it logs. */
+interface Running extends AsyncDisposable {
+  /** `dev`, which loads each file that is saved. */
+  readonly reloads: boolean;
+  /** Settles when it has loaded what was saved. */
+  reloaded(): Promise<void>;
+  readonly warnings: string[];
+}
+
 describe("a reader who follows the pages", () => {
   let folder = "";
-  let server: AsyncDisposable | undefined;
+  let server: Running | undefined;
   let address = "";
   let inspector = "";
 
@@ -99,9 +113,20 @@ describe("a reader who follows the pages", () => {
     await server?.[Symbol.asyncDispose]();
     const words = command.split(" ").slice(2);
     const args = [join(root, "bin/troupe.js"), ...words, "--http", "127.0.0.1:0", "--json"];
-    const child = spawn(process.execPath, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise<void>((settle) => child.once("exit", () => settle()));
+    const logs = createInterface({ input: child.stderr });
+    const warnings: string[] = [];
+    const waiting: (() => void)[] = [];
+    logs.on("line", (line) => {
+      const { level, event } = z.object({ level: z.string(), event: z.string() }).parse(JSON.parse(line));
+      if (level !== "info") warnings.push(event);
+      if (event === "reloaded" || event === "reload-failed") waiting.shift()?.();
+    });
     server = {
+      reloads: words[0] === "dev",
+      reloaded: () => new Promise((settle) => void waiting.push(settle)),
+      warnings,
       async [Symbol.asyncDispose]() {
         child.kill("SIGTERM");
         await ended;
@@ -110,6 +135,12 @@ describe("a reader who follows the pages", () => {
     const first = await Promise.race([createInterface({ input: child.stdout })[Symbol.asyncIterator]().next(), ended]);
     assert.ok(first !== undefined && first.done !== true, `${command} ended`);
     address = new URL(z.object({ http: z.string() }).parse(JSON.parse(first.value)).http).host;
+  };
+
+  const save = async (file: string, content: string): Promise<void> => {
+    const reloaded = server?.reloads === true && file.endsWith(".ts") ? server.reloaded() : undefined;
+    writeFileSync(join(folder, file), content);
+    await reloaded;
   };
 
   const shell = async (shown: string): Promise<string> => {
@@ -129,8 +160,15 @@ describe("a reader who follows the pages", () => {
       const blocks = blocksOf(page);
       for (const [at, block] of blocks.entries()) {
         const next = blocks[at + 1];
-        if (block.file !== undefined) writeFileSync(join(folder, block.file), contentOf(block));
-        if (block.language !== "sh" || /npm init|^docker /m.test(block.text)) continue;
+        if (block.file !== undefined) {
+          await save(block.file, contentOf(block));
+          // A reader is told what the first terminal says, and it says no more once all files are there.
+          for (const event of server?.warnings.splice(0) ?? []) {
+            assert.ok(next?.file !== undefined, `${event} after ${block.file}`);
+            assert.ok(readFileSync(join(root, `docs/tutorial/${page}.md`), "utf8").includes(`\`${event}\``), event);
+          }
+        }
+        if (block.language !== "sh" || /npm in(?:it|stall)|^docker /m.test(block.text)) continue;
         if (/^npx troupe (?:dev|serve)/.test(block.text)) {
           await start(block.text);
           continue;

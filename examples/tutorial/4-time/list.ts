@@ -55,7 +55,7 @@ export const list = actor("list", {
       input: z.object({ minutes: z.number().positive() }),
       run({ args, viewer, wake, messages }) {
         const user = viewer.principal;
-        if (user === undefined) refuse("Sign in first.");
+        if (user === undefined || user.startsWith("session|")) refuse("Sign in first.");
         wake(`remind ${user}`, { afterMs: args.minutes * 60_000, message: messages.remind({ user }) });
       },
     },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertToolResult, testServer } from "troupe/testing";
+import { assertRefused, assertToolResult, testServer } from "troupe/testing";
 import { home, list, me } from "./index.ts";
 
 const WEEK = 7 * 86_400_000;
@@ -14,6 +14,8 @@ test("a user is reminded of a list", async () => {
   assert.equal(await ann.readText("me://notices"), "[]");
   await server.clock.advance(30 * 60_000);
   assert.equal(await ann.readText("me://notices"), '["On the list party: cake"]');
+  const keyless = server.client({ principal: null });
+  assertRefused(await keyless.callTool("list__remind", { purpose: "party", minutes: 30 }), "Sign in first.");
 });
 
 test("an item comes back every week", async () => {

@@ -82,6 +82,7 @@ test("a second person approves, within a day", async () => {
   const ann = server.client({ principal: "ann" });
   const bob = server.client({ principal: "bob" });
   await ann.tools.propose({ version: "1.1.0" });
+  assertRefused(await server.client({ principal: null }).tools.approve(), "Sign in first.", "NOT_NOW");
   assertRefused(await ann.tools.approve(), "Somebody else must approve your proposal.", "NOT_NOW");
   assertToolResult(await bob.tools.approve(), "Version 1.1.0 is live.");
 

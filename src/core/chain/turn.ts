@@ -391,10 +391,10 @@ export const MOST_WAKES = 1_000;
 const LONGEST_WAKE_NAME = 256;
 
 /** The timers an actor has after a turn. */
-function wakesAfter({ extra: { wakes: before } }: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
+function wakesAfter({ extra: { wakes: before, policy } }: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
   if (job.wake === undefined && turn.wake === undefined) return before;
   const wakes: Record<string, SetWake> = { ...before };
-  if (job.wake !== undefined) advance(wakes, job.wake, job.message.at);
+  if (job.wake !== undefined) advance(wakes, job.wake, job.message.at, policy);
   for (const [name, wake] of Object.entries(turn.wake ?? {})) {
     if (wake === null) delete wakes[name];
     else wakes[name] = { ...checkedWake(name, wake), rang: job.message.at };
@@ -403,8 +403,11 @@ function wakesAfter({ extra: { wakes: before } }: Base, job: Incoming, turn: Tur
   return wakes;
 }
 
-/** A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. */
-function advance(wakes: Record<string, SetWake>, name: string, now: number): void {
+/**
+ * A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. One
+ * that was imported may repeat faster than any turn may ask for.
+ */
+function advance(wakes: Record<string, SetWake>, name: string, now: number, { minEveryMs }: Pick<Policy, "minEveryMs">): void {
   const wake = wakes[name];
   if (wake?.cron !== undefined) {
     wakes[name] = { ...wake, at: tickAfter(wake.cron, wake.timeZone ?? "UTC", wake.at, now), rang: now };
@@ -414,7 +417,7 @@ function advance(wakes: Record<string, SetWake>, name: string, now: number): voi
     delete wakes[name];
     return;
   }
-  const { everyMs } = wake;
+  const everyMs = Math.max(wake.everyMs, minEveryMs);
   const from = Math.min(wake.at, now);
   wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
 }

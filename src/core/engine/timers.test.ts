@@ -29,7 +29,7 @@ for (const persistence of ["memory", "disk"] as const) {
 
   test(`a timer that fails delays no other timer of its actor (${persistence})`, async () => {
     const clock = new SimulatedClock();
-    const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
+    const { engine, wake, came } = await open(tallyKind("tally", { persistence, minEveryMs: 20 }), clock);
     await using _ = engine;
     await wake("bad", 10, { action: "throw" });
     await wake("good", 20);
@@ -39,6 +39,16 @@ for (const persistence of ["memory", "disk"] as const) {
     await engine.call({ to: A, action: "cancel", args: { name: "often" } });
     for (let round = 0; round < 8; round += 1) await clock.advance(1_000);
     assert.equal(engine.health(A)?.crashes.length, 3);
+  });
+
+  test(`a timer repeats no faster than its kind allows, wherever it comes from (${persistence})`, async () => {
+    const clock = new SimulatedClock();
+    const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
+    await using _ = engine;
+    // As a dump may have it: `wake` of an author refuses it.
+    await wake("fast", 10, { everyMs: 1 });
+    for (let ms = 0; ms < 250; ms += 1) await clock.advance(1);
+    assert.deepEqual(await came(), ["fast 10", "fast 110", "fast 210"]);
   });
 
   test(`a timer that failed in one life is not retried in the next (${persistence})`, async () => {

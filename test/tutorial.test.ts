@@ -173,7 +173,9 @@ describe("a reader who follows the pages", () => {
           await start(block.text);
           continue;
         }
+        const reloaded = server?.reloads === true && block.text.startsWith("rm ") ? server.reloaded() : undefined;
         const printed = await shell(block.text);
+        await reloaded;
         if (block.text.includes("node --test")) assert.match(printed, /fail 0\n/, printed);
         if (next?.language === "text") assert.equal(comparable(printed), comparable(next.text));
       }

@@ -642,6 +642,22 @@ export const mustNotCompile = {
         },
       },
     }),
+  misspelledWithBareMessages: () =>
+    actor("a", {
+      description: "",
+      state,
+      tools: {
+        x: {
+          // @ts-expect-error -- misspelled; messages without an `input` are inferred all the same
+          descripton: "",
+          run: ({ state: now }) => now.items.length,
+        },
+      },
+      messages: {
+        tick: { run: ({ state: now }) => now.items.length },
+        gained: { replies: true, run: ({ state: now, args }) => now.items.push(args.of) },
+      },
+    }),
   noDescriptionOfTool: () =>
     actor("a", {
       description: "",

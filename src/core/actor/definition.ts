@@ -267,8 +267,8 @@ type Receives<S, A, R, Q extends AnyRequest, Own> =
 /** What a handler of a message returns. With an `output`, the reply is plain data, of this turn or of the actor it was forwarded to. */
 type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> | Forwarded<R> : Value;
 
-/** The other properties of a message: one that only one part of the intersection has would be an excess property to the others. */
-type OtherProperties = { readonly [name in "input" | "secret" | "replies" | "run" | "work"]?: unknown };
+/** What a message may have. A property that only one part of the intersection has would be an excess property to the others. */
+type MessageProperties = { readonly [name in "input" | "output" | "secret" | "replies" | "run" | "work"]?: unknown };
 
 type Sent<O> = unknown extends O ? Outgoing : O extends StandardSchemaV1<unknown, infer R> ? Asks<R> : Outgoing;
 
@@ -398,18 +398,18 @@ export interface Definition<
   readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N], AN> };
   /** From other actors and timers; never on a surface. `replies: true` marks a message that a `replyAs` names. */
   readonly messages?: {
-    readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
-      S,
-      MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>,
-      AnswerOf<Output<MO, N>>,
-      Request<RP, RI>,
-      Senders<MessagesOf<MI, MN>, MO>
-    >;
-  } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherProperties } & {
-    readonly [N in keyof MR]: { readonly replies?: MR[N] };
-  } & {
-    readonly [N in MN]: unknown;
-  };
+    // By their names, which are known before any schema is: handlers keep their types where another part of the definition is wrong.
+    readonly [N in MN]: { readonly secret?: readonly string[] } & MessageProperties &
+      Receives<
+        S,
+        MessageArgs<N, N extends keyof MI ? MI[N] : unknown, N extends keyof MR ? MR[N] : unknown>,
+        AnswerOf<Output<MO, N>>,
+        Request<RP, RI>,
+        Senders<MessagesOf<MI, MN>, MO>
+      >;
+  } & { readonly [N in keyof MI]: { readonly input?: MI[N] & object } & MessageProperties } & {
+    readonly [N in keyof MO]: { readonly output?: MO[N] & object } & MessageProperties;
+  } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } & MessageProperties };
   /** Handlers of the replies to messages that `request` sends, by name. */
   readonly replies?: {
     readonly [N in keyof RP]: ReplyHandler<S, RP[N], Output<RI, N>, Request<RP, RI>, Senders<MessagesOf<MI, MN>, MO>>;

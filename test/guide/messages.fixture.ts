@@ -1,5 +1,5 @@
 // The code of docs/guide/messages.md, besides later.fixture.ts and the examples.
-import { actor } from "troupe";
+import { actor, isSignedIn } from "troupe";
 import * as z from "zod";
 
 const Text = z.object({ text: z.string() });
@@ -26,7 +26,7 @@ export const news = actor("news", {
     follow: {
       description: "Follow the news.",
       run({ state, viewer, send }) {
-        if (viewer.principal === undefined) return;
+        if (!isSignedIn(viewer)) return;
         state.followers.push(viewer.principal);
         send(inbox.at(viewer.principal).notify({ text: "Welcome." }));
       },

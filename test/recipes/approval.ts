@@ -1,11 +1,8 @@
 // The code of docs/recipes/approval.md.
-import { actor, type Viewer } from "troupe";
+import { actor, isSignedIn } from "troupe";
 import * as z from "zod";
 
 const DAY_MS = 86_400_000;
-
-/** A client without a key or token has no name, or that of its session. */
-const signedIn = ({ principal }: Viewer): boolean => principal !== undefined && !principal.startsWith("session|");
 
 export const release = actor("release", {
   description: "Releases that two people agree on.",
@@ -17,7 +14,8 @@ export const release = actor("release", {
     propose: {
       description: "Propose a version to release.",
       input: z.object({ version: z.string() }),
-      enabled: ({ state, viewer }) => (signedIn(viewer) ? state.pending === undefined || "Another version is waiting." : "Sign in first."),
+      enabled: ({ state, viewer }) =>
+        isSignedIn(viewer) ? state.pending === undefined || "Another version is waiting." : "Sign in first.",
       run({ state, args, viewer, wake, messages }) {
         state.pending = { version: args.version, by: viewer.principal ?? "" };
         wake("expire", { afterMs: DAY_MS, message: messages.expire() });
@@ -27,7 +25,7 @@ export const release = actor("release", {
       description: "Release the proposed version.",
       enabled: ({ state, viewer }) => {
         if (state.pending === undefined) return "Nothing is proposed.";
-        if (!signedIn(viewer)) return "Sign in first.";
+        if (!isSignedIn(viewer)) return "Sign in first.";
         return state.pending.by !== viewer.principal || "Somebody else must approve your proposal.";
       },
       run({ state, cancel }) {

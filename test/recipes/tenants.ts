@@ -1,12 +1,12 @@
 // The code of docs/recipes/tenants.md.
-import { actor } from "troupe";
+import { actor, isSignedIn } from "troupe";
 import * as z from "zod";
 
 export const workspace = actor("workspace", {
   description: "The data of one tenant.",
   per: "link",
   state: z.object({ members: z.array(z.string()), notes: z.array(z.string()).default([]) }),
-  initial: ({ viewer }) => ({ members: viewer?.principal === undefined ? [] : [viewer.principal], notes: [] }),
+  initial: ({ viewer }) => ({ members: viewer !== undefined && isSignedIn(viewer) ? [viewer.principal] : [], notes: [] }),
   tools: {
     add_note: {
       description: "Add a note.",

@@ -1,4 +1,4 @@
-import { actor, hasClaim, index, refuse } from "troupe";
+import { actor, hasClaim, index, isSignedIn, refuse } from "troupe";
 import * as z from "zod";
 import { me } from "./me.ts"; // new
 import { priceOf } from "./prices.ts"; // new
@@ -54,8 +54,8 @@ export const list = actor("list", {
       description: "Remind me of this list in some minutes.",
       input: z.object({ minutes: z.number().positive() }),
       run({ args, viewer, wake, messages }) {
+        if (!isSignedIn(viewer)) refuse("Sign in first.");
         const user = viewer.principal;
-        if (user === undefined || user.startsWith("session|")) refuse("Sign in first.");
         wake(`remind ${user}`, { afterMs: args.minutes * 60_000, message: messages.remind({ user }) });
       },
     },

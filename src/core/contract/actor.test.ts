@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor.ts";
+import { compareIds, isActorId, isAddress, isSignedIn, keyIn, kindOf } from "./actor.ts";
 import { test } from "node:test";
 
 test("a key of up to 256 bytes has one id, which gives it back; a longer one has none", () => {
@@ -47,4 +47,10 @@ test("isAddress accepts receivers that are not valid ids", () => {
 test("ids are listed by kind, then by key", () => {
   assert.equal(kindOf("a-b/c"), "a-b");
   assert.deepEqual((["a-b/c", "a/d", "a/c", "a/c"] as const).toSorted(compareIds), ["a/c", "a/c", "a/d", "a-b/c"]);
+});
+
+test("a caller is signed in by a token, a key, or as the owner of the data; a session of a client without a key is not", () => {
+  for (const principal of ["ann", "local", "https://issuer.example|42", "sessions", "session"])
+    assert.equal(isSignedIn({ principal }), true, principal);
+  for (const viewer of [{}, { principal: "session|4bb6dbd9" }]) assert.equal(isSignedIn(viewer), false);
 });

@@ -23,6 +23,35 @@ export interface Viewer {
   readonly claims?: JsonObject;
 }
 
+/**
+ * Whether the caller has shown who it is: by a token, by an API key, or as the owner of the data directory (`local`). A client without a key
+ * has no `principal`, or with an older revision one that ends with its session (`session|…`), of which it may have several.
+ *
+ * @example
+ * ```ts
+ * import { actor, isSignedIn, refuse } from "troupe";
+ * import * as z from "zod";
+ *
+ * const guestbook = actor("guestbook", {
+ *   description: "A guestbook.",
+ *   state: z.object({ guests: z.array(z.string()).default([]) }),
+ *   tools: {
+ *     sign: {
+ *       description: "Sign the guestbook.",
+ *       run({ state, viewer }) {
+ *         if (!isSignedIn(viewer)) refuse("Sign in first.");
+ *         state.guests.push(viewer.principal);
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
+ */
+export function isSignedIn<V extends Pick<Viewer, "principal">>(viewer: V): viewer is V & { readonly principal: string } {
+  const { principal } = viewer;
+  return principal !== undefined && !principal.startsWith("session|");
+}
+
 /** The caller as actors see it, and as messages and events store it: without claims. */
 export interface ActorViewer extends Omit<Viewer, "claims"> {
   /** For an actor's code: the names in the kind's `allow` that hold for the caller. Absent: the kind has no `allow`. */

@@ -6,6 +6,7 @@ export {
   type Behaviour,
   type Context,
   DEFAULT_POLICY,
+  isSignedIn,
   type Log,
   type LogLevel,
   type Message,

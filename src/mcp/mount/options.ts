@@ -1,5 +1,5 @@
 // Owns: the types of the official SDK that are used here, and the options of a mounted server.
-import type { JsonObject, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
+import { type Clock, type Entropy, isSignedIn, type JsonObject, type Log, type Viewer } from "../../core/contract/index.ts";
 
 /**
  * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: anything that connects to a transport. Structural, so
@@ -57,8 +57,8 @@ export interface McpServerOptions {
  * The viewer as the SDK's `AuthInfo`; undefined if it was not authenticated. `clientId` is the principal; `token` is empty, since no
  * code behind the transport gets tokens.
  */
-export function defaultAuthInfo({ principal, scopes }: Viewer): object | undefined {
-  // The session of a client without a token is not an identity.
-  if (principal === undefined || principal.startsWith("session|")) return undefined;
+export function defaultAuthInfo(viewer: Viewer): object | undefined {
+  if (!isSignedIn(viewer)) return undefined;
+  const { principal, scopes } = viewer;
   return { token: "", clientId: principal, scopes: [...scopes], extra: { principal } };
 }

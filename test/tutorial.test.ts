@@ -115,17 +115,23 @@ describe("a reader who follows the pages", () => {
     const args = [join(root, "bin/troupe.js"), ...words, "--http", "127.0.0.1:0", "--json"];
     const child = spawn(process.execPath, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise<void>((settle) => child.once("exit", () => settle()));
+    const endedEarly = ended.then(() => {
+      throw new Error("The server ended before it reloaded.");
+    });
+    endedEarly.catch(() => undefined);
     const logs = createInterface({ input: child.stderr });
     const warnings: string[] = [];
     const waiting: (() => void)[] = [];
     logs.on("line", (line) => {
+      // Node's own warnings are no JSON.
+      if (!line.startsWith("{")) return;
       const { level, event } = z.object({ level: z.string(), event: z.string() }).parse(JSON.parse(line));
       if (level !== "info") warnings.push(event);
       if (event === "reloaded" || event === "reload-failed") waiting.shift()?.();
     });
     server = {
       reloads: words[0] === "dev",
-      reloaded: () => new Promise((settle) => void waiting.push(settle)),
+      reloaded: () => Promise.race([new Promise<void>((settle) => void waiting.push(settle)), endedEarly]),
       warnings,
       async [Symbol.asyncDispose]() {
         child.kill("SIGTERM");

@@ -82,7 +82,7 @@ export const registerChainCommands = (program: Command): void => {
   placedInDirectory(
     program
       .command("fork")
-      .description("A muted copy of an actor: its sends are recorded, not delivered.")
+      .description("A muted copy of an actor: what it sends by itself is recorded, not delivered.")
       .argument("<actor>", "kind/key")
       .argument("<to>", "kind/new-key"),
   )

@@ -87,6 +87,8 @@ test("the overview begins with what needs attention, and says which client is sl
 test("charts are drawn in a browser without a language, too", async () => {
   await using console = await server.open("/", { locale: "en-US@posix" });
   await console.page.locator(".chart canvas").nth(1).waitFor();
+  const real: unknown = await console.page.evaluate("Object.getOwnPropertyDescriptor(Navigator.prototype, 'language').get.call(navigator)");
+  assert.equal(real, "en-US@posix");
   await console.check("overview-posix");
 });
 

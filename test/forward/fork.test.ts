@@ -55,7 +55,11 @@ const clerk = actor("clerk", {
   per: "link",
   autoStart: true,
   state: z.object({}),
-  messages: { ask: { input: z.object({ order: z.string() }), run: ({ args, forward }) => forward(order.at(args.order).count()) } },
+  messages: {
+    ask: { input: z.object({ order: z.string() }), run: ({ args, forward }) => forward(order.at(args.order).count()) },
+    pass: { input: z.object({ order: z.string() }), run: ({ args, forward }) => forward(order.at(args.order).pass()) },
+    settle: { input: z.object({ order: z.string() }), run: ({ args, forward }) => forward(order.at(args.order).settle()) },
+  },
 });
 
 test("a fork that needs another actor's reply is refused it at once, and nothing waits #chain.fork", async () => {
@@ -67,15 +71,17 @@ test("a fork that needs another actor's reply is refused it at once, and nothing
   const fork: ActorId = order.id("fork");
   await store.commit(fork, forkEntry(await chainOf(engine, order.id("origin")), { to: fork, life: randomUUID(), ...stamped }));
 
-  const why = "order/fork is a fork: its messages are recorded, but not delivered, so stock/main gives no reply.";
+  const why = "This actor is a fork: what it sends to others is recorded, but not delivered, so none of them replies.";
   const refusal = { refused: { code: "MUTED", message: why } };
   assert.deepEqual(await engine.call(order.at("fork").pass()), refusal);
   assert.deepEqual(await engine.call(order.at("fork").request()), refusal);
   assert.deepEqual(await engine.call(order.at("fork").settle()), { ok: "Sent." });
   // Another actor that waits for the fork gets its reply.
   assert.deepEqual(await engine.call(clerk.at("main").ask({ order: "fork" })), { ok: 3 });
+  assert.deepEqual(await engine.call(clerk.at("main").pass({ order: "fork" })), refusal);
+  assert.deepEqual(await engine.call(clerk.at("main").settle({ order: "fork" })), { ok: "Sent." });
   await settle(20);
-  assert.deepEqual((await engine.read(fork))?.state, { tries: 3, heard: ["MUTED"] });
+  assert.deepEqual((await engine.read(fork))?.state, { tries: 4, heard: ["MUTED"] });
   assert.equal(await engine.read(stock.id("main")), undefined);
   assert.deepEqual([(await store.load(fork))?.row.pending, await store.undelivered(10), await engine.letters()], [{}, [], []]);
 });

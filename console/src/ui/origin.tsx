@@ -19,11 +19,12 @@ export function Origin({ row, whole = false }: { readonly row: EventRow; readonl
   if (byOperator(row)) return <>an operator</>;
   return (
     <span class="dim">
-      {principal === undefined ? "a request" : `a request by ${principal}`} that{" "}
-      {can("traffic") ? "was not recorded, or was recorded long ago" : "is not recorded here"}
+      {principal === undefined ? "a request" : `a request by ${principal}`} that {notRecorded()}
     </span>
   );
 }
+
+const notRecorded = (): string => (can("traffic") ? "was not recorded, or was recorded long ago" : "is not recorded here");
 
 const RequestLink = ({ request }: { readonly request: CausingRequest }) => (
   <>
@@ -37,7 +38,7 @@ const RequestLink = ({ request }: { readonly request: CausingRequest }) => (
 /** A request's name, which leads to it while it is recorded. */
 export const RecordedRequest = ({ n, children }: { readonly n: number | undefined; readonly children: ComponentChildren }) =>
   n === undefined ? (
-    <span title="The request is not recorded any more">{children}</span>
+    <span title={`The request ${notRecorded()}`}>{children}</span>
   ) : (
     <Link href={`/traffic?open=${n}`} title="The request">
       {children}

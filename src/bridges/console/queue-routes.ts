@@ -15,8 +15,10 @@ const PAGE = 50;
 const LIMIT = pageLimit(MOST, PAGE);
 /** A page is found by reading all before it. */
 const MOST_LETTERS = 10_000;
-/** Events that are read for one page. */
+/** Events that are read to find the roots of one page. */
 const MOST_READ = 500;
+/** Of one actor, to find the one that set a timer. */
+const LAST_EVENTS = 16;
 const FAR = Number.MAX_SAFE_INTEGER;
 
 export const queueRoutes: readonly ConsoleRoute[] = [
@@ -75,15 +77,15 @@ async function letters(request: ConsoleRequest, data: ConsoleData): Promise<Page
   const after = numberIn(request, "after") ?? 0;
   const limit = numberIn(request, "limit") ?? PAGE;
   const found = (await reader.letters(after + limit + 1)).slice(after);
-  const events = new EventLookup(data);
+  const roots = new Roots(data);
   const items: LetterRow[] = [];
-  for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, events, data));
+  for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, roots, data));
   return { items, ...(found.length > limit && { next: String(after + limit) }) };
 }
 
-async function letterRow({ message, why, at }: DeadLetter, events: EventLookup, data: ConsoleData): Promise<LetterRow> {
+async function letterRow({ message, why, at }: DeadLetter, roots: Roots, data: ConsoleData): Promise<LetterRow> {
   const { id, to, action, from, cause, viewer, replays = 0 } = message;
-  const root = cause === undefined ? undefined : await events.root(cause);
+  const root = cause === undefined ? undefined : await roots.of(cause);
   return {
     id,
     to,
@@ -96,8 +98,8 @@ async function letterRow({ message, why, at }: DeadLetter, events: EventLookup, 
   };
 }
 
-/** Events by their ids, and those that they began with. Rows of one page often share theirs. */
-class EventLookup {
+/** From an event back to the one that a request caused. Letters of one page often share theirs. */
+class Roots {
   readonly #data: ConsoleData;
   readonly #rows = new Map<string, EventRow | undefined>();
   #left = MOST_READ;
@@ -106,17 +108,16 @@ class EventLookup {
     this.#data = data;
   }
 
-  /** The event that a request caused. Undefined: it is too far back, or is not stored any more. */
-  async root(id: string): Promise<EventRow | undefined> {
+  /** Undefined: it is too far back, or is not stored any more. */
+  async of(id: string): Promise<EventRow | undefined> {
     for (let next = id; ;) {
-      const row = await this.row(next);
+      const row = await this.#row(next);
       if (row?.cause === undefined) return row;
       next = row.cause;
     }
   }
 
-  /** Undefined: it is not stored any more, or too many were read. */
-  async row(id: string): Promise<EventRow | undefined> {
+  async #row(id: string): Promise<EventRow | undefined> {
     if (this.#rows.has(id)) return this.#rows.get(id);
     if (this.#left <= 0) return undefined;
     this.#left -= 1;
@@ -150,17 +151,27 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   const kind = textIn(request, "kind");
   const after = placeIn(textIn(request, "after"));
   const found = await reader.due(FAR, limit, () => undefined, kind === undefined ? undefined : [kind], after);
-  const events = new EventLookup(data);
   const items: TimerRow[] = [];
   for (const due of found) {
     const { id, wake: name, at } = due;
     const wake = (await reader.row?.(id))?.wakes[name];
-    const setBy = wake?.cause === undefined ? undefined : await events.row(wake.cause);
+    const setBy = wake?.cause === undefined ? undefined : await amongLast(id, wake.cause, data);
     items.push(wake === undefined ? { actor: id, name, at } : { ...timerRow(id, name, wake, data), ...omitUndefined({ setBy }) });
     await turn();
   }
   const last = found.findLast(({ id }, at) => found.findIndex((one) => one.id === id) === at);
   return { items, ...(found.length >= limit && last !== undefined && { next: `${last.at} ${last.id}` }) };
+}
+
+/**
+ * An event of the actor, if it is among its last ones. Of any other only the id is known: to find an event by its id may read the whole
+ * store, and the page of timers is loaded every few seconds.
+ */
+async function amongLast(actor: ActorId, id: string, { reader }: ConsoleData): Promise<EventRow | undefined> {
+  const seq = (await reader.state(actor))?.seq ?? 0;
+  const last = await reader.events(actor, Math.max(0, seq - LAST_EVENTS), LAST_EVENTS);
+  const event = last.find((one) => one.id === id);
+  return event === undefined ? undefined : eventRow(event, []);
 }
 
 /** Throws `BAD_REQUEST`. */

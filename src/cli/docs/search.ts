@@ -58,6 +58,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   timed: ["timeout"],
   upload: ["file"],
   uuid: ["id"],
+  variable: ["environment", "settings"],
   variables: ["environment", "settings"],
   webhook: ["http"],
   workflow: ["work", "task"],

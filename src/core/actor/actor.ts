@@ -20,7 +20,7 @@ import { type Action, compileMessage, compilePrompt, compileReply, compileResour
 import { misfitOf, stateMisfits } from "./author-errors.ts";
 import { offBy, surfaceOf } from "./availability.ts";
 import type { AnyDefinition } from "./any-definition.ts";
-import type { Definition, DescribedKind, Kind, KindTypes, MessagesOf } from "./definition.ts";
+import type { Definition, Described, Kind, KindTypes, MessagesOf } from "./definition.ts";
 import { compileLink, linkArgumentsOf } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
@@ -73,7 +73,7 @@ export function actor<
   RI = unknown,
 >(
   kind: K,
-  definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN, P, RP, RI> & DescribedKind<TI & RU & PI & MI>,
+  definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN, P, RP, RI> & Described,
 ): Kind<K, S, MessagesOf<MI, MN>, MO, KindTypes<TI, TO, P>>;
 export function actor(kind: string, definition: Partial<AnyDefinition>): object {
   checkKind(kind);

@@ -628,6 +628,11 @@ export const mustNotCompile = {
         x: { description: "", input: z.object({ by: z.number() }), run: ({ state: now, args }) => now.items.push(args.by.toFixed()) },
       },
     }),
+  // @ts-expect-error -- required also where nothing else is inferred
+  noDescriptionOfState: () => actor("a", { state }),
+  noDescriptionOfBareMessages: () =>
+    // @ts-expect-error -- and where no message has an `input`
+    actor("a", { state, messages: { tick: { run: ({ state: now }) => now.items.length } } }),
   misspelledDescriptionOfTool: () =>
     actor("a", {
       description: "",

@@ -159,7 +159,7 @@ type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never
 type NoArgs = object;
 
 /** Part of an intersection: where it is missing or misspelled, the other parts are inferred all the same. */
-interface Described {
+export interface Described {
   /** A description for people and models. */
   readonly description: string;
 }
@@ -348,7 +348,7 @@ export interface Definition<
   RP = unknown,
   RI = unknown,
 > extends Partial<Policy> {
-  /** A description for people and models. Every kind has one. */
+  /** Required (`Described`). */
   readonly description?: string;
   readonly title?: string;
   /** Of the state, from 1. Default 1. */
@@ -418,12 +418,6 @@ export interface Definition<
     readonly [N in keyof RI]: { readonly input?: RI[N] & object };
   };
 }
-
-/**
- * Requires a description once something else has been inferred. Were it required from the beginning, a definition without one, or with a
- * misspelled one, would fail before its functions are read, and all their parameters would be `any`.
- */
-export type DescribedKind<Inferred> = unknown extends Inferred ? unknown : Described;
 
 /** The messages and their schemas. If none has an `input`, nothing is inferred for `MI`, not even names: those come from `MN`. */
 export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;

@@ -60,19 +60,23 @@ export function messagesOf(plan: Plan, at: number, cause: string | undefined): M
 }
 
 /**
- * What a muted actor sends is not delivered. What it requests is refused at once, and its replies are delivered: otherwise callers, its own
- * and those of other actors, would wait for ever.
+ * A muted actor's own messages are not delivered. One that requests a reply gets a refusal at once, and replies to other actors are
+ * delivered, so that no caller waits for ever.
  */
 function mutedMessages(plan: Plan, at: number, cause: string | undefined): readonly Message[] {
   return messagesOf(plan, at, cause).flatMap((message, n) => {
-    if (n >= plan.ownSends) return message;
-    const { from, to } = message;
-    const refusal: Reply = {
-      refused: { code: "MUTED", message: `${from} is a fork: its messages are recorded, but not delivered, so ${to} gives no reply.` },
-    };
-    return answerMessage(message, refusal, at) ?? [];
+    if (plan.replies.includes(n)) return message;
+    return answerMessage(message, MUTED, at) ?? [];
   });
 }
+
+/** Names no actor, since the caller may be another's. */
+const MUTED: Reply = {
+  refused: {
+    code: "MUTED",
+    message: "This actor is a fork: what it sends to others is recorded, but not delivered, so none of them replies.",
+  },
+};
 
 export const statusOf = (plan: Plan): Status => (plan.stop === undefined ? "live" : "stopped");
 

@@ -8,7 +8,7 @@ export interface Extra {
   readonly override?: Partial<Policy>;
   readonly owner?: string;
   readonly parent?: ActorId;
-  /** A fork: what it sends is recorded, never delivered. */
+  /** A fork: what it sends by itself is recorded, not delivered; its replies are. */
   readonly muted?: true;
   readonly wakes: Readonly<Record<string, SetWake>>;
   readonly pending: JsonObject;

@@ -167,7 +167,7 @@ export interface ForkOptions extends Stamped {
   readonly to: ActorId;
   /** UUID of its life. */
   readonly life: string;
-  /** What it sends is recorded but never delivered, in this life and all later ones. Default true. */
+  /** What it sends by itself is recorded but not delivered, in this life and all later ones. Default true. */
   readonly muted?: boolean;
 }
 

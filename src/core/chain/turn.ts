@@ -53,8 +53,8 @@ export interface Plan extends Base {
   /** The keyed call whose turn returned "later". */
   readonly claimed: Omit<Remembered, "reply"> | undefined;
   readonly sends: readonly Outgoing[];
-  /** How many of the sends come first and are the actor's own. The others bring replies to messages that requested them. */
-  readonly ownSends: number;
+  /** Of a muted actor: the places in `sends` of those that bring replies to messages that requested them. */
+  readonly replies: readonly number[];
   readonly sent: readonly string[];
   readonly stop: string | undefined;
   /** Names of the timers this turn sets. */
@@ -226,7 +226,7 @@ function planState(
     remembered: NOTHING,
     claimed: undefined,
     sends: NOTHING,
-    ownSends: 0,
+    replies: NOTHING,
     sent: NOTHING,
     stop: undefined,
     setWakes: NOTHING,
@@ -288,10 +288,10 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled = settlePending(base, job, reply, answers, effects, now);
+  const firstReply = sends.length;
+  if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
-  const ownSends = sends.length;
-  if (settled.sends.length > 0) sends.push(...settled.sends);
   if (answersHere && message.replyAs !== undefined && message.from !== undefined)
     sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, reply));
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
@@ -320,7 +320,8 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
         ? { ...job.key, until: message.at + now.keyMs }
         : undefined,
     sends: out,
-    ownSends,
+    replies:
+      base.extra.muted === true ? [...settled.sends.map((_, n) => firstReply + n), ...(answersHere ? [sends.length - 1] : [])] : NOTHING,
     sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, seq),
     stop: effects.stop,
     setWakes: effects.wake === undefined ? NOTHING : namesSet(effects.wake),
@@ -404,8 +405,8 @@ function wakesAfter({ extra: { wakes: before, policy } }: Base, job: Incoming, t
 }
 
 /**
- * A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. One
- * that was imported may repeat faster than any turn may ask for.
+ * A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. An
+ * imported one, or that of a behaviour without `actor()`, may have a shorter interval than the policy allows.
  */
 function advance(wakes: Record<string, SetWake>, name: string, now: number, { minEveryMs }: Pick<Policy, "minEveryMs">): void {
   const wake = wakes[name];
@@ -419,7 +420,7 @@ function advance(wakes: Record<string, SetWake>, name: string, now: number, { mi
   }
   const everyMs = Math.max(wake.everyMs, minEveryMs);
   const from = Math.min(wake.at, now);
-  wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
+  wakes[name] = { ...wake, everyMs, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
 }
 
 function checkedWake(name: string, { at, everyMs, cron, timeZone, action, args }: Wake): Wake {

@@ -49,8 +49,9 @@ test("ids are listed by kind, then by key", () => {
   assert.deepEqual((["a-b/c", "a/d", "a/c", "a/c"] as const).toSorted(compareIds), ["a/c", "a/c", "a/d", "a-b/c"]);
 });
 
-test("a caller is signed in by a token, a key, or as the owner of the data; a session of a client without a key is not", () => {
-  for (const principal of ["ann", "local", "https://issuer.example|42", "sessions", "session"])
+test("a caller is signed in by a token, a key, or as the owner of the data; what a client without a key is called proves nothing", () => {
+  for (const principal of ["ann", "local", "https://issuer.example|42", "sessions", "session", "guests"])
     assert.equal(isSignedIn({ principal }), true, principal);
-  for (const viewer of [{}, { principal: "session|4bb6dbd9" }]) assert.equal(isSignedIn(viewer), false);
+  for (const viewer of [{}, { principal: "session|4bb6dbd9" }, { principal: "guest|ann" }, { principal: "guest|session|s" }])
+    assert.equal(isSignedIn(viewer), false);
 });

@@ -11,7 +11,10 @@ export type ActorId = `${string}/${string}`;
 
 /** The caller. Plain data; protocol era, connection and the mode of lists are known to the gateway only. */
 export interface Viewer {
-  /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: anonymous. */
+  /**
+   * `iss|sub` of a verified token, the name of an API key, `local` (stdio). Without any of these: `session|…` (MCP, older revisions),
+   * `guest|…` (packets, the user they name), or absent.
+   */
   readonly principal?: string;
   /** The actor that stands for the viewer in its cast. */
   readonly self?: ActorId;
@@ -23,9 +26,11 @@ export interface Viewer {
   readonly claims?: JsonObject;
 }
 
+const NOT_SIGNED_IN = /^(?:session|guest)\|/;
+
 /**
  * Whether the caller has shown who it is: by a token, by an API key, or as the owner of the data directory (`local`). A client without a key
- * has no `principal`, or with an older revision one that ends with its session (`session|…`), of which it may have several.
+ * has no `principal`, or one that proves nothing: that of its session, of which it may have several, or a name that its packets claim.
  *
  * @example
  * ```ts
@@ -49,7 +54,7 @@ export interface Viewer {
  */
 export function isSignedIn<V extends Pick<Viewer, "principal">>(viewer: V): viewer is V & { readonly principal: string } {
   const { principal } = viewer;
-  return principal !== undefined && !principal.startsWith("session|");
+  return principal !== undefined && !NOT_SIGNED_IN.test(principal);
 }
 
 /** The caller as actors see it, and as messages and events store it: without claims. */

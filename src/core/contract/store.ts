@@ -41,7 +41,7 @@ export interface Row {
   readonly status: Status;
   readonly owner?: string;
   readonly parent?: ActorId;
-  /** A fork: what it sends is recorded, never delivered. */
+  /** A fork: what it sends by itself is recorded, not delivered; its replies are. */
   readonly muted?: true;
   readonly wakes: Readonly<Record<string, SetWake>>;
   /** Messages with the reply `"later"`, by id: what is needed to answer them. */

@@ -168,22 +168,35 @@ export function checkEvent(event: ChainEvent): void {
 }
 
 /**
- * Events that no chain leads to: at most `limit` sentences, one for each actor. Those of actors that are being removed are none (`gone`).
- * Chains are read from their ends, so nothing else would find an event whose actor's row was deleted, or was put back to an earlier one.
+ * Events that no chain leads to: at most `limit` sentences. Chains are read from their ends, so nothing else finds an event whose actor's row
+ * was deleted, or was put back to an earlier event. Skips actors that are being removed (table `gone`).
  */
 export function unlinkedEvents(database: DatabaseSync, limit: number): readonly string[] {
-  const rows = database
+  const missing = database
     .prepare(
-      `SELECT event.actor AS pk, kind, key, count(*) AS n, min(event.seq) AS first
-       FROM event LEFT JOIN actor ON actor.id = event.actor
-       WHERE event.pos > actor.pos
-         OR (actor.id IS NULL AND event.actor NOT IN (SELECT actor FROM event WHERE pos IN (SELECT pos FROM gone)))
-       GROUP BY event.actor LIMIT ?`,
+      `SELECT actor AS pk, count(*) AS n FROM event
+       WHERE NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = event.actor)
+         AND actor NOT IN (SELECT actor FROM event WHERE pos IN (SELECT pos FROM gone))
+       GROUP BY actor LIMIT ?`,
     )
     .all(limit);
-  return rows.map(({ pk, kind, key, n, first }) =>
-    kind === null
-      ? `${int(n)} events of actor number ${int(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned.`
-      : `${int(n)} events of ${text(kind)}/${text(key)}, from ${int(first)} on, come after the last one that its row names: the row was put back.`,
-  );
+  // After its next turn, such an actor has two events of the same number.
+  const putBack = database
+    .prepare(
+      `SELECT kind, key, actor.seq AS last, max(event.seq) AS highest, count(*) - count(DISTINCT event.seq) AS twice
+       FROM event JOIN actor ON actor.id = event.actor GROUP BY event.actor HAVING highest > last OR twice > 0 LIMIT ?`,
+    )
+    .all(limit);
+  return [
+    ...missing.map(
+      ({ pk, n }) =>
+        `${events(int(n))} of actor number ${int(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned. An export leaves them out.`,
+    ),
+    ...putBack.map(({ kind, key, last, highest, twice }) => {
+      const lost = Math.max(0, int(highest) - int(last)) + int(twice);
+      return `${events(lost)} of ${text(kind)}/${text(key)} that its chain does not lead to: its row was put back to an earlier event.`;
+    }),
+  ].slice(0, limit);
 }
+
+const events = (n: number): string => (n === 1 ? "1 event" : `${n} events`);

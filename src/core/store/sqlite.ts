@@ -286,9 +286,10 @@ function reading(isOpen: () => boolean, pending?: () => Promise<void> | undefine
 const MAX_FLAWS = 100;
 
 /**
- * What SQLite finds wrong with a store's file, its indexes included, events that no chain leads to, and messages that were changed while
- * they waited: at most 100 lines, none where the file is whole. Reads the whole file, next to a running server too. Chains prove
- * themselves; this finds what hides an actor or its events, such as a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
+ * What SQLite finds wrong with a store's file, its indexes included; otherwise events that no chain leads to, and messages that were changed
+ * while they waited. At most 100 lines of each sort, none where the file is whole. Reads the whole file, next to a running server too.
+ * Chains prove themselves; this finds what hides an actor or its events, such as a flipped bit in an index, and what would never be
+ * delivered. Throws `StoreError` where the file cannot be opened.
  */
 export function checkFile(place: StorePlace): readonly string[] {
   const path = place.path ?? join(place.directory ?? ".", "troupe.db");
@@ -298,7 +299,7 @@ export function checkFile(place: StorePlace): readonly string[] {
       const found = database.prepare("PRAGMA integrity_check").all();
       const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
       if (lines.length > 0) return lines;
-      return [...unlinkedEvents(database, MAX_FLAWS), ...new OutboxTable(database).flaws(MAX_FLAWS)].slice(0, MAX_FLAWS);
+      return [...unlinkedEvents(database, MAX_FLAWS), ...new OutboxTable(database).flaws(MAX_FLAWS)];
     } finally {
       database.close();
     }

@@ -81,6 +81,11 @@ export function rootActor(behaviour: Behaviour, viewer: Viewer): ActorId | undef
   return `${behaviour.kind}/${keyOfPrincipal(viewer.principal)}`;
 }
 
+/** Whether the viewer is a session of an anonymous client: once that is over, no one can come back as it. */
+export function isPassing({ principal }: Viewer): boolean {
+  return principal?.startsWith("session|") === true;
+}
+
 /**
  * A handle is `h_` and the base64url of 16 random bytes, the minute it was minted in, and 12 bytes of an HMAC over these, the kind and
  * the starter's principal. Minting stores nothing, so it cannot fill a disk. The first call that does something starts the actor, whose

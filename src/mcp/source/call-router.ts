@@ -11,11 +11,10 @@ import {
   type Outgoing,
   type Reply,
   type Viewer,
-  isSignedIn,
 } from "../../core/contract/index.ts";
 import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, ReceiptRecorder } from "../../core/contract/internal.ts";
 import { namedArguments } from "./actor-arguments.ts";
-import { linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
+import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
 import { offNow } from "./link-graph.ts";
@@ -115,7 +114,7 @@ export class CallRouter {
   }
 
   #isUncounted(viewer: Viewer, { behaviour, handled }: Slot, id: ActorId): boolean {
-    return behaviour.per === "user" && !handled && !isSignedIn(viewer) && this.#counted.get(id) === undefined;
+    return behaviour.per === "user" && !handled && isPassing(viewer) && this.#counted.get(id) === undefined;
   }
 
   #count({ viewer }: ViewerRoots, { behaviour }: Slot, id: ActorId, { peer }: CallOptions): Refused | undefined {
@@ -251,7 +250,7 @@ export class CallRouter {
   #policy(viewer: Viewer, { behaviour, handled }: Slot): Pick<Outgoing, "policy"> | undefined {
     const { handles } = this.#options;
     if (handled) return { policy: handles.policy(behaviour, viewer) };
-    return behaviour.per === "user" && !isSignedIn(viewer) ? { policy: handles.passing(behaviour) } : undefined;
+    return behaviour.per === "user" && isPassing(viewer) ? { policy: handles.passing(behaviour) } : undefined;
   }
 
   async #retried(roots: ViewerRoots, { routes }: PlannedOffer, { key }: CallOptions): Promise<Target | undefined> {

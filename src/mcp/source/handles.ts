@@ -14,11 +14,10 @@ import {
   type Reply,
   TokenBuckets,
   type Viewer,
-  isSignedIn,
 } from "../../core/contract/index.ts";
 import { hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
 import { secretBytes } from "../../core/platform/index.ts";
-import { handleActor, isHandle, mintedAt, mintHandle, type Refused, refused } from "./actor-access.ts";
+import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./actor-access.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;
@@ -68,9 +67,10 @@ export class Handles {
    * peer, which may open any number of them.
    */
   count({ kind }: Behaviour, viewer: Viewer, peer: string | undefined): Refused | undefined {
+    const anonymous = viewer.principal === undefined || isPassing(viewer);
     const isHere = peer === undefined || isLocal(peer);
-    const who = isSignedIn(viewer) ? `of ${viewer.principal}` : isHere ? "" : `from ${peerOf(peer)}`;
-    const waitS = this.#starts.take(who, !isSignedIn(viewer) && isHere ? LOCAL : STARTS);
+    const who = !anonymous ? `of ${viewer.principal}` : isHere ? "" : `from ${peerOf(peer)}`;
+    const waitS = this.#starts.take(who, anonymous && isHere ? LOCAL : STARTS);
     if (waitS === 0) return undefined;
     return refused("START_LIMIT", `Too many were started: use those you have, or start a ${kind} in ${waitS} s.`);
   }

@@ -24,7 +24,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
         </h1>
         <Badge word={status} />
         {muted === true ? (
-          <span class="badge warning" title="A fork: what it sends is recorded, never delivered.">
+          <span class="badge warning" title="A fork: what it sends by itself is recorded, not delivered; its replies are.">
             muted fork
           </span>
         ) : null}
@@ -34,7 +34,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
       <Facts across>
         <Fact name="Event">{seq.toLocaleString()}</Fact>
         <Fact name="Last event">{lastEventAt === undefined ? undefined : <Time at={lastEventAt} />}</Fact>
-        <Fact name="Last event">{lastAt === undefined ? "none" : <Time at={lastAt} />}</Fact>
+        <Fact name="Last message">{lastAt === undefined ? "none" : <Time at={lastAt} />}</Fact>
         <Fact name="State">{bytes(stateBytes)}</Fact>
         <Fact name="Stored">{PLACES[persistence]}</Fact>
         <Fact name="Owner">{owner === undefined ? undefined : <span class="id">{owner}</span>}</Fact>

@@ -59,7 +59,7 @@ export function Operations({ actor, reload }: { readonly actor: ActorDetail; rea
     ask(
       {
         title: `Fork ${name} at event ${seq}?`,
-        text: "The fork is a copy with the same history. What it sends is recorded, and never delivered.",
+        text: "The fork is a copy with the same history. What it sends by itself is recorded, not delivered.",
         action: "Fork it",
         input: { label: `Key of the new ${kind}`, value: `${key}-fork`, required: true },
       },

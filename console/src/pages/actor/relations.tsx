@@ -46,9 +46,11 @@ export function RelationsTab({ actor }: ActorTabProps) {
           <Fact name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Fact>
           <Fact name="Replies to send">{pending.toLocaleString()}</Fact>
           <Fact name="Committed">
-            <span title="What only reads, and what is refused, leaves no event and is not counted">{count(messageCount, "message")}</span>
+            <span title="What only reads leaves no event, and is not counted; nor is a refusal without a record">
+              {count(messageCount, "message")}
+            </span>
           </Fact>
-          <Fact name="Last event">
+          <Fact name="Last committed">
             <Time at={lastMessageAt} />
           </Fact>
           <Fact name="Began">

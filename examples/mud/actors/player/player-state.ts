@@ -33,6 +33,11 @@ export function provisionalName(self: string, digits = 6): string {
   return `wanderer-${aliasOf(self).slice(0, digits)}`;
 }
 
+/** Whether whoever plays has no identity that lasts. Begun by nobody's call: not known, so taken for one that has. */
+export function isPassing(principal: string | undefined, called: boolean): boolean {
+  return called && (principal === undefined || principal.startsWith("session|"));
+}
+
 /** `at`: when it began. Its visits count from there, so that what rooms still have of an earlier life is older than all of this one. */
 export function newPlayer(world: World, self: ActorId, at: number, mortal: boolean): PlayerState {
   return {

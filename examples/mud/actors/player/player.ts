@@ -1,4 +1,4 @@
-import { actor, isSignedIn, refuse } from "troupe";
+import { actor, refuse } from "troupe";
 import { accept, questOf, questOnOffer } from "../../rules/hero.ts";
 import { clean, quoted } from "../../rules/words.ts";
 import { itemOf, type World } from "../../world/world.ts";
@@ -11,6 +11,7 @@ import { NAME, nameProblem, tidyName } from "./naming.ts";
 import {
   answerThroughRoom,
   claimName,
+  isPassing,
   newPlayer,
   noteInRoom,
   type PlayerState,
@@ -42,7 +43,7 @@ export function playerKind(world: World) {
     // A message that is under way when a player leaves the world must not bring the player back.
     autoStart: false,
     initial: ({ key, now: at, viewer }): PlayerState =>
-      newPlayer(world, `player/${encodeURIComponent(key)}`, at, viewer !== undefined && !isSignedIn(viewer)),
+      newPlayer(world, `player/${encodeURIComponent(key)}`, at, isPassing(viewer?.principal, viewer !== undefined)),
     links: {
       "": {
         kinds: ["room"],

@@ -53,7 +53,7 @@ export interface ActorDetail extends ActorRow {
   readonly owner?: string;
   readonly parent?: ActorId;
   readonly children: readonly ActorId[];
-  /** A fork: what it sends is recorded, never delivered. */
+  /** A fork: what it sends by itself is recorded, not delivered; its replies are. */
   readonly muted?: true;
   readonly state: Json;
   /** It has more than 4 MiB, so it is left out: `state` is null. */

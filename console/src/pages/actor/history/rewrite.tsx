@@ -36,8 +36,8 @@ export function ForkDialog({
   return (
     <Dialog title={`Fork ${readable(id)} at event ${at}`} close={close} submit={fork}>
       <p>
-        A new actor begins with the state and the history up to this event. This one does not change. What a fork sends is recorded, but
-        never delivered.
+        A new actor begins with the state and the history up to this event. This one does not change. What a fork sends by itself is
+        recorded, not delivered.
       </p>
       <label class="field">
         <span>Key of the new actor</span>

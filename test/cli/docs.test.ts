@@ -21,7 +21,7 @@ const QUESTIONS: readonly (readonly [question: string, pages: RegExp])[] = [
   ["Human approval by a second person that takes days", /recipes\/approval/],
   ["How do I run several instances behind a load balancer?", /guide\/(?:cluster|sessions)/],
   ["Reduce the number of tools in the model's context", /recipes\/limit-the-model|guide\/clients/],
-  ["Is there a tamper-evident audit log of tool calls?", /design\/chain|guide\/(?:cli|security)/],
+  ["Is there a tamper-evident audit log of tool calls?", /recipes\/audit|design\/chain|guide\/(?:inspect|security)/],
   ["Deploy on AWS Lambda", /recipes\/lambda|guide\/deploy/],
   ["Expose metrics to Prometheus", /guide\/telemetry/],
   ["Run a job every morning with cron", /recipes\/nightly-job|guide\/time/],

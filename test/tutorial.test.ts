@@ -168,7 +168,7 @@ describe("a reader who follows the pages", () => {
         const next = blocks[at + 1];
         if (block.file !== undefined) {
           await save(block.file, contentOf(block));
-          // A reader is told what the first terminal says, and it says no more once all files are there.
+          // The page announces each warning of the first terminal, and there is none once all files are saved.
           for (const event of server?.warnings.splice(0) ?? []) {
             assert.ok(next?.file !== undefined, `${event} after ${block.file}`);
             assert.ok(readFileSync(join(root, `docs/tutorial/${page}.md`), "utf8").includes(`\`${event}\``), event);

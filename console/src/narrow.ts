@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 
 /** As in table.css and panel.css, where details cover the list. */
 export const isNarrow = isAtMost(1000);
-/** A list beside details has room for few columns. */
+/** A list next to its details has room for few columns. */
 export const isTight = isAtMost(1200);
 
 function isAtMost(px: number): ReadonlySignal<boolean> {

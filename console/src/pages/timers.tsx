@@ -86,7 +86,7 @@ function TimerList() {
   );
 }
 
-/** `event`: undefined if it is not among the last of its actor. */
+/** `event`: undefined if it is not among the latest of its actor. */
 const SetBy = ({ cause, event }: { readonly cause: string; readonly event: EventRow | undefined }) =>
   event === undefined ? (
     <EventLink id={cause} />

@@ -17,8 +17,6 @@ const LIMIT = pageLimit(MOST, PAGE);
 const MOST_LETTERS = 10_000;
 /** Events that are read to find the roots of one page. */
 const MOST_READ = 500;
-/** Of one actor, to find the one that set a timer. */
-const LAST_EVENTS = 16;
 const FAR = Number.MAX_SAFE_INTEGER;
 
 export const queueRoutes: readonly ConsoleRoute[] = [
@@ -154,24 +152,16 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   const items: TimerRow[] = [];
   for (const due of found) {
     const { id, wake: name, at } = due;
-    const wake = (await reader.row?.(id))?.wakes[name];
-    const setBy = wake?.cause === undefined ? undefined : await amongLast(id, wake.cause, data);
+    const stored = await reader.load?.(id);
+    const wake = stored?.row.wakes[name];
+    // To find an older event by its id may read the whole store, and this page is loaded every few seconds.
+    const event = stored?.tail.find((one) => one.id === wake?.cause);
+    const setBy = event && eventRow(event, []);
     items.push(wake === undefined ? { actor: id, name, at } : { ...timerRow(id, name, wake, data), ...omitUndefined({ setBy }) });
     await turn();
   }
   const last = found.findLast(({ id }, at) => found.findIndex((one) => one.id === id) === at);
   return { items, ...(found.length >= limit && last !== undefined && { next: `${last.at} ${last.id}` }) };
-}
-
-/**
- * An event of the actor, if it is among its last ones. Of any other only the id is known: to find an event by its id may read the whole
- * store, and the page of timers is loaded every few seconds.
- */
-async function amongLast(actor: ActorId, id: string, { reader }: ConsoleData): Promise<EventRow | undefined> {
-  const seq = (await reader.state(actor))?.seq ?? 0;
-  const last = await reader.events(actor, Math.max(0, seq - LAST_EVENTS), LAST_EVENTS);
-  const event = last.find((one) => one.id === id);
-  return event === undefined ? undefined : eventRow(event, []);
 }
 
 /** Throws `BAD_REQUEST`. */

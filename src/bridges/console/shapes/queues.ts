@@ -33,7 +33,7 @@ export interface TimerRow {
   readonly timeZone?: string;
   /** The event that set it. */
   readonly cause?: string;
-  /** The same, in short, in lists of timers, if it is among the last 16 of its actor. */
+  /** The same, in short, in lists of timers, if its actor's state has not been stored whole since. */
   readonly setBy?: EventRow;
 }
 

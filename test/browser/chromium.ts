@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { installPinned } from "../install-pinned.ts";
 
 const here = import.meta.dirname;
 
@@ -10,11 +11,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isFunction = (value: unknown): value is (...given: readonly unknown[]) => Promise<unknown> => typeof value === "function";
 
 /** Installs the bundler, the browser and what drives it where they are absent. Throws when that fails: nothing here may be skipped. */
-export const install = (): void => {
-  const needed = ["@sparticuz/chromium", "axe-core", "esbuild", "playwright-core"];
-  if (!needed.every((name) => existsSync(join(here, "node_modules", name, "package.json"))))
-    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
-};
+export const install = (): Promise<void> => installPinned(here);
 
 /** In the sources what package.json's `browser` does in the package. */
 const browserPlatform = {

@@ -103,7 +103,7 @@ const isPlaywright = (value: unknown): value is Playwright => typeof value === "
 
 /** Installs what is missing, and starts the browser. */
 export async function launchBrowser(): Promise<Browser> {
-  install();
+  await install();
   const playwright: unknown = requireHere("playwright-core");
   if (!isPlaywright(playwright)) throw new Error("playwright-core has no chromium");
   return await playwright.chromium.launch({

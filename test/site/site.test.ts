@@ -34,7 +34,7 @@ let origin = "";
 const built = () => globSync("**/*.html", { cwd: dist }).toSorted();
 
 before(async () => {
-  install();
+  await install();
   const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/docs.ts", "build"], {
     cwd: root,
     env: { ...process.env, DOCS_BASE: BASE },

@@ -116,9 +116,33 @@ describe("C4 a call through the ingress", () => {
     assert.equal(server.asked.length, 5);
   });
 
+  test("that a server does not know yet is sent again until it does, and for two seconds at most", async () => {
+    for (const way of ["invoke", "begin"] as const) {
+      const clock = new SimulatedClock();
+      const start = clock.now();
+      const times: number[] = [];
+      await using server = await fakeIngress(({ nth, response, lose }) => {
+        times.push(clock.now() - start);
+        // What a server that was away does not know is not waited for longer.
+        if (nth === 2) return lose();
+        response.writeHead(404).end();
+      });
+      const ingress = new Ingress({ base: server.base, clock, patienceMs: PATIENCE_MS });
+      const ended = await patiently<unknown>(clock, ingress[way](CALL));
+      assert.equal(ended.status === "rejected" && ended.reason.code, "ENGINE_MISSING");
+      assert.deepEqual(times, [0, 50, 150, 350, 750, 1_550]);
+      assert.equal(clock.pending, 0);
+    }
+    await using server = await fakeIngress(({ nth, response }) => {
+      if (nth < 3) response.writeHead(404).end();
+      else response.end('"done"');
+    });
+    const { clock, ingress } = on(server.base);
+    assert.deepEqual(await patiently(clock, ingress.invoke(CALL)), { status: "fulfilled", value: "done" });
+  });
+
   for (const [status, code] of [
     [409, "CANCELLED"],
-    [404, "ENGINE_MISSING"],
     [400, "NOT_APPLIED"],
   ] as const)
     test(`that is refused with ${status} is ${code}, and is sent once`, async () => {

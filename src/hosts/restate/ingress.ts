@@ -1,7 +1,7 @@
 import { EngineError, type Clock } from "../../core/contract/index.ts";
 import { sendTo, unanswered, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { isObject } from "./is-object.ts";
-import { passed, pauses } from "./pauses.ts";
+import { passed, patienceAfter, pauses } from "./pauses.ts";
 import { isUp } from "./server-health.ts";
 
 export interface IngressOptions {
@@ -19,6 +19,8 @@ export const MOST_PATIENCE_MS = 60_000;
 /** Without an answer for this long, the server is asked whether it is up. */
 const ATTEMPT_MS = 15_000;
 const PROBE_MS = 3_000;
+/** The server is away, or does not know the handler yet. */
+const AGAIN: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "ENGINE_MISSING"]);
 
 /** Calls handlers, again while the server is away: only those that may be called twice, by their idempotency key or by what they do. */
 export class Ingress {
@@ -45,7 +47,7 @@ export class Ingress {
   /** What the server does may take long, so patience counts from when it does not answer at all. */
   async #again(send: () => Sent): Promise<unknown> {
     const { clock, patienceMs } = this.#options;
-    let givesUpAt: number | undefined;
+    let givesUpAt = Infinity;
     let waits = pauses();
     for (;;) {
       let silent = false;
@@ -59,13 +61,13 @@ export class Ingress {
       } catch (error) {
         // It is asked anew for the same invocation: one that hangs, or a network that was cut, says nothing by itself.
         if (silent && (await isUp(this.#options.base, PROBE_MS))) {
-          givesUpAt = undefined;
+          givesUpAt = Infinity;
           waits = pauses();
           continue;
         }
-        if (!(error instanceof EngineError && error.code === "OUTCOME_UNKNOWN")) throw error;
+        if (!(error instanceof EngineError && AGAIN.has(error.code))) throw error;
         const { value: pauseMs } = waits.next();
-        givesUpAt ??= clock.now() + patienceMs;
+        givesUpAt = Math.min(givesUpAt, clock.now() + patienceAfter(error.code, patienceMs));
         if (clock.now() + pauseMs > givesUpAt) throw error;
         await passed(clock, pauseMs);
       } finally {

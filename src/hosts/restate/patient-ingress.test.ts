@@ -113,9 +113,28 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     assert.equal(codeOf(await ended), "OUTCOME_UNKNOWN");
   });
 
+  test("a handler that a server does not know yet is waited for, and for two seconds at most", async () => {
+    const clock = new SimulatedClock();
+    const start = clock.now();
+    const times: number[] = [];
+    await using unregistered = await fakeIngress(({ response }) => {
+      times.push(clock.now() - start);
+      response.writeHead(404).end();
+    });
+    const steps = new PatientIngress({ ingress: unregistered.base, clock, patienceMs: PATIENCE_MS });
+    assert.equal(codeOf(await patiently(clock, steps.write(CALL))), "ENGINE_MISSING");
+    assert.deepEqual(times, [0, 50, 150, 350, 750, 1_550]);
+    await using server = await fakeIngress(({ nth, response }) => {
+      if (nth < 3) response.writeHead(404).end();
+      else response.end('{"value":1}');
+    });
+    const registered = on(server.base);
+    assert.deepEqual(await patiently(registered.clock, registered.steps.read(CALL)), { status: "fulfilled", value: 1 });
+    assert.equal(registered.clock.pending, 0);
+  });
+
   for (const [status, code] of [
     [409, "CANCELLED"],
-    [404, "ENGINE_MISSING"],
     [400, "NOT_APPLIED"],
   ] as const)
     test(`what is refused with ${status} is ${code}, and is sent once`, async () => {

@@ -1,7 +1,7 @@
 import { EngineError, systemClock, systemEntropy, type Clock, type Entropy } from "../../core/contract/index.ts";
 import { sendTo, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { errorFrom, isGuarded } from "./outcome.ts";
-import { passed, pauses } from "./pauses.ts";
+import { passed, patienceAfter, pauses } from "./pauses.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
 export interface PatientOptions {
@@ -19,8 +19,8 @@ type Call = Omit<Invocation, "idempotencyKey">;
 
 /** Half of what the server remembers a write's key for. */
 const MOST_PATIENCE_MS = 300_000;
-/** The server is away, or pages changed with every attempt to read them. */
-const AGAIN: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "STORE_CONFLICT"]);
+/** The server is away, does not know the handler yet, or pages changed with every attempt to read them. */
+const AGAIN: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "ENGINE_MISSING", "STORE_CONFLICT"]);
 
 /** Calls handlers that answer a `Guarded`, until it is known what became of it. Throws `EngineError`. */
 export class PatientIngress {
@@ -52,7 +52,7 @@ export class PatientIngress {
 
   async #sent(call: Invocation): Promise<unknown> {
     const clock = this.#clock;
-    const givesUpAt = clock.now() + this.#patienceMs;
+    let givesUpAt = clock.now() + this.#patienceMs;
     const waits = pauses();
     let over = false;
     let sent: Sent | undefined;
@@ -74,6 +74,7 @@ export class PatientIngress {
           if (over) throw tooLate(call, error);
           if (!(error instanceof EngineError && AGAIN.has(error.code))) throw error;
           const { value: pauseMs } = waits.next();
+          givesUpAt = Math.min(givesUpAt, clock.now() + patienceAfter(error.code, this.#patienceMs));
           if (clock.now() + pauseMs > givesUpAt) throw error;
           await passed(clock, pauseMs);
         }

@@ -41,6 +41,7 @@ export class BareTurns implements Disposable {
       "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
     );
     const begin = this.#database.prepare("INSERT INTO actor VALUES(?, 0, ?, 0, 0, 1, 0, 0, 0, NULL, ?, ?, ?, 'live', NULL, NULL, ?)");
+    this.#database.exec("BEGIN");
     this.#indexes = Array.from({ length: indexes }, (_, n) => {
       const name = `index_${n}`;
       this.#database.exec(INDEX(name));
@@ -55,11 +56,11 @@ export class BareTurns implements Disposable {
       begin.run(n + 1, head, "plain-disk", String(n), life, rest);
       return { id: `plain-disk/${n}`, life, seq: 0, head, pos: 0 };
     });
+    this.#database.exec("COMMIT");
   }
 
-  /** Turns a second, each of them in every transaction. */
-  turnsASecond(forMs: number): number {
-    const places = [...this.#actors.keys()];
+  /** Turns a second of the actors at these places, each of them in every transaction. */
+  turnsASecond(forMs: number, places: readonly number[] = [...this.#actors.keys()]): number {
     const started = performance.now();
     let turns = 0;
     for (const until = started + forMs; performance.now() < until; turns += places.length) this.commit(places);

@@ -20,6 +20,8 @@ interface Incident {
   readonly notes: number;
 }
 
+const CALLERS = 64;
+
 const numberIn = (key: string): number => Number(key.replaceAll(/\D/g, ""));
 
 const incident: Behaviour<Incident> = {
@@ -54,20 +56,33 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   await using indexed = sqliteStore({ directory: join(folder.path, "indexed") });
   await using without = await LocalEngine.start({ kinds: [incident], store: bare });
   await using engine = await LocalEngine.start({ kinds: [incident], indexes: [open, all], store: indexed });
+  const count = quick ? 2_000 : 100_000;
+  const among = `among ${quick ? "2,000" : "100,000"} actors`;
+  const start = async (of: LocalEngine): Promise<void> => {
+    let next = 0;
+    const one = async (): Promise<void> => {
+      for (let n = next++; n < count; n = next++) await of.call({ to: `incident/${n}`, action: "note", args: null, start: null });
+    };
+    await Promise.all(Array.from({ length: CALLERS }, one));
+  };
+  await start(without);
+  await start(engine);
   const burstMs = quick ? 200 : 1_000;
+  // Each caller has an actor of its own, and these are spread over all, as are their rows.
+  const places = Array.from({ length: CALLERS }, (_, caller) => Math.floor((caller * count) / CALLERS));
   const callersOf = (of: LocalEngine, action: string) => () =>
-    callers(64, burstMs, (caller) => of.call({ to: `incident/${caller}`, action, args: null, start: null }));
-  const row = (what: string) => `calls on disk that ${what}, 64 callers, of the same without indexes`;
+    callers(CALLERS, burstMs, (caller) => of.call({ to: `incident/${places[caller]}`, action, args: null, start: null }));
+  const row = (what: string) => `calls on disk that ${what}, ${CALLERS} callers ${among}, of the same without indexes`;
   const [unchanged = [], noted = []] = await rounds(quick ? 3 : 5, callersOf(engine, "note"), callersOf(without, "note"));
   print({ what: row("leave the rows of two indexes as they are"), measured: times(unchanged, noted), unit: "×", least: 0.9 });
-  using bareIndexed = new BareTurns(join(folder.path, "bare-indexed.db"), 64, 2);
-  using bareTurns = new BareTurns(join(folder.path, "bare.db"), 64);
+  using bareIndexed = new BareTurns(join(folder.path, "bare-indexed.db"), count, 2);
+  using bareTurns = new BareTurns(join(folder.path, "bare.db"), count);
   const [changed = [], raised = [], floor = [], bareFloor = []] = await rounds(
     quick ? 3 : 5,
     callersOf(engine, "raise"),
     callersOf(without, "raise"),
-    () => bareIndexed.turnsASecond(burstMs),
-    () => bareTurns.turnsASecond(burstMs),
+    () => bareIndexed.turnsASecond(burstMs, places),
+    () => bareTurns.turnsASecond(burstMs, places),
   );
   print({
     what: row("change a row of two indexes"),
@@ -76,19 +91,12 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     least: 0.9,
     floor: times(floor, bareFloor),
   });
-  const count = quick ? 2_000 : 100_000;
-  let next = 64;
-  const start = async (): Promise<void> => {
-    while (next < count) await engine.call({ to: `incident/${(next += 1)}`, action: "note", args: null, start: null });
-  };
-  await Promise.all(Array.from({ length: 64 }, start));
-  const among = `among ${quick ? "2,000" : "100,000"} actors`;
   for (const [what, query] of [
     ["a page of 100, filtered by a value", { where: { status: "open" } }],
     ["a page of 100, filtered by a value, with the count", { where: { status: "open" }, count: true }],
     ["a page of 100, filtered by a broad range", { where: { n: { gte: 10 } } }],
     ["a page of 100, searched by common words", { text: "disk full" }],
-    ["a page of one, searched by a rare word", { text: `disk ${count - 1}` }],
+    ["a page of one, searched by a rare word", { text: `disk ${count / 2}` }],
   ] as const) {
     const pages: number[] = [];
     let cursor: string | undefined;

@@ -64,7 +64,7 @@ export async function makeWorld(directory: string, clock: SimulatedClock): Promi
       "the call is told later",
       async () => (await store.load(WAITING))?.row.pending !== undefined && (await store.claimants("ann\ndue-1")).length === 1,
     );
-    await store.commit(FORK, forkEntry(await chainOf(engine, MAIN), { to: FORK, life: entropy.uuid(), ...stamped() }));
+    await store.commit(FORK, forkEntry(await chainOf(engine, MAIN), { to: FORK, origin: {}, life: entropy.uuid(), ...stamped() }));
   }
   for (const [id, failures] of [
     ["out.1", 2],

@@ -69,7 +69,7 @@ test("a fork that needs another actor's reply is refused it at once, and nothing
   assert.deepEqual(await engine.call(order.at("origin").count()), { ok: 1 });
   const stamped = { messageId: "m", at: clock.now(), seed: "0".repeat(32) };
   const fork: ActorId = order.id("fork");
-  await store.commit(fork, forkEntry(await chainOf(engine, order.id("origin")), { to: fork, life: randomUUID(), ...stamped }));
+  await store.commit(fork, forkEntry(await chainOf(engine, order.id("origin")), { to: fork, origin: {}, life: randomUUID(), ...stamped }));
 
   const why = "This actor is a fork: what it sends to others is recorded, but not delivered, so none of them replies.";
   const refusal = { refused: { code: "MUTED", message: why } };

@@ -1,5 +1,6 @@
 // Kinds whose actors forward calls to each other, in every way a reply can turn out.
 import { actor, elicit, refuse, type StateOf } from "troupe";
+import type { ActorId } from "../../src/core/contract/index.ts";
 import * as z from "zod";
 
 export const shelf = actor("shelf", {
@@ -281,7 +282,7 @@ export const board = actor("board", {
   description: "Shows notes.",
   per: "link",
   autoStart: true,
-  state: z.object({ notes: z.array(z.string()).default([]), open: z.array(z.string()).default([]) }),
+  state: z.object({ notes: z.array(z.string()).default([]) }),
   messages: {
     note: { input: z.object({ text: z.string() }), run: ({ state, args }) => void state.notes.push(args.text) },
     refuse: { run: () => refuse("No notes today.") },
@@ -290,19 +291,24 @@ export const board = actor("board", {
         throw new Error("The board fell down.");
       },
     },
-    hold: {
-      run({ state, message, later }) {
-        state.open.push(message.id);
-        return later();
-      },
-    },
-    release: {
-      run({ state, answer }) {
-        for (const id of state.open.splice(0)) answer(id, null);
-      },
-    },
+    hold: { work: ({ message }) => holdOf(message.to).promise },
+    later: { run: ({ later }) => later() },
   },
 });
+
+const holds = new Map<ActorId, PromiseWithResolvers<void>>();
+
+const holdOf = (id: ActorId): PromiseWithResolvers<void> => {
+  const held = holds.get(id) ?? Promise.withResolvers<void>();
+  holds.set(id, held);
+  return held;
+};
+
+/** Ends what `hold` of this board waits for. */
+export const release = (key: string): void => {
+  holdOf(board.id(key)).resolve();
+  holds.delete(board.id(key));
+};
 
 export const writer = actor("writer", {
   description: "Writes on boards.",
@@ -335,6 +341,13 @@ export const writer = actor("writer", {
         send(board.at("a").hold());
         send(board.at("b").hold());
         return settled("released");
+      },
+    },
+    later: {
+      description: "Does not wait for a board that replies later.",
+      run({ send, settled }) {
+        send(board.at("a").later());
+        return settled("sent");
       },
     },
     paid: { description: "Pays, then writes.", run: ({ request }) => request(bank.at("main").charge({ amount: 1 }), "charged") },

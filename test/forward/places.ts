@@ -130,7 +130,11 @@ export const onRestate = async (
   };
 };
 
-export const BOTH: readonly { readonly name: string; readonly open: Open }[] = [
-  { name: "LocalEngine", open: openLocal },
-  { name: "Restate", open: (kinds) => onRestate(kinds) },
-];
+interface EngineUnderTest {
+  readonly name: string;
+  readonly open: Open;
+}
+
+export const LOCAL: EngineUnderTest = { name: "LocalEngine", open: openLocal };
+
+export const BOTH: readonly EngineUnderTest[] = [LOCAL, { name: "Restate", open: (kinds) => onRestate(kinds) }];

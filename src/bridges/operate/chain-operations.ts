@@ -3,9 +3,20 @@
 
 import type { KeyObject } from "node:crypto";
 import { createPublicKey } from "node:crypto";
-import { checkpointEntry, editEntry, forkEntry, readBody, readHeader, revertEntry, type Stamped, stateAt } from "../../core/chain/index.ts";
+import {
+  checkpointEntry,
+  editEntry,
+  forkEntry,
+  type ForkOptions,
+  readBody,
+  readHeader,
+  revertEntry,
+  type Stamped,
+  stateAt,
+} from "../../core/chain/index.ts";
 import {
   type ActorId,
+  type ChainEvent,
   type Clock,
   type Entropy,
   type Entry,
@@ -48,9 +59,31 @@ export async function fork(store: Store, from: ActorId, to: ActorId, at: number 
   if ((await store.load(to)) !== undefined) throw badUsage(`There is an actor ${to} already: choose another key.`);
   const length = async (): Promise<number | undefined> => (await store.load(from))?.seq;
   const events = await eventsOfState(store, from, at ?? (await length()) ?? 1, length);
-  const entry = forkEntry(events, { to, life: (stamping.entropy ?? systemEntropy).uuid(), ...stamped(stamping) });
+  const origin = await originOf(store, from, events);
+  const entry = forkEntry(events, { to, origin, life: (stamping.entropy ?? systemEntropy).uuid(), ...stamped(stamping) });
   await store.commit(to, entry);
   return { actor: to, seq: entry.seq, head: entry.event.id };
+}
+
+/** What else a fork has of its origin. The row names the owner of the present life only; that of an earlier one is who began it. */
+async function originOf(store: Store, from: ActorId, events: readonly ChainEvent[]): Promise<ForkOptions["origin"]> {
+  const row = (await store.load(from))?.row;
+  const last = events.at(-1);
+  if (row === undefined || last === undefined) return {};
+  const { owner, policy } = row;
+  const { life } = readHeader(last);
+  return omitUndefined({ owner: owner === undefined || life === row.life ? owner : await starterOf(store, from, life), policy });
+}
+
+async function starterOf(store: Store, id: ActorId, life: string): Promise<string> {
+  for await (const event of eventsOf(store, id)) {
+    if (readHeader(event).life !== life) continue;
+    const message: unknown = readBody(event)?.message;
+    const viewer = isJsonObject(message) ? message["viewer"] : undefined;
+    if (isJsonObject(viewer) && typeof viewer["principal"] === "string") return viewer["principal"];
+    break;
+  }
+  throw badUsage(`It is not known any more whose ${id} was in that life, so it cannot be forked from there.`);
 }
 
 const LISTED_EVENTS = 10;

@@ -53,6 +53,13 @@ test("an edit is an event with a reason and its author, and the chain verifies a
   assert.deepEqual([run, taken.engine, mismatches], [2, 1, []]);
 });
 
+test("a forced edit replays as one that was checked does", async () => {
+  await using at = await running();
+  await at.operate("edit", { actor: ID, state: { n: "many" }, reason: "Counted wrong.", as: "ann", force: true });
+  const { taken, mismatches } = reexecute(counter, await at.events());
+  assert.deepEqual([taken.engine, mismatches], [1, []]);
+});
+
 test("an edit reaches the indexes of the kind", async () => {
   await using at = await running();
   await at.operate("edit", { actor: ID, patch: { n: 7 }, reason: "Seven." });

@@ -1,7 +1,7 @@
 // Owns: the turn of a reply that `forward` or `request` waits for: it answers the call behind it. Does not own: sending the message that it
 // replies to (turn-context.ts).
-import type { Message, Reply, Turn } from "../contract/index.ts";
-import { hasOwn, isRefusal, REPLY_ACTION } from "../contract/internal.ts";
+import { isJsonObject, type Message, type Reply, type Turn } from "../contract/index.ts";
+import { hasOwn, isRefusal, isReplyAction, REPLY_ACTION } from "../contract/internal.ts";
 import type { CompiledReply } from "./actions.ts";
 import { badTurn, explained } from "./author-errors.ts";
 import { actionOf, type ReturnedReply, returnedReply, settledMessage, type WaitingCall } from "./delegation.ts";
@@ -14,6 +14,7 @@ import { ANONYMOUS } from "./turn-context.ts";
 
 /** Undefined if the message brings no such reply. */
 export function receiveReply(actions: Actions, state: object, message: Message, life: string, seq: number): Turn<object> | undefined {
+  if (isReplyAction(message.action) && isOfEarlierLife(message, life)) return {};
   const arrived = settledMessage(message);
   if (arrived !== undefined) return { arrived };
   const returned = returnedReply(message);
@@ -31,6 +32,13 @@ export function receiveReply(actions: Actions, state: object, message: Message, 
   if (run === undefined) return answered(call, reply);
   const viewer = actions.seen(returned.viewer ?? ANONYMOUS);
   return handle(actions, handler, returned, run, new ReplyContext(state, message, handler, returned, viewer, actions, life, seq));
+}
+
+/** The callers of a life have their replies when it ends, so what it requested is for none in the next one. */
+function isOfEarlierLife({ id, from, args }: Message, life: string): boolean {
+  const of = isJsonObject(args) ? args["of"] : undefined;
+  // Without an engine, there is no life to compare with.
+  return from !== undefined && life !== id && typeof of === "string" && !of.startsWith(`${life}.`);
 }
 
 function handle(

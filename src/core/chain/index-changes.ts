@@ -61,7 +61,7 @@ export class IndexChanges {
   }
 
   /** What a turn changes, before it is applied. Undefined: the kind has no indexes. */
-  changesOf(kind: string, { id, state, isAlive }: Before, plan: Plan): readonly IndexChange[] | undefined {
+  changesOf(kind: string, { id, state, isAlive }: Before, plan: Pick<Plan, "state" | "stop">): readonly IndexChange[] | undefined {
     const indexes = this.#byKind.get(kind);
     if (indexes === undefined) return undefined;
     // Whatever its rows were made of: an actor that could not be loaded can still be stopped.

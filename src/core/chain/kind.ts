@@ -20,11 +20,17 @@ export interface Kind {
   readonly behaviour: Behaviour;
   readonly topic: string;
   readonly plain: Extra;
+  /** What only reads: no event remembers the reply to a call with a key, which reads again. */
+  readonly reads: ReadonlySet<string>;
 }
 
 export function kindFrom(behaviour: Behaviour): Kind {
   const policy = { ...DEFAULT_POLICY, ...behaviour.policy };
-  return { name: behaviour.kind, behaviour, topic: `${behaviour.kind}/*`, plain: { policy, wakes: {}, pending: {} } };
+  const { kind: name, catalogue } = behaviour;
+  const hasViews = catalogue !== undefined && behaviour.view !== undefined;
+  const offers = hasViews ? [catalogue.tools, catalogue.resources, catalogue.prompts].flat() : [];
+  const reads = new Set(offers.filter(({ readOnly }) => readOnly).map(({ action }) => action));
+  return { name, behaviour, topic: `${name}/*`, plain: { policy, wakes: {}, pending: {} }, reads };
 }
 
 /**

@@ -1,7 +1,16 @@
 // Owns: the events that an operator writes instead of a turn: checkpoints, reverts, edits and forks. Does not own: whether an operator may, and
 // committing them (bridges/operate).
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { type ActorId, type ChainEvent, type Entry, isJsonObject, type Json, type Stored, StoreError } from "../contract/index.ts";
+import {
+  type ActorId,
+  type ChainEvent,
+  type Entry,
+  isJsonObject,
+  type Json,
+  type Row,
+  type Stored,
+  StoreError,
+} from "../contract/index.ts";
 import { readBody, readHeader, seal, sha256 } from "./event.ts";
 import { check } from "./json-check.ts";
 import { byOperator } from "./messages.ts";
@@ -165,6 +174,8 @@ export function editEntry(
 export interface ForkOptions extends Stamped {
   /** The new actor, of the same kind. */
   readonly to: ActorId;
+  /** Of the origin: for whom alone the fork exists, too, and when it expires. */
+  readonly origin: Partial<Pick<Row, "owner" | "policy">>;
   /** UUID of its life. */
   readonly life: string;
   /** What it sends by itself is recorded but not delivered, in this life and all later ones. Default true. */
@@ -175,11 +186,21 @@ export interface ForkOptions extends Stamped {
  * The first entry of a chain that begins with the state after the last of `events`, which must have a whole state. It names its origin in
  * its message and as its cause. Timers and pending replies stay with the origin.
  */
-export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed, principal, muted = true }: ForkOptions): Entry {
+export function forkEntry(events: readonly ChainEvent[], options: ForkOptions): Entry {
+  const {
+    to,
+    origin: { owner, policy },
+    life,
+    messageId,
+    at,
+    seed,
+    principal,
+    muted = true,
+  } = options;
   const last = events.at(-1);
   if (last === undefined) throw new StoreError("STORE_CORRUPT", "There is nothing to fork: the chain is empty.");
   const { state, version } = stateFrom(events);
-  const origin = readHeader(last);
+  const of = readHeader(last);
   const event = seal(
     { actor: to, life, seq: 1, parent: null, at, type: "fork", cause: last.id },
     {
@@ -187,7 +208,7 @@ export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, 
         id: messageId,
         to,
         action: "fork",
-        args: { actor: origin.actor, life: origin.life, seq: origin.seq, head: last.id },
+        args: { actor: of.actor, life: of.life, seq: of.seq, head: last.id },
         at,
         seed,
         ...byOperator(principal),
@@ -210,7 +231,9 @@ export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, 
       createdAt: at,
       lastMessageAt: at,
       messageCount: 1,
+      ...(policy === undefined ? {} : { policy }),
       status: "live",
+      ...(owner === undefined ? {} : { owner }),
       ...(muted ? { muted } : {}),
       wakes: {},
       pending: {},

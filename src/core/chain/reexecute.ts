@@ -111,7 +111,8 @@ export function isEngines({ type, life, parent, cause }: Header, { message, stat
     return (
       args["head"] === parent && typeof args["to"] === "number" && typeof args["reason"] === "string" && Object.keys(args).length === 3
     );
-  if (type === "edit") return args["head"] === parent && typeof args["reason"] === "string" && Object.keys(args).length === 2;
+  if (type === "edit")
+    return args["head"] === parent && typeof args["reason"] === "string" && Object.keys(args).length === (args["force"] === true ? 3 : 2);
   return type === "fork" && parent === null && args["head"] === cause && typeof args["life"] === "string";
 }
 

@@ -230,9 +230,11 @@ export function settlePending(
   if (reply === "later") {
     const { message } = job;
     if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
+    // What waits only until this message is applied has its answer from this turn.
+    const isAsked = message.from !== undefined && message.replyAs !== undefined && message.replyAs !== SETTLED_ACTION;
     pending[message.id] = {
       ...job.key,
-      ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
+      ...(isAsked ? { from: message.from, replyAs: message.replyAs } : {}),
       ...(message.replyContext === undefined ? {} : { replyContext: message.replyContext }),
     };
   }

@@ -17,7 +17,16 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import { type Changes, DirtyPaths, freezeDeep, hasOwn, nextCronTime, tickAfter, unserialisableError } from "../contract/internal.ts";
+import {
+  type Changes,
+  DirtyPaths,
+  freezeDeep,
+  hasOwn,
+  nextCronTime,
+  SETTLED_ACTION,
+  tickAfter,
+  unserialisableError,
+} from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./engine-errors.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
@@ -273,7 +282,9 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const { message } = job;
   const isRefused = reply !== "later" && !hasOwn(reply, "ok");
   if (isRefused && now.born) return undefined;
-  const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
+  // What waits only until this message is applied need not wait for a reply that comes later.
+  const answer = reply === "later" && message.replyAs === SETTLED_ACTION ? OK_NULL : reply;
+  const answersHere = message.replyAs !== undefined && message.from !== undefined && answer !== "later" && !now.answersElsewhere;
   // C3: with a refusal only the record is stored, since what work did outside is done.
   const effects: Turn<unknown> = !isRefused ? turn : hasOwn(reply, "refused") ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkJson(line, `emit[${index}]`);
@@ -281,7 +292,10 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   for (const child of effects.restart ?? NOTHING) keyOf(child);
   const { state: after = base.state, dirty } = effects;
   const differs = after !== base.state;
-  if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
+  // C4: a reply is an effect, where it is to be remembered.
+  const isRemembered = job.key !== undefined && !isRefused;
+  if (!now.born && !differs && job.wake === undefined && !answersHere && !isRemembered && reply !== "later" && !hasEffect(effects))
+    return undefined;
 
   const { policy } = base.extra;
   const { state, bytes, patch } = differs ? changed(base, after, dirty, now) : same(base);
@@ -293,7 +307,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
   if (answersHere && message.replyAs !== undefined && message.from !== undefined)
-    sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, reply));
+    sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, answer));
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
   const { seq } = now;
   const { trace } = message;
@@ -326,7 +340,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     stop: effects.stop,
     setWakes: effects.wake === undefined ? NOTHING : namesSet(effects.wake),
     timed: wakes !== base.extra.wakes || effects.stop !== undefined || (now.born && policy.expireMs !== undefined),
-    answered: answersHere || reply === "later",
+    answered: answersHere || answer === "later",
     record: effects.record,
     emit: effects.emit,
     report: effects.report && stepsIn(effects.report, base.extra.pending, settled.pending),

@@ -202,7 +202,7 @@ test("a signed checkpoint proves head and state to anyone with the public key #c
 
 test("a fork is a chain of its own that names its origin and starts with its state #chain.fork", () => {
   const to: ActorId = "counter/what-if";
-  const entry = forkEntry(chain.slice(0, 8), { to, life: "new-life", ...made });
+  const entry = forkEntry(chain.slice(0, 8), { to, origin: {}, life: "new-life", ...made });
   assert.equal(verify([entry.event], { actor: to }).flaw, undefined);
   const header = readHeader(entry.event);
   const origin = chain[7];
@@ -217,7 +217,7 @@ test("a fork is a chain of its own that names its origin and starts with its sta
   assert.deepEqual(stateFrom([entry.event]), stateFrom(chain.slice(0, 8)));
   assert.equal(entry.row.muted, true);
   assert.deepEqual(entry.out, []);
-  assert.throws(() => forkEntry([], { to, life: "l", ...made }), { code: "STORE_CORRUPT" });
+  assert.throws(() => forkEntry([], { to, origin: {}, life: "l", ...made }), { code: "STORE_CORRUPT" });
 });
 
 test("a truncated line is detected by verifying at the latest", () => {

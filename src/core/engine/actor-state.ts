@@ -65,7 +65,7 @@ export class ActorState implements Base {
   /** When it last received a message. */
   lastAt = 0;
   messageCount = 0;
-  /** When the message of its last event came; `lastAt` also counts messages that leave no event. */
+  /** As it is stored: when the message of its last event came, or a later one. `lastAt` counts every message. */
   lastMessageAt = 0;
   /** The version of the behaviour that wrote the state. */
   version = 0;

@@ -58,13 +58,17 @@ const UNTIL_HALF_COMMITTED: Phase = { is: "awaiting-commits", atMost: MAX_UNCOMM
 /** A slower turn is reported: it delays all actors, since they share one event loop. */
 const SLOW_MS = 100;
 const NO_MESSAGES: readonly Message[] = [];
+/** A stored expiry is early by at most this part of `expireMs`: each message that leaves no event would otherwise write a row. */
+const EXPIRY_SLACK = 0.01;
 
 /** What a cell and its parts need of the engine. */
 export interface CellOps extends EventOps, LifecycleOps, WorkOps {
   /** Hands an entry to the store; its `CommitCallbacks` learn the outcome later. */
   readonly commit: CommitWithCallback | undefined;
   /** Undefined: there are no indexes. */
-  readonly indexes: Pick<Indexes, "changesOf" | "appliedInMemory" | "committed"> | undefined;
+  readonly indexes: Pick<Indexes, "changesOf" | "appliedInMemory" | "appended" | "committed"> | undefined;
+  /** Stores when an actor was last used, if its turns leave no events. Undefined: there is no store, or it does not. */
+  readonly touch: ((id: ActorId, at: number) => void) | undefined;
   /** How long a keyed reply is remembered. */
   readonly keyMs: number;
   /** The engine waits for all cells to become idle. */
@@ -327,10 +331,20 @@ export class Cell {
       return;
     }
     if (plan !== undefined) return;
+    this.#postponeExpiry();
     const reply = turn.reply === "later" ? OK_NULL : (turn.reply ?? OK_NULL);
     // C2: a reply that is based on uncommitted state is sent, or dropped, with it.
     if (this.#uncommitted === undefined) replyWithoutEvent(this, job, reply, turn.emit);
     else this.#replyWhenCommitted(this.#uncommitted, job, reply, turn.emit);
+  }
+
+  /** What is only in memory is lost when the actor is dropped from it, and then it would expire although it is used. */
+  #postponeExpiry(): void {
+    const { actor } = this;
+    const { expireMs } = actor.extra.policy;
+    if (expireMs === undefined || actor.memory || actor.lastAt - actor.lastMessageAt < expireMs * EXPIRY_SLACK) return;
+    actor.lastMessageAt = actor.lastAt;
+    this.ops.touch?.(this.id, actor.lastAt);
   }
 
   #replyWhenCommitted(uncommitted: UncommittedTurns, job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
@@ -450,12 +464,17 @@ export class Cell {
   }
 
   async #load(dropped: readonly PendingCommit[], appended: boolean): Promise<void> {
+    const { actor } = this;
+    const before = { state: actor.state, status: actor.status };
     const lost = await loadState(this);
     // C2: the callers of dropped turns get errors. A turn that was stored all the same may have stopped the actor.
     if (dropped.length > 0) await failDropped(this.id, this.ops, dropped, (turn) => this.#storeCommitted(turn));
     const phase = this.#phase;
     if (phase.is === "loading") phase.done = undefined;
-    if (appended) publishNow(this);
+    if (appended) {
+      publishNow(this);
+      if (lost === undefined) this.ops.indexes?.appended(actor, before);
+    }
     if (lost === undefined) {
       if (phase.is === "loading") this.#becomeReady();
       return;

@@ -195,6 +195,11 @@ export class CellDirectory {
     return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;
   }
 
+  /** Whether it only reads. */
+  isRead({ to, action }: Message): boolean {
+    return this.#kinds.get(kindOf(to))?.reads.has(action) === true;
+  }
+
   /** The cell that a message goes to, loading or loaded; undefined if there is no such memory actor. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
   reachedBy(message: Message): Cell | undefined {
     const known = this.#host.table.get(message.to);

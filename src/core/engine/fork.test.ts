@@ -25,7 +25,7 @@ test("a fork is muted: its sends are recorded but not delivered, and its state i
   await engine.call({ to: ORIGIN, action: "wake", args: { name: "beat", at: clock.now() + 100, everyMs: 100 } });
   const entropy = new SimulatedEntropy();
   const stamped = { messageId: "m", at: clock.now(), seed: entropy.hex(16) };
-  await store.commit(FORK, forkEntry(await chainOf(engine, ORIGIN), { to: FORK, life: entropy.uuid(), ...stamped }));
+  await store.commit(FORK, forkEntry(await chainOf(engine, ORIGIN), { to: FORK, origin: {}, life: entropy.uuid(), ...stamped }));
 
   assert.deepEqual(await engine.call({ to: FORK, action: "add", args: { by: 1 } }), { ok: 6 });
   await engine.call(note(FORK));
@@ -58,7 +58,10 @@ for (const persistence of ["retained", "dropped"] as const)
       [FORK, true],
       [HEARD, false],
     ] as const)
-      await store.commit(to, forkEntry(origin, { to, life: entropy.uuid(), messageId: to, at: clock.now(), seed: entropy.hex(16), muted }));
+      await store.commit(
+        to,
+        forkEntry(origin, { to, origin: {}, life: entropy.uuid(), messageId: to, at: clock.now(), seed: entropy.hex(16), muted }),
+      );
     for (const to of [FORK, HEARD]) await engine.stop(to, "enough");
     if (persistence === "dropped") await engine[Symbol.asyncDispose]();
     await using now = persistence === "dropped" ? await LocalEngine.start({ kinds, store, clock }) : engine;

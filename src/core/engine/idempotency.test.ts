@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
 import { DEFAULT_POLICY, type Behaviour, type Json, type Message, type Viewer } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { FaultyStore, settle } from "../../testing/index.ts";
@@ -159,4 +161,34 @@ test("C4 a keyed call that is being looked up when the engine closes is refused,
     await engine.drain(0);
     await called;
   }
+});
+
+test("C4 a call that stops its actor in memory gets its first reply again, and starts no other life", async () => {
+  const kind = tallyKind("tally", { persistence: "memory" });
+  const engine = await LocalEngine.start({ kinds: [kind] });
+  const stop = { to: "tally/main", action: "stop", args: { reason: "done" }, start: null } as const;
+  await engine.call({ to: "tally/main", action: "add", args: null, start: null });
+  for (let times = 0; times < 2; times += 1) assert.deepEqual(await engine.call(stop, { key: "k" }), { ok: "stopped" });
+  assert.equal((await engine.read("tally/main"))?.status ?? "stopped", "stopped");
+  assert.deepEqual(await engine.call({ ...stop, action: "add", args: null }), { ok: 1 });
+  await engine[Symbol.asyncDispose]();
+});
+
+test("C4 a keyed call of a view reads again, and leaves no event", async () => {
+  const door = actor("door", {
+    description: "A door.",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      knock: { description: "Knock.", run: ({ state }) => (state.n += 1) },
+      look: { description: "Look.", view: ({ state }) => state.n },
+    },
+  });
+  const engine = await LocalEngine.start({ kinds: [door], store: memoryStore() });
+  const call = (tool: string, key: string) => engine.call({ to: door.id("main"), action: `tools/${tool}`, args: {} }, { key });
+  for (const n of [1, 2]) {
+    assert.deepEqual(await call("knock", `knock ${n}`), { ok: n });
+    assert.deepEqual(await call("look", "look"), { ok: n });
+  }
+  assert.equal((await engine.read(door.id("main")))?.seq, 2);
+  await engine[Symbol.asyncDispose]();
 });

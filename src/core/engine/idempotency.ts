@@ -2,7 +2,7 @@
 // Does not own: the store's replies, which a turn's commit writes.
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store } from "../contract/index.ts";
-import { settledNow, safeCall } from "../contract/internal.ts";
+import { Lru, settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, isCancelledReply, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
@@ -11,6 +11,8 @@ import { type DeferredReplies, Job } from "./job.ts";
 
 /** Replies retained for each memory actor: a caller that always uses new keys must not fill the memory. */
 const MAX_REMEMBERED = 1_000;
+/** Those retained of all memory actors that have stopped. */
+const MAX_OF_STOPPED = 10_000;
 
 export interface IdempotencyHost {
   readonly clock: Clock;
@@ -35,6 +37,8 @@ export class IdempotencyCache {
   readonly #host: IdempotencyHost;
   readonly #running = new Map<string, FirstCall>();
   readonly #memory = new Map<ActorId, Map<string, Remembered>>();
+  /** By actor and key. A call that stops its actor may be repeated, too, and must not start another life. */
+  readonly #ofStopped = new Lru<string, Remembered>(MAX_OF_STOPPED);
 
   constructor(host: IdempotencyHost) {
     this.#host = host;
@@ -54,7 +58,7 @@ export class IdempotencyCache {
 
   #call(message: Message, named: CallKey, options: CallOptions): Promise<Reply> {
     const { key: scoped, call } = named;
-    const place = `${message.to}\n${scoped}`;
+    const place = placeOf(message.to, scoped);
     let first = this.#running.get(place);
     // All callers of the running call have cancelled. Once it has ended, a committed reply is found, and a cancelled call starts anew.
     if (first?.abort.signal.aborted) {
@@ -102,7 +106,9 @@ export class IdempotencyCache {
     }
   }
 
-  forget(id: ActorId): void {
+  /** A memory actor has stopped. */
+  stopped(id: ActorId): void {
+    for (const [key, remembered] of this.#memory.get(id) ?? []) this.#ofStopped.set(placeOf(id, key), remembered);
     this.#memory.delete(id);
   }
 
@@ -157,11 +163,12 @@ export class IdempotencyCache {
         if (committing === undefined) break;
         await committing;
       }
-      const known = cell.actor.memory ? this.#remembered(message.to, scoped) : await fromStore(store?.remembered(message.to, scoped));
-      if (known !== undefined) {
-        refuseOther(message.to, known.call, named);
-        return known.reply;
-      }
+    }
+    const isStored = cell !== undefined && !cell.actor.memory;
+    const known = this.#remembered(message.to, scoped) ?? (isStored ? await fromStore(store?.remembered(message.to, scoped)) : undefined);
+    if (known !== undefined) {
+      refuseOther(message.to, known.call, named);
+      return known.reply;
     }
     this.#host.dispatcher.submit(job, signal);
     return job.promise();
@@ -178,10 +185,12 @@ export class IdempotencyCache {
   }
 
   #remembered(id: ActorId, scoped: string): Remembered | undefined {
-    const known = this.#memory.get(id)?.get(scoped);
+    const known = this.#memory.get(id)?.get(scoped) ?? this.#ofStopped.get(placeOf(id, scoped));
     return known !== undefined && known.until > settledNow(this.#host.clock) ? known : undefined;
   }
 }
+
+const placeOf = (id: ActorId, scoped: string): string => `${id}\n${scoped}`;
 
 /** A key identifies one call: the caller of another would mistake its reply for its own. */
 function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey): void {

@@ -125,6 +125,19 @@ test("after a revert only the row of that actor is computed again #index.rebuilt
   assert.deepEqual(computed, ["b"]);
 });
 
+test("watchers of an index are notified of a revert that changes its row #index.notified", async () => {
+  await using engine = await start(memoryStore());
+  await report(engine, "b", 1);
+  await report(engine, "b", 2);
+  const rows: unknown[] = [];
+  engine.watchIndex(open, ({ id }) => rows.push(id));
+  await engine.append(incident.id("b"), (stored) =>
+    revertEntry(incident.id("b"), stored, stateAt(stored.tail, 1), { to: 1, reason: "test", messageId: "m", at: 1, seed: "00" }),
+  );
+  await engine.query(open);
+  assert.deepEqual(rows, [incident.id("b")]);
+});
+
 test("actors in memory and on disk of one kind are in one order #index.memory", async () => {
   await using engine = await start(memoryStore());
   for (const [key, severity, persistence] of [
@@ -195,7 +208,7 @@ test("a stale index is rebuilt by the next query #index.rebuilt", async () => {
   const events = await store.events(incident.id("a"), 0, 10);
   await store.commit(
     incident.id("b"),
-    forkEntry(events, { to: incident.id("b"), life: crypto.randomUUID(), messageId: "m", at: 1, seed: "00".repeat(16) }),
+    forkEntry(events, { to: incident.id("b"), origin: {}, life: crypto.randomUUID(), messageId: "m", at: 1, seed: "00".repeat(16) }),
   );
   assert.deepEqual(
     (await engine.query(open)).items.map(({ key }) => key),

@@ -104,6 +104,13 @@ export class Indexes implements IndexOperations {
     this.committed(id, extra.owner, changes);
   }
 
+  /** An operator's event was added to the chain. The rows in the store are computed again by the next query. */
+  appended({ id, kind, state, extra }: ActorState, before: Pick<ActorState, "state" | "status">): void {
+    if (![...this.#byName.values()].some(({ index, listeners }) => index.kind === kind.name && !listeners.none)) return;
+    const was = { id, state: before.state, isAlive: before.status !== "stopped" };
+    this.committed(id, extra.owner, this.#changes.changesOf(kind.name, was, { state, stop: undefined }) ?? []);
+  }
+
   /** These changes are durable, or as durable as their actor. */
   committed(id: ActorId, owner: string | undefined, changes: readonly IndexChange[]): void {
     for (const change of changes) {

@@ -208,6 +208,9 @@ export class LocalEngine implements Engine {
       clock,
       store,
       commit: store && commitWithCallback(store),
+      touch:
+        store?.touch &&
+        ((id, at) => void store.touch?.(id, at).catch((error: unknown) => fault(faults.fromStore(error), { where: "store", actor: id }))),
       keyMs: options.keyMs ?? KEY_MS,
       watchers: this.#watchers,
       deferred: this.#deferred,
@@ -272,7 +275,7 @@ export class LocalEngine implements Engine {
   call(outgoing: Outgoing, options?: CallOptions): Promise<unknown> {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy, this.#cells);
-    if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
+    if (options?.key !== undefined && !this.#cells.isRead(message)) return this.#idempotency.call(message, options.key, options);
     return this.#dispatcher.call(message, options).promise();
   }
 
@@ -280,7 +283,7 @@ export class LocalEngine implements Engine {
     if (this.#phase !== "open") throw faults.draining();
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy, this.#cells);
     // Only the store knows whether the key was used.
-    if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
+    if (options?.key !== undefined && !this.#cells.isRead(message)) return this.#idempotency.call(message, options.key, options);
     return this.#dispatcher.call(message, options).now();
   }
 
@@ -493,7 +496,7 @@ export class LocalEngine implements Engine {
 
   #cellIdle(cell: Cell): void {
     if (cell.actor.status === "stopped") {
-      if (cell.actor.memory) this.#idempotency.forget(cell.id);
+      if (cell.actor.memory) this.#idempotency.stopped(cell.id);
       this.#forget(cell);
     } else if (cell.actor.status === "not-started") this.#forget(cell);
     // Calls under made-up keys to actors that fail to start must not fill the memory.
@@ -517,7 +520,7 @@ export class LocalEngine implements Engine {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Work may run again if it came from the outbox or from a keyed call; it then has to get the same replies again.
-    if (work.consumed !== undefined || work.key !== undefined)
+    if ((work.consumed !== undefined || work.key !== undefined) && !this.#cells.isRead(message))
       return this.#idempotency.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.redactedArgs(message)), {
         signal,
       });

@@ -47,6 +47,29 @@ test("the number of actors in memory is limited; those in use stay, and dropped 
   assert.deepEqual(await engine.call(add(0)), { ok: 2_002 });
 });
 
+test("an actor whose calls change nothing expires after the last of them, also if it left memory or the server restarted", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const HOUR_MS = 3_600_000;
+  const kinds = [tallyKind("tally", { expireMs: 24 * HOUR_MS })];
+  const open = () => LocalEngine.start({ kinds, store, clock });
+  const status = async (): Promise<unknown> => (await engine.read(idOf(1)))?.status;
+  let engine = await open();
+  await engine.call(add(1));
+  for (let calls = 0; calls < 10; calls += 1) {
+    await clock.advance(10 * HOUR_MS);
+    assert.deepEqual(await engine.call({ to: idOf(1), action: "get", args: null }), { ok: 1 });
+    if (calls % 2 === 0) continue;
+    await engine.close();
+    engine = await open();
+  }
+  await clock.advance(23 * HOUR_MS);
+  assert.equal(await status(), "live");
+  await clock.advance(HOUR_MS);
+  assert.equal(await status(), "stopped");
+  await engine.close();
+});
+
 test("an actor on disk leaves memory when it stops", async () => {
   const { engine, inMemory } = await counted();
   await using _ = engine;

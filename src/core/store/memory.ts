@@ -174,6 +174,14 @@ class MemoryStore implements Store, Closable {
     this.#claimants.put(call.key, id);
   }
 
+  async touch(id: ActorId, at: number): Promise<void> {
+    // Behind the entries that were committed before.
+    await Promise.resolve();
+    this.#checkOpen();
+    const actor = this.#actors.get(id);
+    if (actor !== undefined && actor.row.lastMessageAt < at) actor.row = { ...actor.row, lastMessageAt: at };
+  }
+
   async enqueue(message: Message): Promise<void> {
     this.#checkOpen();
     this.#outbox.set(message.id, { message, failures: 0 });

@@ -164,6 +164,7 @@ function writableStore(
       if (open) commits.push(new TurnWrite(turns, id, entry, callbacks));
       else queueMicrotask(() => callbacks.onFailed(closed("store")));
     }),
+    touch: (id, at) => write(() => turns.touch(id, at)),
     enqueue: (message) => write(() => outbox.add(message)),
     settle: (messageId, how, more = {}) => write(() => outbox.settle(messageId, how, more, clock.now())),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),

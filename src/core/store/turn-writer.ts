@@ -88,6 +88,14 @@ export class TurnWriter {
     else if (entry.indexed.length > 0) this.#indexes.write({ pk, id, owner: entry.row.owner }, entry.indexed);
   }
 
+  /** A message came at this time that left no event. Throws `STORE_CONFLICT`. */
+  touch(id: ActorId, at: number): void {
+    const head = this.#heads.get(id);
+    if (head === undefined || head.row.lastMessageAt >= at) return;
+    const { row, seq, head: last, pos, full } = head;
+    if (!this.#rows.update(head, { ...row, lastMessageAt: at }, seq, last, pos, full)) throw conflict(id, "has another writer");
+  }
+
   /** Returns the actor's id in its table. */
   #writeRow(id: ActorId, { row, seq, event }: Entry, head: Head | undefined, pos: number, full: number): number {
     if (head === undefined) {

@@ -318,7 +318,7 @@ export class DurableActor {
   }
 
   #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {
-    const plan = planTurn(base, { message, key, wake }, turn, {
+    const plan = planTurn(base, { message, key: this.kind.reads.has(message.action) ? undefined : key, wake }, turn, {
       id: message.to,
       seq: (kept?.seq ?? 0) + 1,
       born,

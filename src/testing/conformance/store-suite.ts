@@ -523,6 +523,26 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
+    survives(
+      "an actor that was touched is due later; an earlier touch, and one of no actor, are ignored",
+      async (store) => {
+        const a = new ChainWriter("door/a");
+        await store.commit(a.id, a.next({ at: 100, row: { policy: { expireMs: 400 } } }));
+        for (const [id, at] of [
+          [a.id, 150],
+          [a.id, 120],
+          ["door/none", 150],
+        ] as const)
+          await store.touch?.(id, at);
+      },
+      async (store) => {
+        const at = store.touch === undefined ? 500 : 550;
+        assert.deepEqual(await store.due(900, 10), [{ id: "door/a", wake: "", at }]);
+        assert.equal((await store.load("door/a"))?.row.lastMessageAt, at - 400);
+        assert.equal(await store.load("door/none"), undefined);
+      },
+    );
+
     it("what is due is read in pages of actors, each behind the one before", async (store) => {
       for (const [index, key] of ["e", "c", "a", "d", "b"].entries()) {
         const one = new ChainWriter(`door/${key}`);

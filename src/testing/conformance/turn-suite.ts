@@ -343,6 +343,15 @@ export function turnSuite(
       assert.equal((await tallyOf(again)).n, 3);
     });
 
+    it("C4 the reply to a keyed call is remembered although its turn has no other effect #engine.c4", async (engine, opened) => {
+      await engine.call(say("add"));
+      assert.deepEqual(await engine.call(say("get"), { key: "k" }), { ok: 1 });
+      await engine.call(say("add"));
+      const again = await opened.reopen();
+      assert.deepEqual(await again.call(say("get"), { key: "k" }), { ok: 1 });
+      await rejects(again.call(say("same"), { key: "k" }), "KEY_REUSED");
+    });
+
     it("C4 a keyed call that was not applied is tried again #engine.c4", async (engine) => {
       assert.ok("refused" in (await engine.call(say("refuse"), { key: "k" })));
       await rejects(engine.call(say("throw"), { key: "k" }), "CRASHED");

@@ -1,14 +1,17 @@
 // Owns: the tool `undo`. Does not own: reverting by an operator (cli/revert.test.ts).
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
 import { reexecute } from "../chain/index.ts";
-import type { ChainEvent, Json, Reply, Viewer } from "../contract/index.ts";
+import type { ActorId, ChainEvent, Json, Reply, Viewer } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
-import { memoryStore } from "../store/index.ts";
+import { memoryStore, sqliteStore } from "../store/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { World } from "../../hosts/restate/world.fixture.ts";
-import { actor } from "./index.ts";
+import { actor, refuse } from "./index.ts";
 
 const item = z.object({ item: z.string() });
 const box = actor("box", {
@@ -211,6 +214,213 @@ test("undo works on a cluster's engine", async () => {
   await call("take", { item: "rope" });
   await call("undo", {});
   assert.deepEqual(Object(world.state(BOX)).items, ["lamp", "rope"]);
+});
+
+// ── calls that another turn answers ─────────────────────────────────────────
+
+const shelf = actor("shelf", {
+  description: "A shelf.",
+  state: z.object({ items: z.array(z.string()).default(["map"]), open: z.boolean().default(true) }),
+  messages: {
+    take: {
+      input: item,
+      run({ state, args }) {
+        if (!state.items.includes(args.item)) refuse(`There is no ${args.item}.`);
+        state.items = state.items.filter((one) => one !== args.item);
+      },
+    },
+    put: {
+      input: item,
+      run({ state, args }) {
+        if (!state.open) refuse("The shelf is closed.");
+        state.items.push(args.item);
+      },
+    },
+    turn: { run: ({ state }) => void (state.open = !state.open) },
+  },
+});
+const SHELF = shelf.at("main");
+
+const hero = actor("hero", {
+  description: "A hero.",
+  undo: { withinMs: 60_000 },
+  state: z.object({ bag: z.array(z.string()).default([]), waves: z.number().default(0), asker: z.string().default("") }),
+  tools: {
+    wave: { description: "Wave.", run: ({ state }) => (state.waves += 1) },
+    take: {
+      description: "Take from the shelf.",
+      input: item,
+      undo: "put_back",
+      run: ({ args, request }) => request(SHELF.take(args), "taken", args),
+    },
+    fetch: {
+      description: "Take, or make.",
+      input: item,
+      undo: "drop",
+      run: ({ args, request }) => request(SHELF.take(args), "fetched", args),
+    },
+    move: { description: "Move, forwarded.", input: item, undo: "drop", run: ({ args, forward }) => forward(SHELF.take(args)) },
+    put_back: {
+      description: "Put back on the shelf.",
+      input: item,
+      undo: false,
+      run: ({ args, request }) => request(SHELF.put(args), "put", args),
+    },
+    wish: {
+      description: "Wish for it; somebody decides.",
+      input: item,
+      undo: "drop",
+      run({ state, args, message, later }) {
+        state.asker = message.id;
+        state.bag.push(args.item);
+        return later();
+      },
+    },
+    try_it: {
+      description: "Work that is refused, and records what it tried.",
+      input: item,
+      undo: "drop",
+      async work({ record }) {
+        record("tried");
+        refuse("It did not work.");
+      },
+    },
+  },
+  messages: {
+    drop: { input: item, run: ({ state, args }) => `${args.item} is dropped, ${state.bag.push(`no ${args.item}`)}.` },
+    deny: { run: ({ state, answer }) => answer(state.asker, { refused: { code: "DENIED", message: "No." } }) },
+    grant: { run: ({ state, answer }) => answer(state.asker, "Yes.") },
+  },
+  replies: {
+    taken: {
+      of: shelf.message("take"),
+      input: item,
+      run({ state, args }) {
+        if (state.bag.includes("stone")) refuse("The bag is too heavy.");
+        state.bag.push(args.item);
+        return "Taken.";
+      },
+    },
+    fetched: {
+      of: shelf.message("take"),
+      input: item,
+      run: ({ state, args }) => `Fetched, ${state.bag.push(args.item)}.`,
+      refused: ({ state, args }) => `Made, ${state.bag.push(args.item)}.`,
+    },
+    put: {
+      of: shelf.message("put"),
+      input: item,
+      run: ({ state, args }) => void (state.bag = state.bag.filter((one) => one !== args.item)),
+    },
+  },
+});
+const HERO = hero.id("main");
+
+interface Played extends AsyncDisposable {
+  /** The call as Ann's, and all that it sets off: its reply, if its own turn gives it. */
+  readonly play: (action: string, name?: string) => Promise<Reply | undefined>;
+  readonly bag: () => Promise<Json>;
+  readonly shelved: () => Promise<Json>;
+}
+
+const outgoing = (action: string, name?: string) => ({
+  to: action.startsWith("shelf/") ? shelf.id("main") : HERO,
+  action: action.replace("shelf/", ""),
+  args: name === undefined ? {} : { item: name },
+  viewer: ann,
+  start: null,
+});
+
+async function playedLocally(store = memoryStore(), end = (): void => undefined): Promise<Played> {
+  const engine = await LocalEngine.start({ kinds: [shelf, hero], store });
+  const stateOf = async (id: ActorId): Promise<Json> => (await engine.read(id))?.state ?? {};
+  return {
+    play: (action, name) => engine.call(outgoing(action, name)),
+    bag: async () => Object(await stateOf(HERO)).bag,
+    shelved: async () => Object(await stateOf(shelf.id("main"))).items,
+    async [Symbol.asyncDispose]() {
+      await engine.close();
+      end();
+    },
+  };
+}
+
+const places: Readonly<Record<string, () => Promise<Played>>> = {
+  "in memory": () => playedLocally(),
+  "in SQLite": () => {
+    const directory = mkdtempSync(join(tmpdir(), "troupe-undo-"));
+    return playedLocally(sqliteStore({ directory }), () => rmSync(directory, { recursive: true, force: true }));
+  },
+  "on a cluster's engine": async () => {
+    const world = new World({ kinds: [shelf, hero] });
+    return {
+      async play(action, name) {
+        const outcome = await world.call(outgoing(action, name));
+        return "fault" in outcome ? undefined : outcome.reply;
+      },
+      bag: async () => Object(world.state(HERO)).bag,
+      shelved: async () => Object(world.state(shelf.id("main"))).items,
+      async [Symbol.asyncDispose]() {},
+    };
+  },
+};
+
+for (const [where, opens] of Object.entries(places)) {
+  test(`undo skips calls that were refused, by whatever turn, ${where}`, async () => {
+    await using at = await opens();
+    await at.play("tools/wave");
+    await at.play("tools/take", "map");
+    await at.play("tools/take", "sword");
+    await at.play("tools/move", "sword");
+    await at.play("tools/try_it", "sword");
+    await at.play("tools/undo");
+    assert.deepEqual([await at.bag(), await at.shelved()], [[], ["map"]]);
+    await at.play("tools/fetch", "stone");
+    await at.play("tools/take", "map");
+    assert.deepEqual([await at.bag(), await at.shelved()], [["stone"], []], "the handler of the reply refused");
+    assert.deepEqual(await at.play("tools/undo"), { ok: "stone is dropped, 2." });
+    assert.deepEqual(await at.bag(), ["stone", "no stone"], "the handler of a refusal gave a reply, so the call was not refused");
+    assert.match(JSON.stringify(await at.play("tools/undo")), /wave cannot be undone: something else has changed since/);
+  });
+
+  test(`an undo that is refused is none, so the next one tries again, ${where}`, async () => {
+    await using at = await opens();
+    await at.play("tools/fetch", "rope");
+    await at.play("tools/take", "map");
+    await at.play("shelf/turn");
+    for (let n = 0; n < 2; n += 1) await at.play("tools/undo");
+    assert.deepEqual([await at.bag(), await at.shelved()], [["rope", "map"], []]);
+    await at.play("shelf/turn");
+    await at.play("tools/undo");
+    assert.deepEqual([await at.bag(), await at.shelved()], [["rope"], ["map"]]);
+    assert.deepEqual(await at.play("tools/undo"), { ok: "rope is dropped, 2." });
+  });
+}
+
+test("undo does not count calls that changed nothing, such as those that another actor refused", async () => {
+  await using at = await playedLocally();
+  await at.play("tools/wave");
+  await at.play("tools/take", "sword");
+  assert.deepEqual(await at.play("tools/undo"), { ok: "Undone: wave." });
+});
+
+test("undo waits for the reply of a call that another actor may refuse, and knows what a later turn answered", async () => {
+  const world = new World({ kinds: [shelf, hero] });
+  const play = async (action: string, name?: string, settle = true): Promise<string> =>
+    JSON.stringify(await world.call(outgoing(action, name), { settle }));
+  await play("tools/take", "map", false);
+  assert.match(await play("tools/undo", undefined, false), /take cannot be undone yet: it sent messages, and waits for its reply/);
+  await world.settle();
+  await play("tools/undo");
+  assert.deepEqual(Object(world.state(HERO)).bag, []);
+  await play("tools/wish", "lamp");
+  await play("deny");
+  assert.match(await play("tools/undo"), /nothing of yours/);
+  await play("tools/wish", "axe");
+  await play("grant");
+  assert.match(await play("tools/undo"), /axe is dropped/);
+  await play("tools/wish", "bow");
+  assert.match(await play("tools/undo"), /bow is dropped/, "nobody else decides, so it can be taken back at once");
 });
 
 test("a kind lists the tool `undo` if it has something to undo; mistakes are found where it is defined", () => {

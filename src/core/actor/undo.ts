@@ -102,18 +102,33 @@ export async function findUndo(
   const undone = new Set<number>();
   let others = 0;
   for (const turn of await past.turns(LOOKED_AT)) {
-    if (turn.action === `tools/${plan.tool}`) {
-      const seq = isJsonObject(turn.record) ? turn.record["undone"] : undefined;
-      if (typeof seq === "number") undone.add(seq);
-      continue;
-    }
     if (undone.has(turn.seq)) continue;
+    const seq = turn.action === `tools/${plan.tool}` && isJsonObject(turn.record) ? turn.record["undone"] : undefined;
     const tool = isOwn(plan, viewer, turn) ? plan.tools.get(turn.action) : undefined;
-    if (tool !== undefined) return withoutRights(tool, turn, viewer, actions) ?? whatToDo(plan, turn, tool.how, now, others, past);
-    others += 1;
+    const reply = typeof seq === "number" || tool !== undefined ? await replyTo(turn, past) : undefined;
+    const isDone = !isRefused(reply);
+    if (typeof seq === "number" && isDone) {
+      undone.add(seq);
+      // What its reply will change is not known.
+      if (reply === "later") others += 1;
+    } else if (tool !== undefined && isDone) {
+      const refusal = withoutRights(tool, turn, viewer, actions);
+      if (refusal !== undefined) return refusal;
+      // Another actor may still refuse it: taking it back could take back what never was.
+      if (reply === "later" && turn.sent) return no(`${nameOf(turn)} cannot be undone yet: it sent messages, and waits for its reply.`);
+      return whatToDo(plan, turn, tool.how, now, others, past);
+    } else if (turn.changed) others += 1;
   }
   return no("There is nothing of yours to undo.");
 }
+
+const nameOf = ({ action }: PastTurn): string => action.replace(/^tools\//, "");
+
+const replyTo = async ({ seq, reply }: PastTurn, past: Past): Promise<PastTurn["reply"]> =>
+  reply === "later" ? past.answerTo(seq) : reply;
+
+/** A question, too: the call runs again with the answer. */
+const isRefused = (reply: PastTurn["reply"]): boolean => isJsonObject(reply) && !Object.hasOwn(reply, "ok");
 
 /** The refusal of a caller that could not call the tool itself any more. */
 function withoutRights(
@@ -131,14 +146,14 @@ function withoutRights(
 
 async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing, now: number, others: number, past: Past): Promise<Undo> {
   const { seq, args } = turn;
-  const tool = turn.action.replace(/^tools\//, "");
+  const tool = nameOf(turn);
   if (now - turn.at > withinMs) return no(`${tool} was too long ago to be undone.`);
   if (undoing.by === "action") {
     if (args === undefined) return no(`${tool} cannot be undone: its arguments are secret, and were not stored.`);
     return { seq, tool, action: undoing.action, args };
   }
   if (others > 0) return no(`${tool} cannot be undone: something else has changed since.`);
-  if (turn.sent) return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
+  if (turn.sent || turn.reply === "later") return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
   if (turn.timed) return no(`${tool} cannot be undone: it set a timer.`);
   const state = await past.stateBefore(seq);
   if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);

@@ -1,13 +1,26 @@
 // Owns: an actor's own past turns and earlier states, for its work. Does not own: reading events from a store (engines), undoing
 // (core/actor/undo.ts).
-import { type ChainEvent, type Json, type Past, type PastTurn, type Row, StoreError } from "../contract/index.ts";
+import {
+  type Body,
+  type ChainEvent,
+  type Header,
+  type Json,
+  type Past,
+  type PastTurn,
+  type Reply,
+  StoreError,
+  type Turn,
+} from "../contract/index.ts";
+import { getOwn } from "../contract/internal.ts";
 import { isRedacted } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { check, freezeNew } from "./json-check.ts";
-import type { Kind } from "./kind.ts";
+import type { Extra, Kind } from "./kind.ts";
 import { keyOf } from "./messages.ts";
+import { apply } from "./patch.ts";
 import { isEngines, isMessage } from "./reexecute.ts";
 import { stateAt, type VersionedState } from "./replay.ts";
+import { received } from "./turn.ts";
 
 /** At most 256 events come after a whole state. If another program wrote more, twice as many are read next. */
 const PIECE = 512;
@@ -17,7 +30,7 @@ export interface PastHost {
   readonly life: string;
   /** The number of the last event. */
   readonly seq: number;
-  readonly wakes: Row["wakes"];
+  readonly extra: Extra;
   /** The events after that number. */
   history(afterSeq: number): AsyncIterable<ChainEvent>;
 }
@@ -38,7 +51,7 @@ export function pastOf(host: PastHost): Past {
           if (header.type === "checkpoint") continue;
           break;
         }
-        const { message, sent, reply, record, version } = body;
+        const { message, patch, state, sent, reply, record, version } = body;
         if (!isMessage(message) || version !== kind.behaviour.version) break;
         const { viewer, args } = message;
         turns.push({
@@ -48,11 +61,20 @@ export function pastOf(host: PastHost): Past {
           ...(viewer === undefined ? {} : { viewer }),
           args: isRedacted(args) ? undefined : args,
           record,
-          sent: sent.length > 0 || reply === "later",
-          timed: Object.values(host.wakes).some(({ cause }) => cause === event.id),
+          reply,
+          changed: patch !== undefined || state !== undefined,
+          sent: sent.length > 0,
+          timed: Object.values(host.extra.wakes).some(({ cause }) => cause === event.id),
         });
       }
       return turns;
+    },
+    async answerTo(seq) {
+      const [call, ...later] = await collected(host.history(seq - 1), last - seq + 1);
+      const message: unknown = call && readBody(call)?.message;
+      if (!isMessage(message)) return undefined;
+      if (Object.hasOwn(host.extra.pending, message.id)) return "later";
+      return answerIn(host, message.id, later, (await earlierState(host, seq))?.state);
     },
     async stateBefore(seq) {
       const [event, earlier] = (await collected(host.history(Math.max(0, seq - 2)), Math.min(seq, 2))).toReversed();
@@ -62,6 +84,32 @@ export function pastOf(host: PastHost): Past {
       return before?.version === kind.behaviour.version ? freezeNew(undefined, before.state) : undefined;
     },
   };
+}
+
+/** Events do not store what their turns answered, but a pure turn that runs again answers the same (law 4). */
+function answerIn(host: PastHost, id: string, events: readonly ChainEvent[], before: Json | undefined): Reply | undefined {
+  let state = before && freezeNew(undefined, before);
+  for (const event of events) {
+    const header = readHeader(event);
+    const body = readBody(event);
+    if (state === undefined || body === undefined || header.life !== host.life) return undefined;
+    const answer = getOwn(answersOf(host, state, header, body), id);
+    if (answer !== undefined) return answer;
+    state = freezeNew(state, body.state ?? (body.patch === undefined ? state : apply(state, body.patch)));
+  }
+  return undefined;
+}
+
+function answersOf({ kind, extra }: PastHost, state: Json, header: Header, body: Body): Turn<unknown>["answer"] {
+  const { message, version } = body;
+  if (!isMessage(message) || isEngines(header, body) || isRedacted(message) || version !== kind.behaviour.version) return undefined;
+  try {
+    const turn = received(kind.behaviour, state, { life: header.life, extra }, message, header.seq);
+    return typeof turn === "function" ? undefined : turn.answer;
+  } catch {
+    // The code has changed since.
+    return undefined;
+  }
 }
 
 async function collected(events: AsyncIterable<ChainEvent>, most: number): Promise<readonly ChainEvent[]> {

@@ -203,7 +203,11 @@ export interface PastTurn {
   /** Undefined: a secret in them was not stored. */
   readonly args: Json | undefined;
   readonly record: Json | undefined;
-  /** It sent messages, or its reply is or was due. */
+  /** A `Reply`, or "later": `Past.answerTo` finds the reply that followed. */
+  readonly reply: Json | undefined;
+  /** It changed the state, or its event stores the whole state, so that this is not known. */
+  readonly changed: boolean;
+  /** It sent messages. */
   readonly sent: boolean;
   /** A timer that it set is still set. */
   readonly timed: boolean;
@@ -216,6 +220,11 @@ export interface Past {
    * body was erased.
    */
   turns(limit: number): Promise<readonly PastTurn[]>;
+  /**
+   * The reply that a later turn gave to that turn, whose own was "later". "later": it is still due. Undefined: it is not known, since work
+   * gave it, or a turn that cannot run again.
+   */
+  answerTo(seq: number): Promise<Reply | "later" | undefined>;
   /** The state before that turn of the present life. Undefined: it is not stored any more, or is of another version. */
   stateBefore(seq: number): Promise<Json | undefined>;
 }

@@ -513,7 +513,7 @@ export class LocalEngine implements Engine {
     const actor = this.#table.get(id)?.actor;
     if (actor === undefined || actor.memory || this.#store === undefined) return undefined;
     const { kind, life, seq, extra } = actor;
-    return pastOf({ kind, life, seq, wakes: extra.wakes, history: (afterSeq) => this.#queries.history(id, afterSeq) });
+    return pastOf({ kind, life, seq, extra, history: (afterSeq) => this.#queries.history(id, afterSeq) });
   }
 
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {

@@ -314,7 +314,7 @@ export class DurableActor {
   #past({ to }: Message, { base, kept }: Place): Past | undefined {
     if (kept === undefined) return undefined;
     const { life, extra } = base;
-    return pastOf({ kind: this.kind, life, seq: kept.seq, wakes: extra.wakes, history: (afterSeq) => this.#host.history(to, afterSeq) });
+    return pastOf({ kind: this.kind, life, seq: kept.seq, extra, history: (afterSeq) => this.#host.history(to, afterSeq) });
   }
 
   #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {

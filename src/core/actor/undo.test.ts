@@ -134,6 +134,28 @@ test("undo runs the action that a tool names, with its arguments, also after oth
   assert.equal(refusal(await at.call(ann, "undo")), "whisper cannot be undone: its arguments are secret, and were not stored.");
 });
 
+test("undo restores no state in which others have something that they took back since", async () => {
+  await using at = await opened();
+  await at.call(bob, "take", "rope");
+  await at.call(ann, "put", "lamp");
+  await at.call(bob, "undo");
+  assert.equal(refusal(await at.call(ann, "undo")), "put cannot be undone: something else has changed since.");
+  assert.deepEqual(await at.items(), ["lamp", "rope"]);
+});
+
+test("to undo, another's call that an action took back is a change, the caller's own is none", async () => {
+  await using at = await opened();
+  await at.call(ann, "put", "lamp");
+  await at.call(bob, "take", "rope");
+  await at.call(bob, "undo");
+  assert.equal(refusal(await at.call(ann, "undo")), "put cannot be undone: something else has changed since.");
+  assert.deepEqual(await at.items(), ["lamp", "rope"]);
+  await at.call(ann, "put", "map");
+  await at.call(ann, "take", "rope");
+  for (const done of ["rope is back.", "Undone: put."]) assert.deepEqual(await at.call(ann, "undo"), ok(done));
+  assert.deepEqual(await at.items(), ["lamp", "rope"]);
+});
+
 test("the tool that undoes may have another name", async () => {
   const note = actor("note", {
     description: "A note.",

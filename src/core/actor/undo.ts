@@ -102,9 +102,14 @@ export async function findUndo(
   const undone = new Set<number>();
   let others = 0;
   for (const turn of await past.turns(LOOKED_AT)) {
-    if (undone.has(turn.seq)) continue;
+    const isCallers = isOwn(plan, viewer, turn);
+    if (undone.delete(turn.seq)) {
+      // Restoring leaves nothing of both turns. An action leaves what it made of the state, such as another order.
+      if (!isCallers && plan.tools.get(turn.action)?.how.by !== "restore") others += 1;
+      continue;
+    }
     const seq = turn.action === `tools/${plan.tool}` && isJsonObject(turn.record) ? turn.record["undone"] : undefined;
-    const tool = isOwn(plan, viewer, turn) ? plan.tools.get(turn.action) : undefined;
+    const tool = isCallers ? plan.tools.get(turn.action) : undefined;
     const reply = typeof seq === "number" || tool !== undefined ? await replyTo(turn, past) : undefined;
     const isDone = !isRefused(reply);
     if (typeof seq === "number" && isDone) {
@@ -116,7 +121,8 @@ export async function findUndo(
       if (refusal !== undefined) return refusal;
       // Another actor may still refuse it: taking it back could take back what never was.
       if (reply === "later" && turn.sent) return no(`${nameOf(turn)} cannot be undone yet: it sent messages, and waits for its reply.`);
-      return whatToDo(plan, turn, tool.how, now, others, past);
+      // What is left in `undone` is older than this turn, so the state before it has what was taken back since.
+      return whatToDo(plan, turn, tool.how, now, others + undone.size, past);
     } else if (turn.changed) others += 1;
   }
   return no("There is nothing of yours to undo.");

@@ -25,6 +25,26 @@ test("cron: a time that comes twice counts once, but every hour is every hour #a
   assert.deepEqual(ticks("30 * * * *", BERLIN, "2026-03-29T00:00:00Z", 3), ["2026-03-29T00:30", "2026-03-29T01:30", "2026-03-29T02:30"]);
 });
 
+test("cron: lists and ranges of hours and minutes lose and double no tick where the clock changes #actors.wakes.cron", () => {
+  for (const [cron, spring, autumn] of [
+    ["30 2,14 * * *", ["2026-03-29T01:00", "2026-03-29T12:30"], ["2026-10-25T00:30", "2026-10-25T13:30"]],
+    ["0,30 2 * * *", ["2026-03-29T01:00", "2026-03-30T00:00"], ["2026-10-25T00:00", "2026-10-25T00:30", "2026-10-26T01:00"]],
+    [
+      "30 1-3 * * *",
+      ["2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T01:30"],
+      ["2026-10-24T23:30", "2026-10-25T00:30", "2026-10-25T02:30"],
+    ],
+  ] as const) {
+    assert.deepEqual(ticks(cron, BERLIN, "2026-03-28T23:00:00Z", spring.length), spring, cron);
+    assert.deepEqual(ticks(cron, BERLIN, "2026-10-24T22:00:00Z", autumn.length), autumn, cron);
+  }
+});
+
+test("cron: steps go by what the clock shows, so they skip and repeat times with it #actors.wakes.cron", () => {
+  assert.deepEqual(ticks("*/30 2 * * *", BERLIN, "2026-03-28T23:00:00Z", 1), ["2026-03-30T00:00"]);
+  assert.deepEqual(ticks("0 */2 * * *", BERLIN, "2026-10-24T22:00:00Z", 3), ["2026-10-25T00:00", "2026-10-25T01:00", "2026-10-25T03:00"]);
+});
+
 test("cron: missed ticks come once, and a clock that is set back repeats none #actors.wakes.cron", () => {
   const nine = Date.parse("2026-06-01T09:00:00Z");
   const day = 86_400_000;

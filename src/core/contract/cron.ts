@@ -10,7 +10,8 @@ const FIVE_FIELDS = /^\S+(?: \S+){4}$/;
 /**
  * The first time after `after` (both in milliseconds since 1970). `cron` has five fields, such as `0 9 * * 1-5`, or is a nickname, such as
  * `@daily`; `timeZone` is an IANA name. A local time that a clock change skips comes when the clock has changed; one that comes twice counts
- * once, except where the hour is `*`. Throws `BAD_TURN` for what is no expression, no time zone, or never comes.
+ * once. Where the minute or the hour has `*` or a step, a skipped time does not come, and one that comes twice counts twice. Throws `BAD_TURN`
+ * for what is no expression, no time zone, or never comes.
  */
 export function nextCronTime(cron: string, timeZone: string, after: number): number {
   const text = quoted(cron);
@@ -19,8 +20,8 @@ export function nextCronTime(cron: string, timeZone: string, after: number): num
   if (!isTimeZone(timeZone)) throw badCron(`${quoted(timeZone)} is no time zone: give an IANA name, such as "Europe/Berlin".`);
   let next: Date | null;
   try {
-    // Without a function it schedules nothing.
-    next = new Cron(cron, { timezone: timeZone }).nextRun(new Date(after));
+    // Without a function it schedules nothing. By default, a time in a list or a range would be lost or doubled where the clock changes.
+    next = new Cron(cron, { timezone: timeZone, fixedTimeRule: "no-wildcard" }).nextRun(new Date(after));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.replace(/^CronPattern: /, "") : "";
     throw badCron(`${text} is no cron expression (${why}): give minute, hour, day, month and weekday, such as "0 9 * * 1-5".`);

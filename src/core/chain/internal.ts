@@ -19,6 +19,7 @@ export {
   stampFrom,
   storedViewer,
   wakeId,
+  wakeNameIn,
 } from "./messages.ts";
 export { pastOf } from "./own-past.ts";
 export {

@@ -17,16 +17,7 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import {
-  type Changes,
-  DirtyPaths,
-  freezeDeep,
-  hasOwn,
-  nextCronTime,
-  SETTLED_ACTION,
-  tickAfter,
-  unserialisableError,
-} from "../contract/internal.ts";
+import { type Changes, DirtyPaths, freezeDeep, hasOwn, nextCronTime, unserialisableError, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./engine-errors.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
@@ -425,7 +416,7 @@ function wakesAfter({ extra: { wakes: before, policy } }: Base, job: Incoming, t
 function advance(wakes: Record<string, SetWake>, name: string, now: number, { minEveryMs }: Pick<Policy, "minEveryMs">): void {
   const wake = wakes[name];
   if (wake?.cron !== undefined) {
-    wakes[name] = { ...wake, at: tickAfter(wake.cron, wake.timeZone ?? "UTC", wake.at, now), rang: now };
+    wakes[name] = { ...wake, at: nextCronTime(wake.cron, wake.timeZone ?? "UTC", now), rang: now };
     return;
   }
   if (wake?.everyMs === undefined) {

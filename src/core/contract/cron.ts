@@ -4,6 +4,7 @@ import { TroupeError } from "./errors.ts";
 
 /** Longer than any sensible expression: parsing takes time, and the expression is stored with the timer. */
 const LONGEST = 200;
+const MINUTE = 60_000;
 const NICKNAMES: ReadonlySet<string> = new Set(["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]);
 const FIVE_FIELDS = /^\S+(?: \S+){4}$/;
 
@@ -30,11 +31,15 @@ export function nextCronTime(cron: string, timeZone: string, after: number): num
   return next.getTime();
 }
 
-/** The time of the next tick, once that at `at` has fired and the clock shows `now`: missed ticks come once, and no tick twice. */
-export function tickAfter(cron: string, timeZone: string, at: number, now: number): number {
-  const next = nextCronTime(cron, timeZone, now);
-  // The clock was set back to before this tick.
-  return next === at ? nextCronTime(cron, timeZone, at) : next;
+/**
+ * When a timer fires that waits for its tick at `at` and last fired, or was set, at `rang`, if the clock was set back since: at `due`, by the
+ * clock as it is now, it would have fired. A schedule goes by what the clock shows, so it fires at the first tick from then on. One less than
+ * a minute ago is in time, and one that it fired at already is left out.
+ */
+export function tickOfSetBack(cron: string, timeZone: string, at: number, rang: number, due: number): number {
+  const tick = nextCronTime(cron, timeZone, due - MINUTE);
+  const rangThen = tick <= rang && rang < tick + MINUTE;
+  return Math.min(at, rangThen ? nextCronTime(cron, timeZone, tick) : tick);
 }
 
 const quoted = (value: unknown): string => JSON.stringify(String(value).slice(0, LONGEST));

@@ -23,7 +23,7 @@ export {
   sameClaims,
 } from "./actor.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
-export { nextCronTime, tickAfter } from "./cron.ts";
+export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
 export { charactersIn, EventPages } from "./event-pages.ts";

@@ -3,7 +3,7 @@
 // Does not own: the turn a timer causes (cell.ts).
 import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import { faults, OK_NULL, unhandledMessage, wakeId } from "../chain/internal.ts";
-import { DELIVERY_ATTEMPTS, settledNow } from "../contract/internal.ts";
+import { DELIVERY_ATTEMPTS, getOwn, settledNow, tickOfSetBack } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { Job, type OnEnd } from "./job.ts";
 import { damageReporter, type OnFault } from "./fault-reports.ts";
@@ -94,12 +94,13 @@ export class TimerService {
     }
   }
 
-  /** When a timer fires, by the clock as it is now. */
-  #firesAt({ at, rang }: Pick<SetWake, "at" | "rang">): number {
+  /** When a timer fires, by the clock as it is now. A store does not tell `cron`: without it, the answer may be too early. */
+  #firesAt({ at, rang, cron, timeZone = "UTC" }: Pick<SetWake, "at" | "rang" | "cron" | "timeZone">): number {
     const now = this.#host.clock.now();
     if (rang === undefined || rang <= now) return at;
     this.#noticeSetBack(rang - now);
-    return at - this.#behindBy();
+    const due = at - this.#behindBy();
+    return cron === undefined ? due : tickOfSetBack(cron, timeZone, at, rang, due);
   }
 
   #noticeSetBack(ms: number): void {
@@ -313,9 +314,12 @@ export class TimerService {
     if (cell === undefined) return this.#putOff(id, wake);
     const begin = (): void => {
       if (cell.lost && faults.isPassing(cell.lost)) return this.#later(key, now() + this.#host.retryMs, ended);
-      const isTimer = Object.hasOwn(cell.actor.extra.wakes, wake);
-      if (cell.lost || (cell.actor.status === "failed" && (isTimer || !cell.actor.crashedOut))) return this.#putOff(id, wake);
-      if (isTimer) return this.#fire(cell, wake, 0, ended);
+      const timer = getOwn(cell.actor.extra.wakes, wake);
+      if (cell.lost || (cell.actor.status === "failed" && (timer !== undefined || !cell.actor.crashedOut))) return this.#putOff(id, wake);
+      if (timer !== undefined) {
+        const firesAt = this.#firesAt(timer);
+        return firesAt > now() ? this.#later(key, firesAt, ended) : this.#fire(cell, wake, 0, ended);
+      }
       // An expiry, unless the actor has been busy since its last commit.
       const expiresAt = this.#expiresAt(cell);
       if (!mayExpire(cell) || expiresAt >= NEVER) return this.#later(key, now() + this.#host.retryMs, ended);

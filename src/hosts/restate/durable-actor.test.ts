@@ -318,6 +318,28 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     "2026-10-25T00:30",
     "2026-10-26T01:30",
   ]),
+  "a wake by cron rings by the wall after the clock was set back #actors.wakes.cron": {
+    kinds: [tally()],
+    options: { now: Date.parse("2026-06-01T11:00:00Z") },
+    async play(world) {
+      const from = Date.parse("2026-06-01T12:00:00Z");
+      const said = await calls(world, [
+        ["wake", { name: "noon", at: from, cron: "0 12 * * *", timeZone: "UTC" }],
+        ["wake", { name: "hour", at: from, cron: "0 * * * *", timeZone: "UTC" }],
+      ]);
+      world.setBack(26 * 3_600_000);
+      await world.pass(30 * 3_600_000);
+      return said;
+    },
+    check(world) {
+      const log: readonly string[] = Object(world.state(TALLY))["log"];
+      const ticks = (name: string): readonly string[] =>
+        log.flatMap((line) => (line.startsWith(`tick ${name} `) ? [new Date(Number(line.split(" ")[2])).toISOString().slice(0, 16)] : []));
+      assert.deepEqual(ticks("noon"), ["2026-05-31T12:00", "2026-06-01T12:00"]);
+      assert.deepEqual(ticks("hour").slice(0, 3), ["2026-05-31T10:00", "2026-05-31T11:00", "2026-05-31T12:00"]);
+      assert.deepEqual([ticks("hour").length, ticks("hour").at(-1)], [30, "2026-06-01T15:00"]);
+    },
+  },
   "wakes that fail three times are over, and the chain says so": {
     kinds: [tally()],
     async play(world) {

@@ -33,9 +33,10 @@ import {
   type Behaviour,
   type Message,
   type Past,
+  type SetWake,
   type Turn,
 } from "../../core/contract/index.ts";
-import { invalidMessageReply, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
+import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -178,9 +179,8 @@ export class DurableActor {
     if (wake === undefined || wake.at !== at) return {};
     const stamped = await insist(() => context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() })));
     const { now, seed } = stampOf(stamped);
-    // It was set, or last fired, at a time that is still to come: the clock was set back, and only its timer is right.
-    const setBack = wake.rang !== undefined && wake.rang > now;
-    if (wake.at > now && !setBack) return { againAfterMs: wake.at - now };
+    const firesAt = whenItFires(wake, now);
+    if (firesAt > now) return { againAfterMs: firesAt - now };
     const message: Message = {
       id: wakeId(life, name, at),
       to: id,
@@ -397,6 +397,13 @@ export interface Rung {
   readonly done?: Done;
   readonly message?: Message;
   readonly againAfterMs?: number;
+}
+
+/** When a timer fires, by the clock as it is now, once its time has come by Restate's. */
+function whenItFires({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): number {
+  // If it was set, or last fired, at a time that is still to come, the clock was set back, and only Restate's is right.
+  if (rang === undefined || rang <= now) return at;
+  return cron === undefined ? now : tickOfSetBack(cron, timeZone, at, rang, now);
 }
 
 const NO_BEGINNING = "its first state could not be made";

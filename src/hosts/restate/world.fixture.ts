@@ -163,6 +163,12 @@ export class World {
     this.now = end;
   }
 
+  /** Somebody sets the clock back: what waits goes on waiting as long as it would have. */
+  setBack(ms: number): void {
+    this.now -= ms;
+    this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
+  }
+
   /** How many timers are set. */
   get timers(): number {
     return this.#timers.length;

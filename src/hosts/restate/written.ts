@@ -1,4 +1,4 @@
-import { entryOf, NOTHING_SINCE, sinceAfter, needsSnapshot, type Kind, type Plan } from "../../core/chain/internal.ts";
+import { entryOf, NOTHING_SINCE, sinceAfter, needsSnapshot, type Kind, type Plan, wakeNameIn } from "../../core/chain/internal.ts";
 import type { Message, SetWake } from "../../core/contract/index.ts";
 import { getOwn } from "../../core/contract/internal.ts";
 import type { Sealed } from "./archive.ts";
@@ -83,7 +83,11 @@ export function writtenBy(
     ...(health === undefined || born ? {} : { health }),
   };
   const before = born ? {} : base.extra.wakes;
-  const timers = Object.entries(row.wakes).flatMap(([name, wake]) => (getOwn(before, name)?.at === wake.at ? [] : [{ name, wake }]));
+  // Restate has forgotten the one that fired, and after the clock was set back its next time may be the one that it was set to.
+  const fired = wakeNameIn(message.id, row.life);
+  const timers = Object.entries(row.wakes).flatMap(([name, wake]) =>
+    getOwn(before, name)?.at === wake.at && name !== fired ? [] : [{ name, wake }],
+  );
   const { emit } = plan;
   const change: Told = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   const text = keptText(next);

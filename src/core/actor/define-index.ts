@@ -73,7 +73,7 @@ interface AnyIndexDefinition {
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/u;
 /** Of how rows are made of states: a new number rebuilds all indexes. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /**
  * An index over the actors of a kind, by members of their states. Export it next to the kind, or pass it to `LocalEngine.start`. Throws

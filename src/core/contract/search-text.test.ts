@@ -23,8 +23,16 @@ test("a phrase is within one text, a star begins a word, and scripts without spa
   assert.ok(matches("disk\u{e000}full", "disk full") && !matches('"disk \u{e000} full"', "disk", "full"));
 });
 
+test("punctuation and symbols of scripts without spaces make no difference either", () => {
+  assert.equal(searchableText(["接続「失敗」。", "ไทย๚ ฯ", "〽"]), " 接 続 失 敗 \u{e000} ไ ท ย ฯ ");
+  assert.ok(matches("失敗。", "接続に失敗しました"));
+  assert.ok(matches('"失敗しました再試行"', "接続に失敗しました。再試行してください") && matches('"接続失敗"', "接続「失敗」あり"));
+  assert.ok(matches("A-B", "A·B") && matches('"a b"', "A・B"));
+  assert.throws(() => searchTerms("。「」"), { code: "BAD_QUERY", message: /nothing to look for/ });
+});
+
 test("an FTS5 expression has quoted words only, whatever the query", () => {
-  for (const query of ['a" OR "b', 'x NEAR(y) {col}: z*9 ^q "p-p" -n', "ⅷ ㈱ ⑴ ﷺ ﬁ*x", "\ud800a \0b"]) {
+  for (const query of ['a" OR "b', 'x NEAR(y) {col}: z*9 ^q "p-p" -n', "ⅷ ㈱ ⑴ ﷺ ﬁ*x", "\ud800a \0b", "接続「失敗」。 A·B"]) {
     const expression = ((): string => {
       try {
         return ftsQuery(searchTerms(query));

@@ -29,8 +29,10 @@ const RESERVED = /[\0\u{e000}-\u{f8ff}]/gu;
 
 /** Scripts without spaces between words: each character counts as a word. */
 const UNSPACED = "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Bopomofo}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}";
+const IN_WORDS = "[\\p{L}\\p{N}\\p{M}]";
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
-const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
+// These scripts have punctuation and symbols too, which are no words.
+const WORD = new RegExp(`(?=${IN_WORDS})[${UNSPACED}]|(?:(?![${UNSPACED}])${IN_WORDS})+`, "gu");
 const TERM = /"([^"]*)"(\*?)|([^\s"]+)/gu;
 
 /** One form for what looks alike, without reserved characters. */

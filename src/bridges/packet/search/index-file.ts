@@ -20,7 +20,7 @@ const TABLES = `
     text, scope, content='', prefix='3', tokenize='ascii');
 `;
 /** Raised with every change of what is written: an older file is made anew. */
-const LAYOUT = 3;
+const LAYOUT = 4;
 const BUSY = 5;
 const CORRUPT = 11;
 const READ_ONLY = 8;

@@ -9,7 +9,7 @@ import { searchIndex } from "./index.ts";
 import { board, diary, found, searched, tell } from "./notes.fixture.ts";
 
 const WORDS = ["abcd", "abcde", "Ábcd", "ABCDE", "xyz", "xýz1", "straße", "STRASSE", "и", "Й", "12", "東", "東京", "κόσμος", "ΚΌΣΜΟΣ"];
-const GAPS = [" ", "  ", ", ", "\n", "-", "!(", "."];
+const GAPS = [" ", "  ", ", ", "\n", "-", "!(", ".", "。", "・"];
 const OWNERS = ["ann", "bob", undefined] as const;
 
 const word = fc.constantFrom(...WORDS);

@@ -466,3 +466,23 @@ test("a kind lists the tool `undo` if it has something to undo; mistakes are fou
     assert.throws(given, { code: "BAD_DEFINITION", message: sentence });
   assert.throws(() => define({ undo: { ...undo, tool: "take back" } }), { code: "BAD_NAME", message: /a: undo: "take back" is no name/ });
 });
+
+test("a call that changed nothing is not taken back, with a key or without", async () => {
+  const lamp = actor("lamp", {
+    description: "A lamp.",
+    state: z.object({ lit: z.int().default(0) }),
+    tools: {
+      light: { description: "Light it.", undo: "dim", run: ({ state }) => (state.lit > 0 ? "It is lit." : void (state.lit += 1)) },
+      dim: { description: "Dim it.", undo: false, run: ({ state }) => void (state.lit -= 1) },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [lamp], store: memoryStore() });
+  const call = (tool: string, options = {}) =>
+    engine.call({ to: lamp.id("main"), action: `tools/${tool}`, args: {}, viewer: { principal: "ann", scopes: [] } }, options);
+  await call("light", { key: "first" });
+  assert.deepEqual(await call("light", { key: "again" }), { ok: "It is lit." });
+  await call("light");
+  await call("undo");
+  assert.deepEqual((await engine.read(lamp.id("main")))?.state, { lit: 0 });
+  assert.ok("refused" in (await call("undo")));
+});

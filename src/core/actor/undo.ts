@@ -116,7 +116,7 @@ export async function findUndo(
       undone.add(seq);
       // What its reply will change is not known.
       if (reply === "later") others += 1;
-    } else if (tool !== undefined && isDone) {
+    } else if (tool !== undefined && isDone && hasEffect(turn)) {
       const refusal = withoutRights(tool, turn, viewer, actions);
       if (refusal !== undefined) return refusal;
       // Another actor may still refuse it: taking it back could take back what never was.
@@ -132,6 +132,10 @@ const nameOf = ({ action }: PastTurn): string => action.replace(/^tools\//, "");
 
 const replyTo = async ({ seq, reply }: PastTurn, past: Past): Promise<PastTurn["reply"]> =>
   reply === "later" ? past.answerTo(seq) : reply;
+
+/** Without one, there is only an event where the reply to a call with a key is remembered. */
+const hasEffect = ({ changed, sent, timed, record, reply }: PastTurn): boolean =>
+  changed || sent || timed || record !== undefined || reply === "later";
 
 /** A question, too: the call runs again with the answer. */
 const isRefused = (reply: PastTurn["reply"]): boolean => isJsonObject(reply) && !Object.hasOwn(reply, "ok");

@@ -240,8 +240,8 @@ test("undo works on a cluster's engine", async () => {
 
 // ── calls that another turn answers ─────────────────────────────────────────
 
-const shelf = actor("shelf", {
-  description: "A shelf.",
+const cupboard = actor("cupboard", {
+  description: "A cupboard.",
   state: z.object({ items: z.array(z.string()).default(["map"]), open: z.boolean().default(true) }),
   messages: {
     take: {
@@ -254,14 +254,14 @@ const shelf = actor("shelf", {
     put: {
       input: item,
       run({ state, args }) {
-        if (!state.open) refuse("The shelf is closed.");
+        if (!state.open) refuse("The cupboard is closed.");
         state.items.push(args.item);
       },
     },
     turn: { run: ({ state }) => void (state.open = !state.open) },
   },
 });
-const SHELF = shelf.at("main");
+const CUPBOARD = cupboard.at("main");
 
 const hero = actor("hero", {
   description: "A hero.",
@@ -270,23 +270,23 @@ const hero = actor("hero", {
   tools: {
     wave: { description: "Wave.", run: ({ state }) => (state.waves += 1) },
     take: {
-      description: "Take from the shelf.",
+      description: "Take from the cupboard.",
       input: item,
       undo: "put_back",
-      run: ({ args, request }) => request(SHELF.take(args), "taken", args),
+      run: ({ args, request }) => request(CUPBOARD.take(args), "taken", args),
     },
     fetch: {
       description: "Take, or make.",
       input: item,
       undo: "drop",
-      run: ({ args, request }) => request(SHELF.take(args), "fetched", args),
+      run: ({ args, request }) => request(CUPBOARD.take(args), "fetched", args),
     },
-    move: { description: "Move, forwarded.", input: item, undo: "drop", run: ({ args, forward }) => forward(SHELF.take(args)) },
+    move: { description: "Move, forwarded.", input: item, undo: "drop", run: ({ args, forward }) => forward(CUPBOARD.take(args)) },
     put_back: {
-      description: "Put back on the shelf.",
+      description: "Put back on the cupboard.",
       input: item,
       undo: false,
-      run: ({ args, request }) => request(SHELF.put(args), "put", args),
+      run: ({ args, request }) => request(CUPBOARD.put(args), "put", args),
     },
     wish: {
       description: "Wish for it; somebody decides.",
@@ -315,7 +315,7 @@ const hero = actor("hero", {
   },
   replies: {
     taken: {
-      of: shelf.message("take"),
+      of: cupboard.message("take"),
       input: item,
       run({ state, args }) {
         if (state.bag.includes("stone")) refuse("The bag is too heavy.");
@@ -324,13 +324,13 @@ const hero = actor("hero", {
       },
     },
     fetched: {
-      of: shelf.message("take"),
+      of: cupboard.message("take"),
       input: item,
       run: ({ state, args }) => `Fetched, ${state.bag.push(args.item)}.`,
       refused: ({ state, args }) => `Made, ${state.bag.push(args.item)}.`,
     },
     put: {
-      of: shelf.message("put"),
+      of: cupboard.message("put"),
       input: item,
       run: ({ state, args }) => void (state.bag = state.bag.filter((one) => one !== args.item)),
     },
@@ -342,24 +342,24 @@ interface Played extends AsyncDisposable {
   /** The call as Ann's, and all that it sets off: its reply, if its own turn gives it. */
   readonly play: (action: string, name?: string) => Promise<Reply | undefined>;
   readonly bag: () => Promise<Json>;
-  readonly shelved: () => Promise<Json>;
+  readonly cupboard: () => Promise<Json>;
 }
 
 const outgoing = (action: string, name?: string) => ({
-  to: action.startsWith("shelf/") ? shelf.id("main") : HERO,
-  action: action.replace("shelf/", ""),
+  to: action.startsWith("cupboard/") ? cupboard.id("main") : HERO,
+  action: action.replace("cupboard/", ""),
   args: name === undefined ? {} : { item: name },
   viewer: ann,
   start: null,
 });
 
 async function playedLocally(store = memoryStore(), end = (): void => undefined): Promise<Played> {
-  const engine = await LocalEngine.start({ kinds: [shelf, hero], store });
+  const engine = await LocalEngine.start({ kinds: [cupboard, hero], store });
   const stateOf = async (id: ActorId): Promise<Json> => (await engine.read(id))?.state ?? {};
   return {
     play: (action, name) => engine.call(outgoing(action, name)),
     bag: async () => Object(await stateOf(HERO)).bag,
-    shelved: async () => Object(await stateOf(shelf.id("main"))).items,
+    cupboard: async () => Object(await stateOf(cupboard.id("main"))).items,
     async [Symbol.asyncDispose]() {
       await engine.close();
       end();
@@ -374,14 +374,14 @@ const places: Readonly<Record<string, () => Promise<Played>>> = {
     return playedLocally(sqliteStore({ directory }), () => rmSync(directory, { recursive: true, force: true }));
   },
   "on a cluster's engine": async () => {
-    const world = new World({ kinds: [shelf, hero] });
+    const world = new World({ kinds: [cupboard, hero] });
     return {
       async play(action, name) {
         const outcome = await world.call(outgoing(action, name));
         return "fault" in outcome ? undefined : outcome.reply;
       },
       bag: async () => Object(world.state(HERO)).bag,
-      shelved: async () => Object(world.state(shelf.id("main"))).items,
+      cupboard: async () => Object(world.state(cupboard.id("main"))).items,
       async [Symbol.asyncDispose]() {},
     };
   },
@@ -396,10 +396,10 @@ for (const [where, opens] of Object.entries(places)) {
     await at.play("tools/move", "sword");
     await at.play("tools/try_it", "sword");
     await at.play("tools/undo");
-    assert.deepEqual([await at.bag(), await at.shelved()], [[], ["map"]]);
+    assert.deepEqual([await at.bag(), await at.cupboard()], [[], ["map"]]);
     await at.play("tools/fetch", "stone");
     await at.play("tools/take", "map");
-    assert.deepEqual([await at.bag(), await at.shelved()], [["stone"], []], "the handler of the reply refused");
+    assert.deepEqual([await at.bag(), await at.cupboard()], [["stone"], []], "the handler of the reply refused");
     assert.deepEqual(await at.play("tools/undo"), { ok: "stone is dropped, 2." });
     assert.deepEqual(await at.bag(), ["stone", "no stone"], "the handler of a refusal gave a reply, so the call was not refused");
     assert.match(JSON.stringify(await at.play("tools/undo")), /wave cannot be undone: something else has changed since/);
@@ -409,12 +409,12 @@ for (const [where, opens] of Object.entries(places)) {
     await using at = await opens();
     await at.play("tools/fetch", "rope");
     await at.play("tools/take", "map");
-    await at.play("shelf/turn");
+    await at.play("cupboard/turn");
     for (let n = 0; n < 2; n += 1) await at.play("tools/undo");
-    assert.deepEqual([await at.bag(), await at.shelved()], [["rope", "map"], []]);
-    await at.play("shelf/turn");
+    assert.deepEqual([await at.bag(), await at.cupboard()], [["rope", "map"], []]);
+    await at.play("cupboard/turn");
     await at.play("tools/undo");
-    assert.deepEqual([await at.bag(), await at.shelved()], [["rope"], ["map"]]);
+    assert.deepEqual([await at.bag(), await at.cupboard()], [["rope"], ["map"]]);
     assert.deepEqual(await at.play("tools/undo"), { ok: "rope is dropped, 2." });
   });
 }
@@ -427,7 +427,7 @@ test("undo does not count calls that changed nothing, such as those that another
 });
 
 test("undo waits for the reply of a call that another actor may refuse, and knows what a later turn answered", async () => {
-  const world = new World({ kinds: [shelf, hero] });
+  const world = new World({ kinds: [cupboard, hero] });
   const play = async (action: string, name?: string, settle = true): Promise<string> =>
     JSON.stringify(await world.call(outgoing(action, name), { settle }));
   await play("tools/take", "map", false);

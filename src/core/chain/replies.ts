@@ -231,10 +231,10 @@ export function settlePending(
     const { message } = job;
     if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
     // What waits only until this message is applied has its answer from this turn.
-    const isAsked = message.from !== undefined && message.replyAs !== undefined && message.replyAs !== SETTLED_ACTION;
+    const wantsReply = message.from !== undefined && message.replyAs !== undefined && message.replyAs !== SETTLED_ACTION;
     pending[message.id] = {
       ...job.key,
-      ...(isAsked ? { from: message.from, replyAs: message.replyAs } : {}),
+      ...(wantsReply ? { from: message.from, replyAs: message.replyAs } : {}),
       ...(message.replyContext === undefined ? {} : { replyContext: message.replyContext }),
     };
   }

@@ -125,7 +125,7 @@ test("after a revert only the row of that actor is computed again #index.rebuilt
   assert.deepEqual(computed, ["b"]);
 });
 
-test("watchers of an index are notified of a revert that changes its row #index.notified", async () => {
+test("watchers of an index are notified of a revert that changes its row #index.source", async () => {
   await using engine = await start(memoryStore());
   await report(engine, "b", 1);
   await report(engine, "b", 2);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server as SdkServer } from "@modelcontextprotocol/server";
+import { refuse } from "troupe/actor";
 import { EngineError, type Log, type Source } from "troupe/contract";
 import { fromMcpServer } from "troupe/mount";
 import { createServer } from "troupe/server";
@@ -53,6 +54,47 @@ for (const era of ["legacy", "modern"] as const) {
     const { _meta: whole } = await client.request("tools/list", {});
     assert.equal(Object(whole)["troupe/missing"], undefined);
     await assert.rejects(client.callTool("nothing"), { code: -32602 });
+  });
+}
+
+for (const era of ["legacy", "modern"] as const) {
+  it(`${era}: a source that is down changes no answer about what the others offer`, async () => {
+    const down = async (): Promise<never> => {
+      throw new EngineError("MAILBOX_FULL", FULL);
+    };
+    const away: Source = { surface: down, act: down, complete: down, watch: () => () => undefined };
+    const view = ({ args: { id } }: { args: { id?: string } }) => (id === "1" ? "one" : refuse("None.", { code: "UNKNOWN" }));
+    const inner = registry({ resources: { far: { uri: "far://{id}", view } } });
+    // Like a cast with links, whose catalogue is not known ahead.
+    const unplanned: Source = {
+      surface: (viewer) => inner.surface(viewer),
+      act: (...call) => inner.act(...call),
+      watch: (...watch) => inner.watch(...watch),
+    };
+    for (const others of [[], [unplanned]]) {
+      await using house = await testServer((wires: Wires) => {
+        const server = createServer("ours", "1.0.0", { ...wires, log: () => undefined, sources: [...others, away] });
+        const complete = { who: ({ value }: { value: string }) => ["ann"].filter((name) => name.startsWith(value)) };
+        server.resources.register({ name: "near", uri: "near://{id}" }, view);
+        server.prompts.register({ name: "greet", arguments: [{ name: "who" }], complete }, () => "Hello.");
+        server.tools.register({ name: "hidden", enabled: () => false }, () => "never");
+        server.tools.register({ name: "locked", enabled: () => false, scopes: ["admin"] }, () => "never");
+        return server;
+      });
+      const client = house.client({ era, principal: null });
+      const missing = { code: era === "legacy" ? -32002 : -32602, message: /Resource not found/ };
+      for (const uri of ["near://2", ...(others.length === 0 ? [] : ["far://2"])]) {
+        await assert.rejects(client.readResource(uri), missing);
+        // A listener is told which of its URIs are served.
+        if (era === "legacy") await assert.rejects(client.subscribe(uri), missing);
+        else await client.subscribe(uri);
+      }
+      const argument = { name: "who", value: "z" };
+      const completed = await client.request("completion/complete", { ref: { type: "ref/prompt", name: "greet" }, argument });
+      assert.deepEqual(Object(completed["completion"])["values"], []);
+      for (const name of ["unknown", "hidden", "locked"])
+        await assert.rejects(client.callTool(name), { code: -31500, message: /call again later/ }, "law 3");
+    }
   });
 }
 

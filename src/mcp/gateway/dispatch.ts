@@ -112,10 +112,10 @@ class OfferMethod {
 
   readonly #actFailed = (error: unknown, _call: Call, target: Target): Outcome => this.#kind.fail(error, target);
 
-  readonly #encode = (reply: Reply, call: Call, target: Target, recorder: ReceiptRecorder | undefined): Outcome =>
-    withReceipt(this.#outcome(reply, call, target), recorder?.receipt);
+  readonly #encode = (reply: Reply, call: Call, target: Target, recorder: ReceiptRecorder | undefined): Outcome | Promise<Outcome> =>
+    andThen(this.#outcome(reply, call, target), withReceipt, recorder?.receipt);
 
-  #outcome(reply: Reply, call: Call, target: Target): Outcome {
+  #outcome(reply: Reply, call: Call, target: Target): Outcome | Promise<Outcome> {
     if (hasOwn(reply, "ok")) {
       const meta = metaIn(reply.ok);
       const members = this.#kind.encode(call, target, reply.ok);
@@ -124,7 +124,7 @@ class OfferMethod {
     return hasOwn(reply, "needs") ? reply : this.#refused(reply.refused, call, target);
   }
 
-  #refused(refusal: Refusal, call: Call, target: Target): Outcome {
+  #refused(refusal: Refusal, call: Call, target: Target): Outcome | Promise<Outcome> {
     const { code } = refusal;
     if (code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern")) {
       const missing = capabilitiesIn(refusal).filter((one) => !call.options.can.includes(one));
@@ -132,12 +132,25 @@ class OfferMethod {
       return missing.length === 0 ? this.#kind.refuse(refusal) : cannotAsk(call, missing);
     }
     // A listed resource that no longer exists is reported like an unknown URI.
-    if (code === "UNKNOWN" || (code === "INVALID" && target.offer.listed === true)) throw this.#kind.unknown(call, target);
+    if (code === "UNKNOWN" || (code === "INVALID" && target.offer.listed === true)) return this.#unknown(call, target);
     const scopes = missingIn(refusal);
     if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
     if (code === "INVALID_PARAMS") throw asFault("PARAMS", refusal);
     if (code === "URL_ELICITATION" && canOpenUrl(call)) throw asFault("URL_ELICITATION", refusal);
     return this.#refuse(call, target, refusal);
+  }
+
+  /** The source answers alike that the offer is hidden and that it names nothing. */
+  #unknown(call: Call, target: Target): Promise<never> {
+    const known = call.source.catalogue?.(call.viewer);
+    // With nothing missing, so does the gateway.
+    if (known !== undefined && known.missing === undefined) throw this.#kind.unknown(call, target);
+    return this.#unknownNow(call, target);
+  }
+
+  async #unknownNow(call: Call, target: Target): Promise<never> {
+    await this.#checkVisible(call, target, undefined);
+    throw this.#kind.unknown(call, target);
   }
 
   #refuse(call: Call, target: Target, refusal: Refusal): Outcome {
@@ -190,8 +203,11 @@ class OfferMethod {
 
   // Law 3: nothing is disclosed about a hidden offer, not even what it would take. Whether it may be used, the source decides again.
   async #checkVisible(call: Call, target: Target, known: Surface | undefined): Promise<void> {
-    const { off } = known ?? (await call.source.surface(call.viewer));
-    if (off[target.ref] === true) throw this.#kind.unknown(call, target);
+    const { catalogue, off } = known ?? (await call.source.surface(call.viewer));
+    if (off[target.ref] !== true) return;
+    explainMissing(catalogue, () => {
+      throw this.#kind.unknown(call, target);
+    });
   }
 }
 

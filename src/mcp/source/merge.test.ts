@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } from "../../core/contract/index.ts";
-import { listed } from "./index.ts";
+import { listed, meta } from "./index.ts";
 import { act, example, names, viewer as ana } from "../../../test/source/example.ts";
 import { checkNames, merge } from "./merge.ts";
 import { prefix } from "./prefix.ts";
@@ -127,6 +127,18 @@ describe("merge: a source that fails", () => {
       missing?.map(({ code, message }) => [code, message]),
       [["CRASHED", "source 2 cannot say what it offers."]],
     );
+  });
+
+  it("law 3: gives a hidden action and an unknown one the same answer", async () => {
+    const hidden = registry({
+      tools: {
+        hidden: { enabled: () => false, work: () => "never" },
+        locked: { enabled: () => false, meta: { "troupe/scopes": ["admin"] }, work: () => "never" },
+      },
+    });
+    const source = meta(merge(own(), hidden, fragile("frail").source));
+    for (const action of ["unknown", "hidden", "locked"])
+      await assert.rejects(source.act(viewer, "tools/act", { action }, {}), { message: "frail is down." });
   });
 
   it("still leads to a refusal of two offers of one name", async () => {

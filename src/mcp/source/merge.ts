@@ -121,24 +121,35 @@ class MergedSource implements Source {
     return andThen(owner.actNow?.(viewer, ref, args, options) ?? owner.act(viewer, ref, args, options), (reply) => {
       if (!isUnknown(reply)) return reply;
       const others = this.#sources.filter((source) => source !== owner);
-      return this.#actAmong(others, viewer, ref, args, options);
+      return this.#actAmong(others, viewer, ref, args, options, reply);
     });
   }
 
-  async #actAmong(sources: readonly Source[], viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+  /** `owned`: what a source that has the offer replied, which then is the answer if no other knows it. */
+  async #actAmong(
+    sources: readonly Source[],
+    viewer: Viewer,
+    ref: OfferRef,
+    args: Json,
+    options: CallOptions,
+    owned?: Reply,
+  ): Promise<Reply> {
     let last: Reply = unknownOffer;
+    const unknowing: Source[] = [];
     const faults: unknown[] = [];
     for (const source of sources) {
       try {
         const reply = await source.act(viewer, ref, args, options);
         if (!isUnknown(reply)) return reply;
         last = reply;
+        unknowing.push(source);
       } catch (error) {
         // It may be another source's offer: this one could not say.
         faults.push(error);
       }
     }
-    if (faults.length > 0) throw faults[0];
+    if (owned !== undefined) return owned;
+    if (faults.length > 0 && !(await anyOffers(unknowing, viewer, ref))) throw faults[0];
     return last;
   }
 
@@ -161,10 +172,18 @@ class MergedSource implements Source {
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
+    const unknowing: Source[] = [];
+    const faults: unknown[] = [];
     for (const source of this.#sources) {
-      const values = (await source.complete?.(viewer, ref, argument, value, others)) ?? [];
-      if (values.length > 0) return values;
+      try {
+        const values = (await source.complete?.(viewer, ref, argument, value, others)) ?? [];
+        if (values.length > 0) return values;
+        unknowing.push(source);
+      } catch (error) {
+        faults.push(error);
+      }
     }
+    if (faults.length > 0 && !(await anyOffers(unknowing, viewer, ref))) throw faults[0];
     return [];
   }
 
@@ -275,6 +294,19 @@ class MergedSource implements Source {
       `${what} is offered by ${words(other)} and by ${words(position)}: put one under a prefix with prefix().`,
     );
   }
+}
+
+/** Whether one of these has that offer, hidden or not. */
+async function anyOffers(sources: readonly Source[], viewer: Viewer, ref: OfferRef): Promise<boolean> {
+  for (const source of sources) {
+    try {
+      const catalogue = source.catalogue?.(viewer) ?? (await source.surface(viewer)).catalogue;
+      if (offersOf(catalogue).has(ref)) return true;
+    } catch {
+      // It is down too.
+    }
+  }
+  return false;
 }
 
 /** The surface of a source, or its fault. */

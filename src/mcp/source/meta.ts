@@ -114,22 +114,25 @@ class MetaSource implements Source {
     let offer = known && offersOf(known).get(ref);
     const surface = await this.#source.surface(viewer);
     offer ??= offersOf(surface.catalogue).get(ref);
-    if (offer === undefined) {
-      // It may be an action of a source that is unavailable now.
-      const fault = surface.catalogue.missing?.find(({ code }) => code !== "BAD_NAME");
+    // It may be an action of a source that is unavailable now. Law 3: a hidden action is answered alike.
+    const fault = surface.catalogue.missing?.find(({ code }) => code !== "BAD_NAME");
+    const none = (): Reply => {
       if (fault !== undefined) throw fault;
       return noAction(action);
-    }
+    };
+    if (offer === undefined) return none();
     const { definition } = offer;
     const scopes = scopesOf(definition);
+    const isHidden = surface.off[ref] === true;
     // Checked before the arguments. Law 3: a hidden action is unknown, whatever scopes it needs.
-    if (lacksScope(scopes, viewer)) return surface.off[ref] === true ? noAction(action) : scopeRefusal(scopes, viewer);
+    if (lacksScope(scopes, viewer)) return isHidden ? none() : scopeRefusal(scopes, viewer);
     // By the definition, without the current choices: the turn decides those.
     const schema = definition["inputSchema"];
     const checked = isJsonObject(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
-    return hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
+    if (!hasOwn(reply, "refused") || reply.refused.code !== "UNKNOWN") return reply;
+    return isHidden ? none() : noAction(action);
   }
 }
 

@@ -109,6 +109,22 @@ test("C8 a client that leaves while its lists are read is notified when it retur
   assert.deepEqual(made.notifications, ["tools", "u"]);
 });
 
+test("C8 what changes between a subscription and the client's first channel is notified on that", async () => {
+  const made = stage();
+  const audience = new ClientNotifications(made.host, { principal: "ann", scopes: [] });
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  audience.subscribe("v", { ref: "resources/v", args: {}, scopes: [] });
+  made.touch("resources/u");
+  await quiet();
+  assert.equal(made.listening(), 1, "what is dirty need not be watched");
+  audience.setViewer({ principal: "ann", scopes: ["more"] });
+  made.touch("resources/v");
+  await audience.start(made.channel());
+  assert.deepEqual(made.notifications, ["u", "v"]);
+  audience.stop();
+  assert.equal(made.listening(), 0);
+});
+
 test("C8 a subscription is silent while the token on the stream lacks its scope", async () => {
   const made = stage();
   const [admin, other] = [

@@ -129,13 +129,13 @@ export class ClientNotifications implements Job {
   setViewer(viewer: Viewer): void {
     if (viewer === this.#viewer) return;
     this.#viewer = viewer;
-    if (!this.#started) return;
     this.#undoWatch?.();
     this.#undoWatch = undefined;
     for (const subscribed of this.#uris?.values() ?? []) {
       subscribed.undo?.();
       delete subscribed.undo;
     }
+    if (!this.#started) return this.#watchUris();
     this.#dirtyLists = true;
     this.#watchAll();
   }
@@ -163,7 +163,8 @@ export class ClientNotifications implements Job {
     if (this.#uris.has(uri)) return;
     const subscribed: Subscribed = { ref, args, scopes };
     this.#uris.set(uri, subscribed);
-    if (this.#started) this.#watch(uri, subscribed);
+    // Also before there is a channel: official clients open their stream in their own time.
+    this.#watch(uri, subscribed);
   }
 
   unsubscribe(uri: string): void {
@@ -260,8 +261,12 @@ export class ClientNotifications implements Job {
     return this.#wanted.length > 0;
   }
 
-  #watchAll(): void {
+  #watchUris(): void {
     for (const [uri, subscribed] of this.#uris ?? []) if (subscribed.undo === undefined) this.#watch(uri, subscribed);
+  }
+
+  #watchAll(): void {
+    this.#watchUris();
     if (this.#wanted.length === 0) return;
     this.#undoWatch ??= this.#source.watch(this.#viewer, this.#onChange.bind(this), undefined, false);
   }

@@ -48,6 +48,27 @@ for (const which of CLIENTS)
       assert.deepEqual(await client.templates(), ["x://{id}"]);
     });
 
+    test("C8 hears of the URI it subscribed to after another resource got it", async () => {
+      await using server = createServer("s", "1");
+      server.resources.register({ name: "old", uri: "x://r" }, () => "old");
+      await using client = await connected(server, which);
+      if (which.era === "modern") await client.listen({ resourceSubscriptions: ["x://r"] });
+      else await client.subscribe("x://r");
+      const updates = (): number => client.heard.filter(({ method }) => method === "notifications/resources/updated").length;
+      await until("the client listens", () => {
+        server.resources.changed("old");
+        return updates() > 0;
+      });
+      server.resources.unregister("old");
+      server.resources.register({ name: "new", uri: "x://r" }, () => "new");
+      const before = updates();
+      // The first is of the new resource itself.
+      await until("the client hears of it", () => {
+        server.resources.changed("new");
+        return updates() > before + 1;
+      });
+    });
+
     test("takes every kind of content", async () => {
       await using server = createServer("s", "1");
       const bytes = new Uint8Array([1, 2, 3]);

@@ -125,6 +125,20 @@ test("C8 what changes between a subscription and the client's first channel is n
   assert.equal(made.listening(), 0);
 });
 
+test("C8 subscribing again follows a URI to the offer that has it now", async () => {
+  const made = stage();
+  const audience = new ClientNotifications(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  for (const ref of ["resources/old", "resources/new"] as const) audience.subscribe("u", { ref, args: {}, scopes: [] });
+  made.touch("resources/old");
+  await quiet();
+  assert.deepEqual(made.notifications, []);
+  made.touch("resources/new");
+  await quiet();
+  assert.deepEqual(made.notifications, ["u"]);
+  audience.stop();
+});
+
 test("C8 a subscription is silent while the token on the stream lacks its scope", async () => {
   const made = stage();
   const [admin, other] = [

@@ -1,11 +1,12 @@
 // Owns: when a client is notified of changed lists and resources, and of which. Does not own: the texts of its notifications (its host), and
 // what changed (mcp/source).
-import type { Channel, Json, ListName, Log, OfferRef, SurfaceNow, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import type { Catalogue, Channel, Json, ListName, Log, OfferRef, SurfaceNow, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { missingScopes, memoize } from "../../core/contract/internal.ts";
 import { sha256Base64url } from "../../core/platform/index.ts";
 import { type Entry, listed, type Lists, type ListMode } from "../source/index.ts";
 import { listModeFor } from "./core.ts";
 import { inLog } from "./errors.ts";
+import { indexOf, subscribable } from "./find-offer.ts";
 import { CooperativeScheduler, type Job } from "./scheduling.ts";
 
 /** What a subscription state is for, and the texts of its notifications. Its source, listMode and wanted lists never change. */
@@ -82,6 +83,8 @@ export class ClientNotifications implements Job {
   #seen = NOTHING_SEEN;
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
+  /** The one whose offers the URIs were last compared with. */
+  #catalogue: Catalogue | undefined;
   /** The surface after the last change; true: it has to be read. */
   #dirtyLists: SurfaceNow | boolean = false;
   #channel: Channel | undefined;
@@ -158,13 +161,15 @@ export class ClientNotifications implements Job {
     this.#dirtyUris = undefined;
   }
 
+  /** Also if it is subscribed to already: another offer may have its URI now. */
   subscribe(uri: string, { ref, args, scopes }: Subject): void {
     this.#uris ??= new Map();
-    if (this.#uris.has(uri)) return;
+    const before = this.#uris.get(uri);
     const subscribed: Subscribed = { ref, args, scopes };
     this.#uris.set(uri, subscribed);
     // Also before there is a channel: official clients open their stream in their own time.
     this.#watch(uri, subscribed);
+    before?.undo?.();
   }
 
   unsubscribe(uri: string): void {
@@ -267,7 +272,8 @@ export class ClientNotifications implements Job {
 
   #watchAll(): void {
     this.#watchUris();
-    if (this.#wanted.length === 0) return;
+    // Without lists, too: a URI may get another offer.
+    if (this.#wanted.length === 0 && this.#uris === undefined) return;
     this.#undoWatch ??= this.#source.watch(this.#viewer, this.#onChange.bind(this), undefined, false);
   }
 
@@ -398,7 +404,32 @@ export class ClientNotifications implements Job {
     for (const uri of uris ?? []) if (this.has(uri)) (this.#dirtyUris ??= new Set()).add(uri);
   }
 
+  /** Another offer may have a subscribed URI now, as after its module was edited: the subscription is to the URI. */
+  #followUris(surface: Surface): void {
+    const { catalogue } = surface;
+    if (catalogue === this.#catalogue) return;
+    this.#catalogue = catalogue;
+    for (const [uri, { ref }] of this.#uris ?? []) {
+      const target = indexOf(catalogue).resource(uri);
+      if (target !== undefined && target.ref !== ref) void this.#follow(uri, surface);
+    }
+  }
+
+  async #follow(uri: string, surface: Surface): Promise<void> {
+    try {
+      const target = await subscribable(this.#source, this.#viewer, surface, uri);
+      // It may be shown later, or the client has left it meanwhile.
+      if (target === undefined) this.#catalogue = undefined;
+      if (target === undefined || !this.has(uri)) return;
+      this.subscribe(uri, target);
+      this.#dirtyUri(uri);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
   #notifyLists(surface: Surface): void {
+    this.#followUris(surface);
     const lists = listed(surface, listModeFor(surface, this.#listMode));
     const was = this.#seen;
     this.#seen = lists;

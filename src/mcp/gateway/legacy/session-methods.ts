@@ -57,8 +57,7 @@ const METHODS: Readonly<Record<string, SessionMethod>> = {
     const viewer = session.viewerFor(origin.caller);
     const target = await subscribable(source, viewer, await source.surface(viewer), uri);
     if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
-    if (isSubscribed(session, uri) === true) return NOTHING;
-    checkSubscriptions(core, [...session.row.subscriptions, uri]);
+    if (isSubscribed(session, uri) !== true) checkSubscriptions(core, [...session.row.subscriptions, uri]);
     session.subscriptionsFor(origin.caller).subscribe(uri, target);
     await changeRow(core, session, { subscribe: uri });
     return NOTHING;

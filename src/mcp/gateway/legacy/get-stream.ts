@@ -37,6 +37,8 @@ async function standalone(core: Core, session: Session, exchange: Exchange): Pro
     if (session.closed) throw sessionUnknown();
   }
   const opened = (): Channel => {
+    // What was written to a stream that still seemed open may have reached no one.
+    if (session.standalone !== undefined) session.doubtDelivery();
     session.standalone?.close();
     return begin(core, session, exchange);
   };

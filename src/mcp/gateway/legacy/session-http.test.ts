@@ -511,20 +511,30 @@ describe("the standalone stream", () => {
       await using gateway = gatewayOf(made.source);
       const session = await open(gateway, { version: revision });
       await session.post({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+      await session.post({ jsonrpc: "2.0", id: 2, method: "resources/subscribe", params: { uri: "door://state" } });
       const first = exchangeOf("GET", session.headers);
       assert.equal((await gateway.exchange(first.exchange)).status, 200);
       // Like a connection that broke silently: it accepts writes that no one reads.
+      made.set(true);
+      await until(() => first.channel.messages.length === 3);
       let before = first;
       for (const headers of [{}, { "last-event-id": first.channel.events[0]?.id ?? "none" }, {}]) {
         const next = exchangeOf("GET", { ...session.headers, ...headers });
         const answer = await gateway.exchange(next.exchange);
         assert.deepEqual([answer.status, answer.open], [200, true]);
         assert.equal(before.channel.ended, true);
+        // C8: what the client may have missed, once.
+        await until(() => next.channel.messages.length === 4);
+        assert.deepEqual(
+          next.channel.messages.map((message) => message["method"]),
+          [...["tools", "resources", "prompts"].map((list) => `notifications/${list}/list_changed`), "notifications/resources/updated"],
+        );
         before = next;
       }
-      made.set(true);
-      await until(() => before.channel.messages.length === 2);
-      assert.equal(first.channel.messages.length, 0);
+      made.set(false);
+      await until(() => before.channel.messages.length === 7);
+      await quiet();
+      assert.deepEqual([first.channel.messages.length, before.channel.messages.length], [3, 7]);
     });
 
   test("C8 keeps flags while the client does not read, and sends each notification once #spec.7.performance.subscriptions", async () => {

@@ -242,6 +242,13 @@ export class Session implements StreamOwner {
     return this.nodes !== undefined && listener !== undefined && listener !== this.nodes.self;
   }
 
+  /** Its client may have missed what it was sent last: its next stream says so once, as after a restart. */
+  doubtDelivery(): void {
+    this.#revived = true;
+    this.#subscriptions?.forgetLists();
+    this.#subscriptions?.recheck();
+  }
+
   /** Another node notifies the client from now on. */
   releaseStream(): void {
     this.#stopListening();

@@ -19,7 +19,7 @@ import { actor, elicit } from "../../src/core/actor/index.ts";
 import type { JsonObject } from "../../src/core/contract/index.ts";
 import { createServer } from "../../src/mcp/server/index.ts";
 import { sqliteSessionStores } from "../../src/core/store/index.ts";
-import { settle, type TestClient, testServer } from "../../src/testing/index.ts";
+import { assertToolResult, settle, type TestClient, testServer, type Wires } from "../../src/testing/index.ts";
 
 const HOUR = 3_600_000;
 /** That a client of 2026-07-28 knows tasks. */
@@ -119,6 +119,19 @@ describe("tasks of 2025-11-25", () => {
     assert.deepEqual((await client.request("tools/call", { name: "go", arguments: {}, task: {} }))["content"], [
       { type: "text", text: "gone" },
     ]);
+  });
+
+  test("with tasks off no list offers one, and every client waits for the result", async () => {
+    await using server = await testServer((wires: Wires) => {
+      const made = createServer("s", "1", { ...wires, tasks: false });
+      for (const task of ["required", "optional"] as const) made.tools.register({ name: task, task }, () => "done");
+      return made;
+    });
+    for (const era of ["legacy", "modern"] as const) {
+      const client = server.client({ era, principal: null });
+      assert.ok(!JSON.stringify(await client.request("tools/list")).includes("execution"));
+      for (const name of ["required", "optional"]) assertToolResult(await client.callTool(name), "done");
+    }
   });
 
   test("a call becomes a task at once, works, and its result waits for its end", async () => {

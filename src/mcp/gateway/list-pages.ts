@@ -45,12 +45,14 @@ const placesOf = memoize((entries: readonly Entry[]) => new Map(entries.map((ent
 /** The pages of lists, cut and serialised once per list and revision. */
 export class Pages {
   readonly #size: number;
+  readonly #tasks: boolean;
   readonly #first: (list: keyof Lists, entries: readonly Entry[]) => void;
   readonly #pagesOf = memoize((_entries: readonly Entry[]) => new Map<Revision, readonly Page[]>());
 
-  /** `first` is called for each new list, once for each revision. */
-  constructor(size: number, first: (list: keyof Lists, entries: readonly Entry[]) => void = () => undefined) {
+  /** `first` is called for each new list, once for each revision. `tasks`: whether calls can become tasks. */
+  constructor(size: number, tasks: boolean, first: (list: keyof Lists, entries: readonly Entry[]) => void = () => undefined) {
     this.#size = size;
+    this.#tasks = tasks;
     this.#first = first;
   }
 
@@ -69,7 +71,7 @@ export class Pages {
   #after(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string): Page | undefined {
     const at = placesOf(entries).get(cursor.slice(cursor.lastIndexOf(".") + 1));
     if (at === undefined) return undefined;
-    const texts = textsOf(list, entries.slice(at + 1, at + 1 + this.#size), revision);
+    const texts = this.#textsOf(list, entries.slice(at + 1, at + 1 + this.#size), revision);
     const here = texts.slice(0, this.#count(texts, 0));
     const last = here.length === 0 ? undefined : entries[at + here.length];
     const next = last === undefined || at + 1 + here.length === entries.length ? undefined : `after.${markOf(last)}`;
@@ -100,7 +102,7 @@ export class Pages {
   }
 
   #cut(list: keyof Lists, entries: readonly Entry[], revision: Revision, follows: boolean): readonly Page[] {
-    const texts = textsOf(list, entries, revision);
+    const texts = this.#textsOf(list, entries, revision);
     const starts = [0];
     for (let at = this.#count(texts, 0); at < texts.length; at += this.#count(texts, at)) starts.push(at);
     // The same list has the same cursors in every process; a changed list has different ones.
@@ -112,10 +114,15 @@ export class Pages {
     };
     return starts.map((start, at) => new Page(cursorOf(at), written(list, texts.slice(start, starts[at + 1]), cursorOf(at + 1))));
   }
-}
 
-const textsOf = (list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly string[] =>
-  entries.map((entry) => wellFormed(JSON.stringify(shapeEntry(list, entry, revision))));
+  #textsOf(list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly string[] {
+    return entries.map((entry) => {
+      const shaped = shapeEntry(list, entry, revision);
+      // A client would refuse to call a tool that must be a task on a server without tasks.
+      return wellFormed(JSON.stringify(this.#tasks ? shaped : without(shaped, "execution")));
+    });
+  }
+}
 
 const written = (list: keyof Lists, texts: readonly string[], nextCursor: string | undefined): string =>
   `"${list}":[${texts.join(",")}]${nextCursor === undefined ? "" : `,"nextCursor":"${nextCursor}"`}`;
@@ -221,8 +228,8 @@ function listing(list: keyof Lists, pages: Pages, log: Log): Method {
 
 const followsState = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
 
-export function listMethods({ pageSize, log }: Settings): Readonly<Record<string, Method>> {
-  const pages = new Pages(pageSize, warnOfUnionInputs(log));
+export function listMethods({ pageSize, log, tasks }: Settings): Readonly<Record<string, Method>> {
+  const pages = new Pages(pageSize, tasks, warnOfUnionInputs(log));
   return {
     "tools/list": listing("tools", pages, log),
     "resources/list": listing("resources", pages, log),

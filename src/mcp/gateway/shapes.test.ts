@@ -161,7 +161,7 @@ describe("a domain value", () => {
 });
 
 test("pages are cut once, and their opaque cursors are valid for that list only #gateway.pages #spec.7.performance.cache", () => {
-  const pages = new Pages(3);
+  const pages = new Pages(3, true);
   const { tools } = lists(7);
   const seen: string[] = [];
   let cursor: string | undefined;
@@ -175,12 +175,12 @@ test("pages are cut once, and their opaque cursors are valid for that list only 
   assert.deepEqual(seen, ["t0", "t1", "t2", "t3", "t4", "t5", "t6"]);
   const second = JSON.parse(`{${pages.page("tools", tools, "2025-11-25", undefined).text}}`).nextCursor;
   assert.throws(() => pages.page("tools", lists(7, 1).tools, "2025-11-25", second), /start again/);
-  assert.equal(new Pages(3).page("tools", lists(7).tools, "2025-11-25", second).cursor, second, "another process cuts alike");
+  assert.equal(new Pages(3, true).page("tools", lists(7).tools, "2025-11-25", second).cursor, second, "another process cuts alike");
   assert.equal(pages.page("prompts", lists(1).prompts, "2025-11-25", undefined).text, '"prompts":[]');
 });
 
 test("a list that follows the state continues after the last entry read", () => {
-  const pages = new Pages(2);
+  const pages = new Pages(2, true);
   const entries = (...names: readonly string[]): readonly Entry[] => names.map((name) => ({ name, uri: `n://${name}` }));
   const turned = (of: readonly Entry[], cursor?: string): { readonly names: readonly string[]; readonly next: string | undefined } => {
     const { resources, nextCursor } = JSON.parse(`{${pages.page("resources", of, "2025-11-25", cursor, true).text}}`);

@@ -16,8 +16,9 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { actor, elicit } from "../../src/core/actor/index.ts";
-import type { JsonObject } from "../../src/core/contract/index.ts";
+import type { JsonObject, Source } from "../../src/core/contract/index.ts";
 import { createServer } from "../../src/mcp/server/index.ts";
+import { registry } from "../../src/mcp/source/index.ts";
 import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { assertToolResult, settle, type TestClient, testServer, type Wires } from "../../src/testing/index.ts";
 
@@ -119,6 +120,26 @@ describe("tasks of 2025-11-25", () => {
     assert.deepEqual((await client.request("tools/call", { name: "go", arguments: {}, task: {} }))["content"], [
       { type: "text", text: "gone" },
     ]);
+  });
+
+  test("a server that does not know yet what a mounted one has declares tasks, in either era", async () => {
+    await using server = await testServer((wires: Wires) => {
+      const inner = registry({ tools: { far: { work: () => "far" } } });
+      const unplanned: Source = {
+        surface: async (viewer) => inner.surface(viewer),
+        act: (...call) => inner.act(...call),
+        watch: (...watch) => inner.watch(...watch),
+      };
+      const made = createServer("s", "1", { ...wires, tasks: true, sources: [unplanned] });
+      made.tools.register({ name: "slow", task: "required" }, () => "done");
+      return made;
+    });
+    const client = server.client({ era: "legacy" });
+    assert.ok("tasks" in Object((await client.initialize())["capabilities"]));
+    assert.equal(await statusOf(client, idOf(await start(client, "slow"))), "completed");
+    await assert.rejects(start(client, "far"), { code: -32601, message: /cannot be called as a task/ });
+    const found = await server.client({ era: "modern" }).request("server/discover");
+    assert.ok(JSON.stringify(found["capabilities"]).includes("io.modelcontextprotocol/tasks"));
   });
 
   test("with tasks off no list offers one, and every client waits for the result", async () => {

@@ -15,13 +15,13 @@ export interface Offered {
 }
 
 /** For dialects that advertise every list. */
-export const EVERYTHING: Offered = { tools: true, resources: true, prompts: true, tasks: false };
-const WITH_TASKS: Offered = { ...EVERYTHING, tasks: true };
+const EVERYTHING: Offered = { tools: true, resources: true, prompts: true, tasks: false };
+export const WITH_TASKS: Offered = { ...EVERYTHING, tasks: true };
 
 /** What the viewer could be offered. The surface is read only if the dialect depends on it. */
 export function offeredTo({ dialect }: Settings, source: Source, viewer: Viewer): Offered | Promise<Offered> {
   const known = source.catalogue?.(viewer);
-  if (dialect.capabilities === "all") return known !== undefined && offersTasks(known) ? WITH_TASKS : EVERYTHING;
+  if (dialect.capabilities === "all") return offersTasks(known) ? WITH_TASKS : EVERYTHING;
   if (known !== undefined) return kindsIn(known);
   return andThen(source.surface(viewer), ({ catalogue }: Surface) => kindsIn(catalogue));
 }

@@ -3,7 +3,7 @@
 import type { JsonObject, Caller, Channel, Connection, Json } from "../../core/contract/index.ts";
 import { isLarge, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { ActiveRequests, WorkCounter } from "./active-requests.ts";
-import { EVERYTHING, initializeMembers, offeredTo } from "./capabilities.ts";
+import { WITH_TASKS, initializeMembers, offeredTo } from "./capabilities.ts";
 import type { Core } from "./core.ts";
 import { batchesIn } from "./dialects.ts";
 import { isModernParams } from "./envelope.ts";
@@ -211,7 +211,7 @@ export class StreamConnection implements Connection {
     const unknown = offered instanceof Promise;
     // Not awaited, so the rejection is swallowed here.
     if (unknown) offered.catch(() => undefined);
-    const members = initializeMembers(settings, session.revision, unknown ? EVERYTHING : offered);
+    const members = initializeMembers(settings, session.revision, unknown ? WITH_TASKS : offered);
     return wholeText(legacyReply(request.id, { members }));
   }
 

@@ -177,8 +177,7 @@ class OfferMethod {
     if (wanted === undefined && task === "required")
       throw new Fault("METHOD", `${name} takes its time: call it as a task, with params.task.`);
     if (wanted !== undefined && task !== undefined) return tasks.start(call, (one) => this.#act(one, target), target, wanted["ttl"]);
-    const catalogue = wanted && call.source.catalogue?.(call.viewer);
-    if (catalogue !== undefined && offersTasks(catalogue))
+    if (wanted !== undefined && offersTasks(call.source.catalogue?.(call.viewer)))
       throw new Fault("METHOD", `${name} cannot be called as a task: leave params.task out.`);
     return this.#act(call, target);
   }

@@ -33,7 +33,10 @@ const LONGEST_MS = 7 * 86_400_000;
 /** Performs a call, possibly again with what its client has answered meanwhile. */
 export type Act = (call: Call) => Outcome | Promise<Outcome>;
 
-export const offersTasks = memoize((catalogue: Catalogue): boolean => catalogue.tools.some((offer) => offer.task !== undefined));
+const hasTasks = memoize((catalogue: Catalogue): boolean => catalogue.tools.some((offer) => offer.task !== undefined));
+
+/** Whether a call may become a task. Undefined, not known ahead: it may, since a server with tasks must declare them. */
+export const offersTasks = (known: Catalogue | undefined): boolean => known === undefined || hasTasks(known);
 
 /** Whether the client of the call can be given a task. */
 export const knowsTasks = ({ revision, options }: Call): boolean => eraOf(revision) === "modern" && options.can.includes(DECLARED);
@@ -365,8 +368,7 @@ export class Tasks {
 
   /** Unknown, expired, and another principal's: all answer alike. */
   #find(call: Call): Task | undefined {
-    const catalogue = call.source.catalogue?.(call.viewer);
-    const offered = catalogue === undefined || offersTasks(catalogue) || this.#tasks.size > 0;
+    const offered = offersTasks(call.source.catalogue?.(call.viewer)) || this.#tasks.size > 0;
     if (!offered || eraOf(call.revision) !== "modern") throw methodNotFound(call.method);
     if (!knowsTasks(call)) throw needsTasks(`${call.method} is for clients that declare ${TASKS}.`);
     return this.known(shortText(call.params["taskId"], 256), call.viewer);

@@ -269,6 +269,23 @@ describe("a handler that asks its client", () => {
   });
 });
 
+it("C8 a change of a resource is notified to no watcher it is hidden from now", () => {
+  let hidden = true;
+  const enabled = ({ viewer: { principal } }: { viewer: Viewer }): boolean => !hidden || principal === "ann";
+  const notes = registry({ resources: { note: { uri: "note://1", enabled, view: () => "" } } });
+  const heard: string[] = [];
+  for (const principal of ["ann", "bob"]) {
+    const whose = { principal, scopes: [] };
+    notes.watch(whose, () => void heard.push(principal), { ref: "resources/note", args: {} });
+    notes.watch(whose, (ref) => void heard.push(`${principal}: ${String(ref)}`));
+  }
+  notes.changed("note");
+  assert.deepEqual(heard.splice(0), ["ann: resources/note", "ann"]);
+  hidden = false;
+  notes.changed("note", {});
+  assert.deepEqual(heard, ["ann: resources/note", "bob: resources/note", "ann", "bob"]);
+});
+
 it("a change of one resource iterates over no watchers of others", () => {
   const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, view: () => name }])) });
   let looks = 0;

@@ -77,6 +77,7 @@ const FAILED =
   "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, report it to the operator of the server.";
 
 interface Listener {
+  readonly viewer: Viewer;
   readonly dirty: Dirty;
   readonly only: ContentOf | undefined;
   readonly contents: boolean;
@@ -168,7 +169,7 @@ class RegistrySource implements Registry {
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const wanted = only && this.#index.entry(only.ref)?.scopes;
     if (wanted !== undefined && lacksScope(wanted, viewer)) return () => undefined;
-    const listener: Listener = { dirty, only, contents };
+    const listener: Listener = { viewer, dirty, only, contents };
     if (only === undefined) {
       this.#listeners.add(listener);
       return () => this.#listeners.delete(listener);
@@ -228,10 +229,13 @@ class RegistrySource implements Registry {
 
   changed(resource: string, args?: JsonObject): void {
     const ref: OfferRef = `resources/${resource}`;
-    if (!this.has(ref))
+    const entry = this.#index.entry(ref);
+    if (entry === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
-    this.#notify(this.#listeners, ({ contents }) => contents, ref);
-    this.#notify(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);
+    // C8: whom it is hidden from hears nothing of it.
+    const isShown = ({ viewer }: Listener): boolean => this.#index.whyOff(entry, viewer) !== true;
+    this.#notify(this.#listeners, (one) => one.contents && isShown(one), ref);
+    this.#notify(this.#ofContents.get(ref), (one) => (args === undefined || sameJson(args, one.only?.args)) && isShown(one), ref);
   }
 
   #notifyLists(): void {

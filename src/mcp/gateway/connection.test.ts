@@ -232,6 +232,23 @@ describe("a connection", () => {
     }
   });
 
+  test("a step that is no number is not sent, and keeps none from following", async () => {
+    const work = ({ progress }: { progress: (done: number, total?: number) => void }): string => {
+      for (const [done, total] of [[1, NaN], [Infinity], [NaN, 4], [2, Infinity], [3, 4]] as const) progress(done, total);
+      return "done";
+    };
+    await using gateway = gatewayOf(registry({ tools: { steps: { work } } }));
+    const { send, channel, reply } = wire(gateway);
+    send(initialize("2025-11-25"), initialized, request(1, "tools/call", { name: "steps", _meta: { progressToken: "t" } }));
+    await reply(1);
+    const steps = channel.messages.filter(({ method }) => method === "notifications/progress").map(({ params }) => params);
+    assert.deepEqual(steps, [
+      { progressToken: "t", progress: 1 },
+      { progressToken: "t", progress: 2 },
+      { progressToken: "t", progress: 3, total: 4 },
+    ]);
+  });
+
   test("concurrent requests and listen requests are bounded", async () => {
     await using gateway = gatewayOf(world().source, { limits: { inFlight: 3, listensPerConnection: 1 } });
     const legacyWire = wire(gateway);

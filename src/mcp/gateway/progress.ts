@@ -50,7 +50,8 @@ export function progressTo(
 function stepsTo(channel: OutOfBandChannel, token: string | number | undefined, revision: Revision, request: ActiveRequest): Progress {
   let reached = -Infinity;
   return (done, total, text, emitted) => {
-    if (isOver(request)) return;
+    // JSON has no such number: `null` in its place is no step, and none could follow Infinity.
+    if (isOver(request) || !Number.isFinite(done)) return;
     channel.event?.("progress", emitted ?? stepOf(done, total, text));
     if (token === undefined || !(done > reached)) return;
     reached = done;
@@ -62,7 +63,7 @@ function stepsTo(channel: OutOfBandChannel, token: string | number | undefined, 
 function stepOf(done: number, total: number | undefined, text: string | undefined): JsonObject {
   return {
     progress: done,
-    ...(total === undefined ? undefined : { total }),
+    ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
     ...(text === undefined ? undefined : { message: text }),
   };
 }

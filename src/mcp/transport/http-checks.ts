@@ -124,8 +124,8 @@ const REQUEST_HEADERS =
   "accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id";
 const EXPOSED = "mcp-protocol-version, mcp-session-id, retry-after, www-authenticate";
 const MAX_AGE_S = "600";
-// Tools may ask for arguments to be mirrored in headers of this form.
-const MIRRORED = /^mcp-param-[a-z0-9_-]{1,64}$/;
+// Tools may ask for arguments to be mirrored in headers of this form: a token of at most 128 characters (core/contract/mcp.ts).
+const MIRRORED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/;
 
 /** Lets pages of an allowed origin read the answer. Without credentials: tokens are sent by the page itself, never by the browser. */
 export function originHeaders(origin: string): Readonly<Record<string, string>> {

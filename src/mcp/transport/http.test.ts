@@ -110,11 +110,18 @@ describe("HTTP", () => {
     const origin = { origin: "https://app.example" };
     const before = await fetch(server.url, {
       method: "OPTIONS",
-      headers: { ...origin, "access-control-request-method": "POST", "access-control-request-headers": "mcp-param-Region, cookie" },
+      headers: {
+        ...origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": `mcp-param-Region, mcp-param-tenant.id, mcp-param-${"x".repeat(128)}, mcp-param-${"x".repeat(129)}, cookie`,
+      },
     });
     assert.equal(before.status, 204);
     assert.equal(before.headers.get("access-control-allow-origin"), "https://app.example");
-    assert.match(before.headers.get("access-control-allow-headers") ?? "", /authorization.*mcp-session-id.*mcp-param-region$/);
+    assert.match(
+      before.headers.get("access-control-allow-headers") ?? "",
+      /authorization.*mcp-session-id.*mcp-param-region, mcp-param-tenant\.id, mcp-param-x{128}$/,
+    );
     assert.equal(before.headers.get("access-control-allow-credentials"), null);
     const good = await send(server.url, { headers: { ...JSON_HEADERS, ...origin } });
     assert.equal(good.headers.get("access-control-allow-origin"), "https://app.example");

@@ -17,6 +17,7 @@ import {
   assertHasTools,
   assertToolResult,
   callToolRequest,
+  SimulatedClock,
   testServer,
   type TestServer,
   toolText,
@@ -277,6 +278,85 @@ it("a call of a client with a session can ask at most eight times", async () => 
   await using house = await serve(server);
   const nagged = await house.client({ answers: { roots: () => ({ roots: [] }) } }).callTool("nag");
   assert.equal(nagged.isError, true);
+});
+
+const ERROR = { code: -1, message: "no window is open" };
+
+/** What a client of 2025-11-25 gets for its call of that tool, if it answers every question so. Undefined: it never answers. */
+const resultWhere = async (own: McpServer, name: string, answer: object | undefined, clock?: SimulatedClock): Promise<unknown> => {
+  const options = clock === undefined ? {} : { clock };
+  await using source = fromMcpServer(own, options);
+  await using server = createServer("ours", "1.0.0", { ...options, sources: [source] });
+  await using client = connectInMemory(server.gateway);
+  const params = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } };
+  client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name, arguments: {} } });
+  for await (const text of client.messages) {
+    const { id, method, result } = MESSAGE.parse(JSON.parse(text));
+    if (id === 2) return result;
+    if (method !== "elicitation/create") continue;
+    if (answer === undefined) await clock?.advance(600_000);
+    else client.send({ jsonrpc: "2.0", id, ...answer });
+  }
+  return undefined;
+};
+
+const MESSAGE = z.object({ id: z.unknown().optional(), method: z.string().optional(), result: z.unknown().optional() });
+
+/** Asks as often as the test says, whatever the answers are. */
+const asking = (times: number) => {
+  const server = new McpServer({ name: "shop", version: "1.0.0" });
+  const seen: unknown[] = [];
+  server.registerTool("buy", {}, async ({ signal }) => {
+    signal.addEventListener("abort", () => seen.push("aborted"));
+    const requestedSchema = { type: "object" as const, properties: {} };
+    for (let n = 0; n < times && !signal.aborted; n += 1)
+      try {
+        seen.push((await server.server.elicitInput({ message: "Sure?", requestedSchema })).action);
+      } catch (error) {
+        seen.push(error instanceof Error && "code" in error ? [error.code, error.message] : error);
+      }
+    return { content: [{ type: "text", text: "Reserved." }] };
+  });
+  return { server, seen };
+};
+
+it("a client's error for an answer is the handler's, whose result the caller gets", async () => {
+  const { server, seen } = asking(1);
+  assert.deepEqual(await resultWhere(server, "buy", { error: ERROR }), { content: [{ type: "text", text: "Reserved." }] });
+  assert.deepEqual(seen, [[-1, "MCP error -1: no window is open"]]);
+});
+
+it("a client's error that the SDK would ignore reaches the handler, too", async () => {
+  const { server, seen } = asking(1);
+  await resultWhere(server, "buy", { error: { code: 0.5, message: "half" } });
+  assert.deepEqual(seen, [[-32000, "MCP error -32000: half"]]);
+});
+
+it("an answer that is not valid is an error for the handler that asked", async () => {
+  const { server, seen } = asking(1);
+  assert.deepEqual(await resultWhere(server, "buy", { result: { action: "perhaps" } }), { content: [{ type: "text", text: "Reserved." }] });
+  assert.match(JSON.stringify(seen), /^\[\[-32000,".*is not the result of elicitation\/create/);
+});
+
+it("after eight rounds the next question of a handler fails, and one that asks on is cancelled", async () => {
+  const nine = asking(9);
+  const accept = { result: { action: "accept", content: {} } };
+  assert.deepEqual(await resultWhere(nine.server, "buy", accept), { content: [{ type: "text", text: "Reserved." }] });
+  assert.match(JSON.stringify(nine.seen), /^\[("accept",){8}\[-32000,".*After 8 rounds of questions/);
+  const endless = asking(Infinity);
+  const cancelled = JSON.stringify(await resultWhere(endless.server, "buy", { error: ERROR }));
+  assert.match(cancelled, /"isError":true.*"applied":"unknown"/);
+  assert.doesNotMatch(cancelled, /Nothing was applied/);
+  assert.ok(endless.seen.includes("aborted"));
+});
+
+it("the caller of a handler that waited in vain does not read that nothing was applied", async () => {
+  const { server, seen } = asking(1);
+  const late = JSON.stringify(await resultWhere(server, "buy", undefined, new SimulatedClock()));
+  assert.match(late, /did not answer.*may stay.*"isError":true.*"applied":"unknown"/);
+  assert.equal(seen[0], "aborted");
 });
 
 it("a low-level server with many pages is listed completely", async () => {

@@ -125,8 +125,11 @@ export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "
 export type Reply =
   | { readonly ok: Json }
   | { readonly refused: { readonly code: string; readonly message: string; readonly data?: Json } }
-  /** Ask the client, then call again from the top: this turn leaves no trace. Key → request `{method, params}`. */
-  | { readonly needs: JsonObject };
+  /**
+   * Ask the client, then call again from the top: this turn leaves no trace. Key → request `{method, params}`. `running`: what asks is no
+   * turn but a handler that waits. It also learns that there will be no answer (`CallOptions.unanswered`), since it has done a part already.
+   */
+  | { readonly needs: JsonObject; readonly running?: true };
 
 /** How a cast finds a viewer's actor: one for all, one per principal, one per handle, or only by another's link. */
 export type Per = "shared" | "user" | "handle" | "link";

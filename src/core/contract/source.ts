@@ -29,6 +29,8 @@ export interface CallOptions {
   /** The caller's address, as its transport saw it: distinguishes callers without a principal, for their keys and quotas. */
   readonly peer?: string | undefined;
   readonly answers?: JsonObject | undefined;
+  /** Only after a reply that was `running`: the errors in place of answers, by key, as JSON-RPC writes them. */
+  readonly unanswered?: JsonObject | undefined;
   readonly can?: readonly string[] | undefined;
   readonly trace?: JsonObject | undefined;
   /** An `AbortSignal`, or a signal with the same meaning. */

@@ -1,6 +1,6 @@
 // Owns: one request as both eras hand it to a method, and its outcome. Does not own: the order of its steps (dispatch.ts), and the shape of
 // its reply (legacy/session-request.ts, modern/modern-request.ts).
-import type { JsonObject, CallOptions, Json, Offer, Source, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, CallOptions, Json, Offer, Reply, Source, Viewer } from "../../core/contract/index.ts";
 import type { Lists, ListMode } from "../source/index.ts";
 import { Fault } from "./errors.ts";
 import type { RequestId } from "./json-rpc.ts";
@@ -30,7 +30,10 @@ export interface Call {
 export type Method = (call: Call) => Outcome | Promise<Outcome>;
 
 /** The members of a result (JSON without the braces), or the questions that the client has to answer first. */
-export type Outcome = Members | { readonly needs: JsonObject };
+export type Outcome = Members | Needs;
+
+/** The questions of a call, and whether it waits for their answers. */
+export type Needs = Extract<Reply, { readonly needs: JsonObject }>;
 
 /** Members that are serialised once and sent in many replies. */
 export interface SerialisedMembers {
@@ -48,8 +51,11 @@ export interface Members {
   readonly task?: true;
 }
 
-/** The same call once more, with what its client has answered so far. */
-export const withAnswers = (call: Call, answers: JsonObject): Call => ({ ...call, options: { ...call.options, answers } });
+/** The same call once more, with what its client has answered so far, and the errors in place of answers. */
+export const withAnswers = (call: Call, answers: JsonObject, unanswered?: JsonObject): Call => ({
+  ...call,
+  options: { ...call.options, answers, unanswered },
+});
 
 /** A domain refusal. */
 export type Refusal = { readonly code: string; readonly message: string; readonly data?: Json };

@@ -71,10 +71,19 @@ export function valueOf(list: ListName, result: JsonObject): Json {
   };
 }
 
+type Answer = { readonly result: Json } | { readonly error: JsonObject };
+
+/** The answer to a question, or the error in its place. Undefined: the client has not been asked yet, or is still to answer. */
+function answerIn({ answers, unanswered }: CallOptions, key: string): Answer | undefined {
+  if (answers !== undefined && Object.hasOwn(answers, key)) return { result: answers[key] ?? null };
+  const error = unanswered !== undefined && Object.hasOwn(unanswered, key) ? unanswered[key] : undefined;
+  return isJsonObject(error) ? { error } : undefined;
+}
+
 /** A request of the server to the client of a call. */
 interface Question {
   readonly request: JsonObject;
-  answer(result: Json): void;
+  answer(answer: Answer): void;
 }
 
 export interface RunningOptions {
@@ -155,10 +164,10 @@ export class RunningCall {
     if (options.signal?.aborted === true) return this.#aborted();
     options.signal?.addEventListener("abort", this.#aborted, { once: true });
     for (const [key, question] of this.#questions) {
-      const { answers } = options;
-      if (answers === undefined || !Object.hasOwn(answers, key)) continue;
+      const answer = answerIn(options, key);
+      if (answer === undefined) continue;
       this.#questions.delete(key);
-      question.answer(answers[key] ?? null);
+      question.answer(answer);
     }
   }
 
@@ -173,7 +182,7 @@ export class RunningCall {
       this.#round = undefined;
       this.#undo?.();
       this.#undo = this.#own.clock.after(this.#own.askMs, () => this.#cancel("Its client did not answer in time."));
-      round.resolve({ needs: Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request])) });
+      round.resolve({ needs: Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request])), running: true });
     });
   }
 
@@ -235,14 +244,20 @@ export class Calls {
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions, extra: object): Promise<Reply> {
-    if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
-    if (options.answers === undefined || Object.keys(options.answers).length === 0)
-      return this.#start(viewer, ref, args, options, extra).next(options);
-    const keys = Object.keys(options.answers);
+    const keys = Object.keys({ ...options.answers, ...options.unanswered });
+    if (keys.length === 0 && options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
+    if (keys.length === 0) return this.#start(viewer, ref, args, options, extra).next(options);
     const call = keys.map((key) => this.#pending.get(key)?.call).find((one) => one !== undefined);
     const same =
       call !== undefined && call.about.ref === ref && call.about.principal === viewer.principal && sameJson(call.about.args, args);
     if (same) return call.next(options);
+    // It waited no longer than `askMs`, and was cancelled then.
+    if (options.unanswered !== undefined)
+      throw new EngineError(
+        "WORK_TIMEOUT",
+        `${ref} was cancelled, since its client did not answer; what it did until then may stay. Check that first, then call again.`,
+        { applied: "unknown" },
+      );
     // A handler must not run again with the answers of another run.
     return { refused: { code: "NOT_NOW", message: "The question is no longer pending: call again from the beginning." } };
   }
@@ -265,7 +280,7 @@ export class Calls {
     this.#pending.set(key, { call, id });
     call.question(key, {
       request: { method, params: withoutMeta(params) },
-      answer: (result) => this.#own.wire.respond(id, { result }),
+      answer: (answer) => this.#own.wire.respond(id, answer),
     });
     return true;
   }

@@ -1,5 +1,5 @@
 // Owns: requests of the server to one client: elicitation, sampling, roots. Does not own: their shape (question-shapes.ts).
-import type { JsonObject, CancelSignal, Json } from "../../../core/contract/index.ts";
+import { type JsonObject, type CancelSignal, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { objectIn, shortText, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { nodeMark } from "./remote-replies.ts";
@@ -8,11 +8,24 @@ import { nodeMark } from "./remote-replies.ts";
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly code: "CANCELLED" | "CANNOT_ASK" | "DEADLINE" | "DRAINING";
+  /** For the handler that waits: the error of JSON-RPC, with the client's own words if it answered with one. */
+  readonly rpc: JsonObject;
 
-  constructor(code: NoAnswer["code"], message: string) {
+  constructor(code: NoAnswer["code"], message: string, error?: Json) {
     super(message);
     this.code = code;
+    this.rpc = rpcError(message, error);
   }
+}
+
+/** Of the server, where it is not the client's own. */
+const SERVER_ERROR = -32_000;
+
+export function rpcError(message: string, error: Json = null): JsonObject {
+  const { code, message: words } = isJsonObject(error) ? error : {};
+  // The SDK ignores a response whose code is not an integer.
+  const own = typeof code === "number" && Number.isSafeInteger(code) ? code : SERVER_ERROR;
+  return { code: own, message: shortText(words, 500) ?? message };
 }
 
 const CLOSING = "The server is closing: call again in a moment.";
@@ -64,7 +77,7 @@ export class ClientRequests {
       signal?.addEventListener("abort", aborted, { once: true });
       this.#closing.addEventListener("abort", closing, { once: true });
       const settle = (response: Response): void => {
-        if (response.result === undefined) return fail(new NoAnswer("CANNOT_ASK", refusalOf(method, response.error)));
+        if (response.result === undefined) return fail(new NoAnswer("CANNOT_ASK", refusalOf(method, response.error), response.error));
         end();
         resolve(response.result);
       };

@@ -4,7 +4,7 @@ import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
 import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import type { Lists } from "../../source/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
-import { type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
+import { type Needs, type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { type Core, draining } from "../core.ts";
 import { dispatch } from "../dispatch.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -14,7 +14,7 @@ import { observe, type RequestObserver } from "../observer.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
 import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
 import { isListMethod, legacyReply, type ReplyText, toolError } from "../result-shapes.ts";
-import { NoAnswer } from "./client-requests.ts";
+import { NoAnswer, rpcError } from "./client-requests.ts";
 import type { Session } from "./session.ts";
 import { SESSION_METHODS } from "./session-methods.ts";
 
@@ -141,7 +141,7 @@ function perform(one: SessionRequest): Members | Promise<Members> {
 }
 
 const performed = (outcome: Outcome, one: SessionRequest, call: Call): Members | Promise<Members> =>
-  hasOwn(outcome, "needs") ? askThenRepeat(one, call, outcome.needs) : outcome;
+  hasOwn(outcome, "needs") ? askThenRepeat(one, call, outcome) : outcome;
 
 function callOf(one: SessionRequest): Call {
   const { session, request, origin, seen } = one;
@@ -171,17 +171,19 @@ function callOf(one: SessionRequest): Call {
   };
 }
 
-// The call runs again from the top with all answers so far.
-async function askThenRepeat(one: SessionRequest, call: Call, first: JsonObject): Promise<Members> {
+// The call runs again from the top with all answers so far. One that is running goes on, with an error where there is no answer.
+async function askThenRepeat(one: SessionRequest, call: Call, first: Needs): Promise<Members> {
   const { core, session, origin } = one;
   const { rounds, answerLength } = core.settings.limits;
   let answers: Record<string, Json> = {};
-  let needs = first;
-  for (let round = 0; round < rounds; round += 1) {
-    const questions = questionsOf(needs);
+  let pending = first;
+  for (let round = 0; ; round += 1) {
+    const questions = questionsOf(pending.needs);
     const missing = unmet(questions, session.can);
     if (missing.length > 0) return refuseToAsk(core, call, missing);
+    let next: Call;
     try {
+      if (round >= rounds) throw new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`);
       // All are shaped before the first is sent: the client answers none in vain.
       const shaped = Array.from(questions, ([key, question]) => {
         return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
@@ -190,14 +192,37 @@ async function askThenRepeat(one: SessionRequest, call: Call, first: JsonObject)
         const answer = await session.clientRequests.ask(method, params, (message) => origin.channel.ask(message), one);
         answers = { ...answers, [key]: checkAnswer(key, answer, method, answerLength) };
       }
+      next = withAnswers(call, answers);
     } catch (error) {
-      return unanswered(call, error);
+      if (pending.running !== true || one.aborted) return unanswered(call, error, pending.running === true);
+      const open = [...questions.keys()].filter((key) => !Object.hasOwn(answers, key));
+      next = withAnswers(call, answers, Object.fromEntries(open.map((key) => [key, rpcOf(error)])));
+      if (round > rounds) {
+        // It knows that there are no more rounds, and asks on.
+        await cancelRunning(core, next, origin.caller);
+        return unanswered(call, error, true);
+      }
     }
-    const outcome = await dispatch(core, withAnswers(call, answers), origin.caller);
+    const outcome = await dispatch(core, next, origin.caller);
     if (!hasOwn(outcome, "needs")) return outcome;
-    needs = outcome.needs;
+    pending = outcome;
   }
-  return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`));
+}
+
+/** Repeats a call that is running as one that is cancelled: the signal of its first round is this request's own, which is still to be answered. */
+async function cancelRunning(core: Core, call: Call, caller: Caller): Promise<void> {
+  try {
+    await dispatch(core, { ...call, options: { ...call.options, signal: AbortSignal.abort() } }, caller);
+  } catch {
+    // That it was cancelled.
+  }
+}
+
+/** Why a question has no answer, for the handler that waits for it. */
+function rpcOf(error: unknown): JsonObject {
+  if (error instanceof NoAnswer) return error.rpc;
+  if (error instanceof Fault) return rpcError(error.message);
+  throw error;
 }
 
 /** Remembers which lists the client was given, here and at the other nodes. */
@@ -213,12 +238,14 @@ function refuseToAsk(core: Core, call: Call, missing: readonly string[]): Member
   throw new Fault("INVALID_REQUEST", `This needs a client that accepts questions (${missing.join(", ")}).`, { reason: "input-required" });
 }
 
-function unanswered(call: Call, error: unknown): Members {
+/** `running`: the call may have done something before its questions. */
+function unanswered(call: Call, error: unknown, running: boolean): Members {
   if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
   // An answer that is not valid is a fault of the protocol; for the caller of the tool it is as if none had been given.
   const code = error instanceof NoAnswer ? error.code : error.kind === "CAPABILITY" ? "CAPABILITY" : "CANNOT_ASK";
-  const why = { code, applied: false };
-  if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`), meta: { [REFUSED_META]: why } };
+  const why = { code, applied: running ? "unknown" : false };
+  const done = running ? "What it did until then may stay." : "Nothing was applied.";
+  if (call.method === "tools/call") return { members: toolError(`${error.message} ${done}`), meta: { [REFUSED_META]: why } };
   throw error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: why });
 }
 

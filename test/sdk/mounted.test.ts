@@ -8,6 +8,7 @@ import {
   Server,
   UrlElicitationRequiredError as UrlElicitationRequiredErrorV2,
 } from "@modelcontextprotocol/server";
+import type { Reply } from "troupe/contract";
 import { fromMcpServer, type McpServerOptions, type SdkServer } from "troupe/mount";
 import { createServer } from "troupe/server";
 import { connectInMemory } from "troupe/transport";
@@ -226,6 +227,38 @@ it("if all servers are in use, another viewer is refused", async () => {
   await assert.rejects(house.client({ principal: "bob" }).listTools(), { message: /call again later/ });
   await server.close();
   assert.equal((await busy).isError, true);
+});
+
+it("a server with a call that waits for its client is in use, until the answer or for askMs", async () => {
+  await using house = await testServer((wires) => createServer("clock", "1", wires));
+  const { clock } = house;
+  const closed: string[] = [];
+  const make = ({ principal = "" }): SdkServer => {
+    const { server } = everythingV1();
+    return {
+      connect: (transport) => server.connect(transport),
+      close: async () => {
+        await server.close();
+        closed.push(principal);
+      },
+    };
+  };
+  await using source = fromMcpServer(make, { clock, idleMs: 1_000, askMs: 10_000, maxServers: 1, instructions: "" });
+  const [ada, bob] = ["ada", "bob"].map((principal) => ({ principal, scopes: [] }));
+  assert.ok(ada !== undefined && bob !== undefined);
+  const act = (answers?: object): Promise<Reply> =>
+    source.act(ada, "tools/confirm", { what: "go" }, { can: ["elicitation"], ...(answers && { answers: { ...answers } }) });
+  const first = await act();
+  await clock.advance(3_000);
+  await assert.rejects(async () => source.surface(bob), { code: "MAILBOX_FULL" });
+  const answers = "needs" in first ? Object.fromEntries(Object.keys(first.needs).map((key) => [key, { action: "decline" }])) : {};
+  assert.match(JSON.stringify(await act(answers)), /decline/);
+  await clock.advance(1_000);
+  await until("the idle to be closed", () => closed.length === 1);
+
+  assert.ok("needs" in (await act()));
+  await clock.advance(11_000);
+  await until("the one with a client that never comes back to be closed", () => closed.length === 2);
 });
 
 it("an idle server with listeners is closed to make room, and its listeners get the next one", async () => {

@@ -262,6 +262,11 @@ export class Calls {
     return { refused: { code: "NOT_NOW", message: "The question is no longer pending: call again from the beginning." } };
   }
 
+  /** A call runs, or waits for its client. */
+  get busy(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** The options of a running call. */
   options(within: number | undefined): CallOptions | undefined {
     return within === undefined ? undefined : this.#running.get(within)?.options;

@@ -30,7 +30,7 @@ interface ServerEntry {
   readonly mounted: Promise<MountedServer>;
   /** The server, once it is connected. */
   ready: MountedServer | undefined;
-  /** Calls that run and lists that are being read. */
+  /** Requests that are being answered: calls and lists. */
   users: number;
   /** There were no requests for `idleMs`. */
   idle: boolean;
@@ -160,7 +160,7 @@ class MountedServers implements Source, Closable {
   #makeRoom(): void {
     const { maxServers = 1_000 } = this.#options;
     if (this.#servers.size < maxServers) return;
-    const unused = [...this.#servers].filter(([, { users }]) => users === 0);
+    const unused = [...this.#servers].filter(([, { users, ready }]) => users === 0 && ready?.busy !== true);
     const idlest = unused.find(([key]) => !this.#listeners.has(key)) ?? unused.find(([, { idle }]) => idle);
     if (idlest === undefined) throw new EngineError("MAILBOX_FULL", `All ${maxServers} servers are in use: call again later.`);
     this.#close(idlest[0]);
@@ -179,6 +179,8 @@ class MountedServers implements Source, Closable {
     if (this.#servers.get(key) !== entry) return;
     const { clock = systemClock, idleMs = 1_800_000 } = this.#options;
     entry.undoIdle = clock.after(idleMs, () => {
+      // A client's answer is another request, so until then its call has no user.
+      if (entry.ready?.busy === true) return this.#startIdleTimer(key, entry);
       entry.idle = true;
       if (!this.#listeners.has(key)) this.#close(key);
     });

@@ -86,6 +86,11 @@ export class MountedServer implements Source, Closable {
     return this.#wire.closed;
   }
 
+  /** A call runs, or waits for its client. */
+  get busy(): boolean {
+    return this.#calls.busy;
+  }
+
   get instructions(): string | undefined {
     return this.#conversation.instructions;
   }

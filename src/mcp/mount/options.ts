@@ -35,7 +35,7 @@ export interface McpServerOptions {
   readonly listMs?: number;
   /** How long a call waits for its client's answer, in milliseconds. Default 600,000. */
   readonly askMs?: number;
-  /** With a factory: a server without calls for this many milliseconds is closed; if it has listeners, only to make room. Default 1,800,000. */
+  /** With a factory: a server without calls, waiting ones included, for this many milliseconds is closed; if it has listeners, only to make room. Default 1,800,000. */
   readonly idleMs?: number;
   /** With a factory: the most servers at a time. Beyond that the idlest is closed; if all are in use, new ones are refused. Default 1,000. */
   readonly maxServers?: number;

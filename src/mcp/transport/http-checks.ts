@@ -69,7 +69,8 @@ export class HeaderList {
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): HeaderList => new HeaderList(headers, rawHeaders);
 
 /** Headers as sent. An application may have added to the map of node:http, which then does not show repeated headers. */
-export function headersAsSent(raw: readonly string[]): HeaderList {
+export function headersAsSent(given: readonly string[]): HeaderList {
+  const raw = withoutPseudoHeaders(given);
   const map = new Map<string, string>();
   for (let index = 0; index < raw.length; index += 2) {
     const name = (raw[index] ?? "").toLowerCase();
@@ -77,6 +78,19 @@ export function headersAsSent(raw: readonly string[]): HeaderList {
     map.set(name, before === undefined ? (raw[index + 1] ?? "") : `${before}, ${raw[index + 1] ?? ""}`);
   }
   return new HeaderList(Object.fromEntries(map), raw);
+}
+
+/**
+ * The headers of a request of HTTP/2 as HTTP/1.1 has them: `:authority` takes the place of Host (RFC 9113, 8.3.1). A Host that differs stays
+ * next to it, and is refused as repeated, since one of the two would not have been checked.
+ */
+function withoutPseudoHeaders(raw: readonly string[]): readonly string[] {
+  // They come before all others.
+  if (raw[0]?.startsWith(":") !== true) return raw;
+  const pairs = Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at] ?? "", raw[2 * at + 1] ?? ""] as const);
+  const authority = pairs.find(([name]) => name === ":authority")?.[1];
+  const others = pairs.filter(([name, value]) => !name.startsWith(":") && !(name.toLowerCase() === "host" && value === authority));
+  return [...(authority === undefined ? [] : ["host", authority]), ...others.flat()];
 }
 
 export interface HeadRules {

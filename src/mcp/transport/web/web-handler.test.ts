@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import type { Answer, Channel, Exchange, Gateway } from "../../../core/contract/index.ts";
@@ -341,6 +342,30 @@ describe("a mounted server on node:http requests", () => {
     assert.match(await text(response), /sent twice/);
     http.close();
     http.closeAllConnections();
+  });
+
+  it("serves HTTP/2, where :authority takes the place of Host", async () => {
+    const door = doorOf((exchange) => ({ status: 200, body: [exchange.header("host") ?? "none"] }), { allowedHosts: ["door.example"] });
+    // As Fastify hands its requests on: in the shape of node:http, whose types the compatibility API of HTTP/2 has not.
+    const http = createHttp2Server((incoming, response) => {
+      Reflect.apply(door.node, door, [incoming, response]);
+    }).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const client = connectHttp2(`http://127.0.0.1:${address.port}`);
+    const answerTo = async (names: Readonly<Record<string, string>>): Promise<readonly unknown[]> => {
+      const sent = client.request({ ":method": "POST", ":path": "/mcp", ...JSON_HEADERS, ...names });
+      sent.end("{}");
+      const [head]: { ":status"?: unknown }[] = await once(sent, "response");
+      return [head?.[":status"], await text(sent)];
+    };
+    assert.deepEqual(await answerTo({ ":authority": "door.example" }), [200, "door.example"]);
+    assert.deepEqual(await answerTo({ ":authority": "door.example", host: "door.example" }), [200, "door.example"]);
+    assert.equal((await answerTo({ ":authority": "evil.example" }))[0], 403);
+    assert.equal((await answerTo({ ":authority": "evil.example", host: "door.example" }))[0], 400);
+    client.close();
+    http.close();
   });
 
   it("serves other endpoints next to MCP, with streams of events and of lines", async () => {

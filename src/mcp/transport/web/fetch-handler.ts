@@ -125,6 +125,8 @@ export class FetchHandler {
       try {
         const answer = await route.answer(exchange);
         const { opened } = exchange;
+        // Deno aborts the signal of each request after its response: one that was answered cannot be abandoned any more.
+        if (answer.open !== true) exchange.release();
         if (opened === undefined) respond(responseOf(this.#core.finalAnswer(exchange, answer), cors, request.method === "HEAD"));
         else this.#core.finishStream(exchange, opened, answer);
       } catch (error) {
@@ -166,11 +168,14 @@ type OpenStreamOn = (exchange: FetchExchange, framing: Framing, headers: Headers
 class FetchExchange extends HttpExchange {
   override readonly disconnected = new Cancellation();
   readonly #openOn: OpenStreamOn;
+  /** The request's own signal no longer counts. */
+  readonly release: () => void;
 
   constructor(parts: ExchangeParts, { disconnected }: WebRequest, openOn: OpenStreamOn) {
     super(parts);
     this.#openOn = openOn;
     const abort = (): void => this.disconnected.abort();
+    this.release = () => disconnected.removeEventListener("abort", abort);
     if (disconnected.aborted) abort();
     else disconnected.addEventListener("abort", abort, { once: true });
   }

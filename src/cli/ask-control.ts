@@ -1,7 +1,6 @@
 import { lstatSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
 import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
@@ -53,18 +52,19 @@ const gone = (): CommandError =>
 
 /** Throws what the server answers with, and whatever ends the socket before it does. */
 const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
-  for await (const line of createInterface({ input: socket })) {
-    const reply: unknown = JSON.parse(line);
-    if (isJsonObject(reply) && isJsonObject(reply["error"])) {
-      const { exit, code, message } = reply["error"];
-      throw new CommandError(
-        isExit(exit) ? exit : EXIT.failed,
-        textOr(code, "FAILED"),
-        textOr(message, "The server failed without a word."),
-      );
-    }
-    if (isJsonObject(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
+  const chunks: string[] = [];
+  socket.setEncoding("utf8");
+  // Not by `node:readline`, for which U+2028 and U+2029 end a line, too.
+  for await (const chunk of socket) {
+    chunks.push(String(chunk));
+    if (chunks.at(-1)?.endsWith("\n") === true) break;
   }
+  const reply: unknown = JSON.parse(chunks.join(""));
+  if (isJsonObject(reply) && isJsonObject(reply["error"])) {
+    const { exit, code, message } = reply["error"];
+    throw new CommandError(isExit(exit) ? exit : EXIT.failed, textOr(code, "FAILED"), textOr(message, "The server failed without a word."));
+  }
+  if (isJsonObject(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
   throw gone();
 };
 

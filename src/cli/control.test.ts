@@ -34,6 +34,21 @@ test("what is no socket is not asked", async () => {
   }
 });
 
+test("an answer with any character arrives whole, and a request that is too long is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-control-"));
+  try {
+    const path = join(folder, "control.sock");
+    const long = `line\u2028separators\u2029 and ${"x".repeat(1_000_000)}`;
+    const close = await serveControl(path, () => Promise.resolve(long));
+    assert.deepEqual(await askControl(path, "read", {}), { ok: long });
+    await assert.rejects(askControl(path, "edit", { state: "x".repeat(9_000_000) }), { code: "USAGE", message: /at most 4 MiB/ });
+    assert.deepEqual(await askControl(path, "read", {}), { ok: long });
+    await close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test("a server that ends removes its own socket, and not that of another server in a folder of the same name", async () => {
   const place = mkdtempSync(join(tmpdir(), "troupe-control-"));
   const folder = join(place, "data");

@@ -23,15 +23,19 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
     socket.on("error", () => socket.destroy());
     socket.on("close", () => sockets.delete(socket));
     let text = "";
+    let isTooLong = false;
     socket.setEncoding("utf8");
     socket.on("data", (chunk: string) => {
       text += chunk;
-      if (text.length > MAX_LINE) socket.destroy();
+      // What follows is read all the same: a client that is still writing would not read the answer.
+      if (text.length > MAX_LINE) [isTooLong, text] = [true, text.slice(-1)];
       const end = text.indexOf("\n");
       if (end < 0) return;
       const line = text.slice(0, end);
       text = "";
-      const answering = answer(line, handle).then((reply) => sent(socket, `${JSON.stringify(reply)}\n`));
+      const answering = (isTooLong ? Promise.resolve(tooLong) : answer(line, handle)).then((reply) =>
+        sent(socket, `${JSON.stringify(reply)}\n`),
+      );
       asked.add(answering);
       void answering.then(() => asked.delete(answering));
     });
@@ -64,6 +68,14 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
+};
+
+const tooLong: Json = {
+  error: {
+    exit: EXIT.usage,
+    code: "USAGE",
+    message: `The running server takes at most ${MAX_LINE / 1_048_576} MiB at once: stop it, then run the command again.`,
+  },
 };
 
 /** Undefined: there is no file. */

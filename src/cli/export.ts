@@ -97,7 +97,8 @@ const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (targe
     if (found !== undefined && !found.isFile()) return await writeTo(openSync(file, "w"), file, pieces, false);
     const target = found === undefined ? file : realpathSync(file);
     if (isOwn(target)) throw usage(`${file} is a file of the data directory itself: name another one.`);
-    const part = `${target}.part`;
+    // Two exports may write to one file at once.
+    const part = `${target}.${process.pid}.part`;
     rmSync(part, { force: true });
     try {
       await writeTo(openSync(part, "wx", 0o600), file, pieces, true);

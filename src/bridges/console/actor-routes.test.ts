@@ -71,6 +71,20 @@ describe("the list of actors", () => {
     assert.equal(rest["next"], undefined);
   });
 
+  test("is paged and searched by ids of any length", async () => {
+    await using at = await served();
+    const ids = ["a", "b", "c"].map((last) => note.id("日本語".repeat(28) + last));
+    for (const to of ids) await at.engine.call({ to, action: "tools/write", args: { text: "x" }, start: null });
+    const { items, next } = await at.client.read("/actors", { kind: "note", limit: "2" });
+    const rest = itemsIn(await at.client.read("/actors", { kind: "note", limit: "100", after: String(next) }));
+    const found = [...itemsIn({ items }), ...rest].map(({ id }) => id);
+    assert.deepEqual(
+      ids.filter((id) => !found.includes(id)),
+      [],
+    );
+    assert.equal((await at.client.get("/actors", { search: String(ids[0]) })).status, 200);
+  });
+
   test("finds text in ids, decoded or not, and actors of a status", async () => {
     await using at = await served();
     assert.deepEqual(ids(await at.client.read("/actors", { search: "C/D" })), ["note/c%2Fd"]);
@@ -150,7 +164,7 @@ describe("the list of actors", () => {
       { limit: "x" },
       { status: "gone" },
       { after: "no id" },
-      { search: "x".repeat(513) },
+      { search: "x".repeat(8_193) },
     ]) {
       const { status, body } = await at.client.get("/actors", { ...query });
       assert.deepEqual([status, Object(body["error"]).code], [400, "BAD_REQUEST"], JSON.stringify(query));

@@ -32,7 +32,7 @@ import {
   textIn,
   turn,
 } from "./requests.ts";
-import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
 import type { ActorDetail, ActorPage, ActorRow, AppResource, MailboxRow, MailboxShape, TimerRow } from "./shapes.ts";
 
@@ -52,12 +52,13 @@ export const actorRoutes: readonly ConsoleRoute[] = [
       search: {
         description:
           "Text that is in their ids, in any case. An actor with this id or key comes first. At most 20,000 others are examined: go on with `next`.",
+        schema: LONG_TEXT,
       },
       index: { description: "The name of an index: its order, `where` and `text` apply." },
       where: { description: "With `index`: a JSON object of conditions by field.", schema: { type: "string" } },
       text: { description: "With `index`: words that the actors' texts must have." },
       order: { description: "With `index`: of its order.", schema: { type: "string", enum: ORDERS } },
-      after: { description: "`next` of the page before." },
+      after: { description: "`next` of the page before.", schema: LONG_TEXT },
       limit: pageLimit(MAX_LIMIT, DEFAULT_LIMIT),
     },
     answers: "ActorPage",

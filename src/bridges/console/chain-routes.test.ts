@@ -47,6 +47,21 @@ async function served(...tools: readonly string[]) {
 const seqs = (body: Parameters<typeof itemsIn>[0]): readonly unknown[] => itemsIn(body).map(({ seq }) => seq);
 
 describe("the events of an actor", () => {
+  test("have the same changes with a filter as without", async () => {
+    await using at = await served("add");
+    const edit = (n: number) => at.client.post(`${PATH}/edit`, { patch: { n }, reason: "Counted wrong." });
+    await edit(10);
+    for (const name of ["ann", "bob", "cid"]) await at.call("sign", { name, pin: "1" });
+    await at.call("sign", { name: "dan", pin: "1" }, "operator");
+    await edit(20);
+    const all = new Map(itemsIn(await at.client.read(`${PATH}/events`)).map((event) => [event["seq"], event["changed"]]));
+    for (const filter of [{ type: "edit" }, { principal: "operator" }, { principal: "ann" }]) {
+      const found = itemsIn(await at.client.read(`${PATH}/events`, filter));
+      assert.ok(found.length > 1, JSON.stringify(filter));
+      for (const { seq, changed } of found) assert.deepEqual(changed, all.get(seq), `${JSON.stringify(filter)} ${seq}`);
+    }
+  });
+
   test("are paged in both directions, none missing and none twice", async () => {
     await using at = await served(...Array.from({ length: 25 }, () => "add"));
     for (const order of ["asc", "desc"] as const) {

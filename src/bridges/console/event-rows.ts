@@ -53,6 +53,7 @@ export async function eventRows(
   /** After the last event; undefined: not known, or not followed. */
   let state: Json | undefined;
   let following = false;
+  let last = 0;
   let characters = 0;
   for (const event of events) {
     characters += charactersIn([event]);
@@ -60,6 +61,10 @@ export async function eventRows(
       characters = 0;
       await turn();
     }
+    const { actor, seq, parent, type } = readHeader(event);
+    // A filter left out the events between.
+    if (seq !== last + 1) [state, following] = [undefined, false];
+    last = seq;
     const body = readBody(event);
     if (body === undefined) {
       state = undefined;
@@ -71,7 +76,6 @@ export async function eventRows(
       if (state !== undefined && body.patch !== undefined) state = apply(state, body.patch);
       continue;
     }
-    const { actor, seq, parent, type } = readHeader(event);
     const isLarge = (event.body?.length ?? 0) > MAX_COMPARED;
     if (parent === null || isLarge) {
       rows.push(eventRow(event, parent === null ? [""] : []));

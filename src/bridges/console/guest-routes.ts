@@ -5,7 +5,7 @@ import { isActorId, keyIn, omitUndefined } from "../../core/contract/internal.ts
 import type { ActorState } from "../operate/index.ts";
 import type { ConsoleData, GuestsData } from "./data.ts";
 import { choiceIn, notAvailable, notFound, numberIn, pageLimit, textIn, turn } from "./requests.ts";
-import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import type { Collected, Done, GuestCheck, GuestDetail, GuestRow, PageOf } from "./shapes.ts";
 
 const STATUSES = ["running", "paused", "failed", "stopped"] as const satisfies readonly GuestRow["status"][];
@@ -23,7 +23,7 @@ export const guestRoutes: readonly ConsoleRoute[] = [
     query: {
       status: { description: "Only with this status. Without it: all that have not stopped.", schema: { type: "string", enum: STATUSES } },
       search: { description: "Text in the name of the guest or of its manifest, in any letter case." },
-      after: { description: "`next` of the page before." },
+      after: { description: "`next` of the page before.", schema: LONG_TEXT },
       limit: pageLimit(500, PAGE),
     },
     answers: "PageOf<GuestRow>",

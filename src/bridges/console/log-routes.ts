@@ -4,7 +4,7 @@ import { isAddress } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
 import { type LogEntry, logRow } from "./log-book.ts";
 import { badRequest, choiceIn, notAvailable, numberIn, pageLimit, SEQ, textIn } from "./requests.ts";
-import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import type { LogRow, PageOf } from "./shapes.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogEntry["level"][];
@@ -19,7 +19,7 @@ export const logRoutes: readonly ConsoleRoute[] = [
       after: { description: "Only entries before this one: `next` of the page before.", schema: { ...SEQ, minimum: 1 } },
       limit: pageLimit(1_500, PAGE),
       level: { description: "Only of this level and worse.", schema: { type: "string", enum: LEVELS } },
-      actor: { description: "Only about this actor: kind/key." },
+      actor: { description: "Only about this actor: kind/key.", schema: LONG_TEXT },
       search: { description: "Only with this text in the event or its fields, in any letter case." },
     },
     answers: "PageOf<LogRow>",

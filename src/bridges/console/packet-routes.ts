@@ -5,7 +5,7 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Capability } from "../packet/index.ts";
 import type { ConsoleData, PacketsData } from "./data.ts";
 import { actorIn, badRequest, notAvailable, numberIn, pageLimit, textIn } from "./requests.ts";
-import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import type { CapabilityRow, PageOf, PlanShape, SearchHit } from "./shapes.ts";
 
 const MOST = 500;
@@ -17,7 +17,7 @@ export const packetRoutes: readonly ConsoleRoute[] = [
     path: "/packets/capabilities",
     summary: "The capabilities that packets request, by name. Kinds of actors that packets reach are among them.",
     query: {
-      after: { description: "`next` of the page before." },
+      after: { description: "`next` of the page before.", schema: LONG_TEXT },
       limit: pageLimit(MOST, MOST),
       search: { description: "Only with this text in the name, the intent or a field, in any letter case." },
     },
@@ -44,7 +44,7 @@ export const packetRoutes: readonly ConsoleRoute[] = [
     summary: "Full-text search of the messages to actors, for capabilities that declare searchable fields. The best results come first.",
     query: {
       text: { description: 'All of these words; "a phrase"; the beginning of a word: begin*' },
-      actor: { description: "Only of this actor: kind/key." },
+      actor: { description: "Only of this actor: kind/key.", schema: LONG_TEXT },
       limit: pageLimit(50, 20),
     },
     answers: "PageOf<SearchHit>",

@@ -6,7 +6,7 @@ import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
 import { eventRow } from "./event-rows.ts";
 import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn } from "./requests.ts";
-import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
 import type { Done, EventRow, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
@@ -53,7 +53,7 @@ export const queueRoutes: readonly ConsoleRoute[] = [
     summary: "Timers and expiries, soonest first.",
     query: {
       kind: { description: "Only of actors of this kind." },
-      after: { description: "`next` of the page before." },
+      after: { description: "`next` of the page before.", schema: LONG_TEXT },
       limit: LIMIT,
     },
     answers: "PageOf<TimerRow>",

@@ -13,6 +13,9 @@ export interface QueryParameter {
 /** The schema of a parameter that has no other. */
 export const TEXT: JsonObject = { type: "string", maxLength: 512 };
 
+/** The schema of an actor's id, and of a place that a list ends with: both may have a key of 256 bytes, percent-encoded. */
+export const LONG_TEXT: JsonObject = { type: "string", maxLength: 8_192 };
+
 /** One operation of the API. Its entry in the OpenAPI document is made of it. */
 export interface ConsoleRoute {
   readonly verb: "GET" | "POST" | "DELETE";

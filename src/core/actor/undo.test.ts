@@ -442,7 +442,7 @@ test("undo waits for the reply of a call that another actor may refuse, and know
   await play("grant");
   assert.match(await play("tools/undo"), /axe is dropped/);
   await play("tools/wish", "bow");
-  assert.match(await play("tools/undo"), /bow is dropped/, "nobody else decides, so it can be taken back at once");
+  assert.match(await play("tools/undo"), /bow is dropped/, "no other actor decides, so it can be taken back at once");
 });
 
 test("a kind lists the tool `undo` if it has something to undo; mistakes are found where it is defined", () => {

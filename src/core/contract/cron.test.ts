@@ -54,7 +54,7 @@ test("cron: a timer whose clock was set back fires at the first tick from when i
     // It need not wait until the clock has caught up.
     ["0 12 * * *", "02T12:00", "02T10:00", "01T10:00", "01T12:00"],
     ["0 * * * *", "01T13:00", "01T12:00", "01T09:30", "01T10:00"],
-    // It comes a little late, as timers do.
+    // It comes a little after its time, as timers do.
     ["0 * * * *", "01T13:00", "01T12:00", "01T10:00:00.020", "01T10:00"],
     // At twelve it has fired.
     ["0 * * * *", "01T13:00", "01T12:00:00.020", "01T11:30", "01T13:00"],

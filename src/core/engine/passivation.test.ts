@@ -88,7 +88,7 @@ test("an actor on disk leaves memory when it stops", async () => {
 async function startAndRead(actors: string, stateBytes: string, atOnce: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "troupe-eviction-"));
   try {
-    // V8 may promote all its young objects at once: by default those alone could fill such a heap.
+    // V8 may promote all its new objects at once: by default those alone could fill such a heap.
     const heap = ["--max-old-space-size=64", "--max-semi-space-size=4"];
     const args = ["--conditions=troupe-source", ...heap, join(import.meta.dirname, "passivation.fixture.ts")];
     const { stdout } = await promisify(execFile)(process.execPath, [...args, directory, actors, stateBytes, atOnce]);

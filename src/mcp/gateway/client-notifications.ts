@@ -418,7 +418,7 @@ export class ClientNotifications implements Job {
   async #follow(uri: string, surface: Surface): Promise<void> {
     try {
       const target = await subscribable(this.#source, this.#viewer, surface, uri);
-      // It may be shown later, or the client has left it meanwhile.
+      // It may be visible later, or the client has left it meanwhile.
       if (target === undefined) this.#catalogue = undefined;
       if (target === undefined || !this.has(uri)) return;
       this.subscribe(uri, target);

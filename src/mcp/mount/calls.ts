@@ -73,7 +73,7 @@ export function valueOf(list: ListName, result: JsonObject): Json {
 
 type Answer = { readonly result: Json } | { readonly error: JsonObject };
 
-/** The answer to a question, or the error in its place. Undefined: the client has not been asked yet, or is still to answer. */
+/** The answer to a question, or the error in its place. Undefined: the client has not answered, or has no question yet. */
 function answerIn({ answers, unanswered }: CallOptions, key: string): Answer | undefined {
   if (answers !== undefined && Object.hasOwn(answers, key)) return { result: answers[key] ?? null };
   const error = unanswered !== undefined && Object.hasOwn(unanswered, key) ? unanswered[key] : undefined;

@@ -233,9 +233,9 @@ class RegistrySource implements Registry {
     if (entry === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
     // C8: whom it is hidden from hears nothing of it.
-    const isShown = ({ viewer }: Listener): boolean => this.#index.whyOff(entry, viewer) !== true;
-    this.#notify(this.#listeners, (one) => one.contents && isShown(one), ref);
-    this.#notify(this.#ofContents.get(ref), (one) => (args === undefined || sameJson(args, one.only?.args)) && isShown(one), ref);
+    const isVisible = ({ viewer }: Listener): boolean => this.#index.whyOff(entry, viewer) !== true;
+    this.#notify(this.#listeners, (one) => one.contents && isVisible(one), ref);
+    this.#notify(this.#ofContents.get(ref), (one) => (args === undefined || sameJson(args, one.only?.args)) && isVisible(one), ref);
   }
 
   #notifyLists(): void {

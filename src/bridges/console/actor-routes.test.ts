@@ -77,7 +77,7 @@ describe("the list of actors", () => {
     for (const to of ids) await at.engine.call({ to, action: "tools/write", args: { text: "x" }, start: null });
     const { items, next } = await at.client.read("/actors", { kind: "note", limit: "2" });
     const rest = itemsIn(await at.client.read("/actors", { kind: "note", limit: "100", after: String(next) }));
-    const found = [...itemsIn({ items }), ...rest].map(({ id }) => id);
+    const found = [...itemsIn({ items: items ?? null }), ...rest].map(({ id }) => id);
     assert.deepEqual(
       ids.filter((id) => !found.includes(id)),
       [],

@@ -41,6 +41,37 @@ void test("two versions of a package go where each that needs one finds its own"
   });
 });
 
+void test("what a package needs does not take the place of a later dependency of the project", () => {
+  install("later", { dependencies: { a: "1", x: "2" } });
+  install("later/node_modules/a", { dependencies: { x: "1" } });
+  install("later/node_modules/a/node_modules/x", {});
+  install("later/node_modules/x", {});
+  assert.deepEqual(placed(["later", ""]), {
+    "node_modules/a": "later/node_modules/a",
+    "node_modules/x": "later/node_modules/x",
+    "node_modules/a/node_modules/x": "later/node_modules/a/node_modules/x",
+  });
+});
+
+void test("a later dependency of a package does not hide what an earlier one finds at the top", () => {
+  install("hidden", { dependencies: { b: "1", x: "1", a: "1" } });
+  install("hidden/node_modules/b", {});
+  install("hidden/node_modules/x", {});
+  install("hidden/node_modules/a", { dependencies: { b: "2", x: "2" } });
+  install("hidden/node_modules/a/node_modules/b", { dependencies: { x: "1" } });
+  install("hidden/node_modules/a/node_modules/x", {});
+  mkdirSync(join(base, "hidden/node_modules/a/node_modules/b/node_modules"));
+  symlinkSync(join(base, "hidden/node_modules/x"), join(base, "hidden/node_modules/a/node_modules/b/node_modules/x"));
+  assert.deepEqual(placed(["hidden", ""]), {
+    "node_modules/b": "hidden/node_modules/b",
+    "node_modules/x": "hidden/node_modules/x",
+    "node_modules/a": "hidden/node_modules/a",
+    "node_modules/a/node_modules/b": "hidden/node_modules/a/node_modules/b",
+    "node_modules/a/node_modules/x": "hidden/node_modules/a/node_modules/x",
+    "node_modules/a/node_modules/b/node_modules/x": "hidden/node_modules/x",
+  });
+});
+
 void test("packages that are links, as pnpm makes them, and circles of packages are placed once", () => {
   install("linked", { dependencies: { a: "1" } });
   install("linked/node_modules/.pnpm/a@1/node_modules/a", { dependencies: { b: "1" } });

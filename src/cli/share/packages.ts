@@ -55,6 +55,7 @@ export const dependenciesOf = (roots: readonly Root[]): readonly Placed[] => {
   const visit = ({ from, to: at }: Root): void => {
     const manifest = manifestIn(from);
     const optional = new Set(namesIn(manifest, "optionalDependencies"));
+    const added: Root[] = [];
     for (const name of new Set([...namesIn(manifest, "dependencies"), ...optional])) {
       // Served modules import the Troupe that serves them.
       if (name === "troupe") continue;
@@ -67,8 +68,10 @@ export const dependenciesOf = (roots: readonly Root[]): readonly Placed[] => {
       if (visible?.from === source) continue;
       const to = visible === undefined || at === "" ? `node_modules/${name}` : `${at}/node_modules/${name}`;
       placed.set(to, { name, from: source, to });
-      visit({ from: source, to });
+      added.push({ from: source, to });
     }
+    // Visited in the loop above, the first could take the place of a later one, or find what a later one then hides.
+    for (const one of added) visit(one);
   };
   for (const root of roots) visit(root);
   return [...placed.values()];

@@ -29,14 +29,26 @@ interface Condition {
 
 const OPERATORS = ["^=", ">=", "<=", "="] as const;
 
+const isBound = (operator: Condition["operator"]): boolean => operator === ">=" || operator === "<=";
+
+/** Whether one query can have both for the same field: alternatives, or the two ends of a range. */
+const canCombine = (one: Condition["operator"], other: Condition["operator"]): boolean =>
+  one === other ? one === "=" : isBound(one) && isBound(other);
+
 /** `status=open`, `severity>=2`, `title^=disk`: a value that is JSON is meant so, any other is a text. */
 const condition = (text: string, before: readonly Condition[] = []): readonly Condition[] => {
   const match = /^([^=<>^]+)(\^=|>=|<=|=)(.*)$/su.exec(text);
   const operator = OPERATORS.find((one) => one === match?.[2]);
   if (match?.[1] === undefined || operator === undefined)
     throw new InvalidArgumentError("It must be a condition such as status=open, severity>=2 or title^=disk.");
+  const field = match[1].trim();
+  const other = before.find((one) => one.field === field && !canCombine(one.operator, operator));
+  if (other !== undefined)
+    throw new InvalidArgumentError(
+      `${field} has a condition with ${other.operator} already: remove one of the two. A field can have several =, one >= with one <=, or one ^=.`,
+    );
   const given = match[3] ?? "";
-  return [...before, { field: match[1].trim(), operator, value: operator === "^=" ? given : (tryParseJson(given) ?? valueOf(given)) }];
+  return [...before, { field, operator, value: operator === "^=" ? given : (tryParseJson(given) ?? valueOf(given)) }];
 };
 
 const valueOf = (text: string): Json => (text === "null" ? null : text);

@@ -71,3 +71,28 @@ test("indexes are queried, listed, verified and rebuilt by command #cli.index", 
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("a second condition of one field that cannot be combined with the first is refused #cli.index", async () => {
+  const find = (...conditions: readonly string[]): ReturnType<typeof troupe> =>
+    troupe("find", "incident", "--data", "nowhere", "--json", ...conditions.flatMap((one) => ["--where", one]));
+  for (const [first, second] of [
+    ["severity=1", "severity>=2"],
+    ["severity<=2", "severity=1"],
+    ["title^=disk", "title=disk"],
+    ["title>=a", "title^=disk"],
+    ["title^=disk", "title^=di"],
+    ["severity>=3", "severity>=1"],
+    ["severity<=1", "severity <=3"],
+  ] as const) {
+    const { code, stderr } = await find(first, "status=open", second);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /"USAGE".*has a condition with (?:\^=|>=|<=|=) already: remove one/u);
+  }
+  // These are combined: what fails is the data directory.
+  for (const both of [
+    ["severity>=1", "severity<=3"],
+    ["status=open", "status=held"],
+    ["severity>=1", "title^=disk"],
+  ])
+    assert.match((await find(...both)).stderr, /"NOT_FOUND"/u);
+});

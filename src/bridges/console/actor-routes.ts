@@ -31,6 +31,7 @@ import {
   stateOf,
   textIn,
   turn,
+  unlessDamaged,
 } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
@@ -139,7 +140,7 @@ const MOST_DATED = 100;
 async function withTimes(rows: readonly ActorRow[], { reader }: ConsoleData): Promise<readonly ActorRow[]> {
   const dated: ActorRow[] = [];
   for (const row of rows) {
-    const [last] = await reader.events(row.id, Math.max(0, row.seq - 1), 1);
+    const [last] = (await unlessDamaged(reader.events(row.id, Math.max(0, row.seq - 1), 1))) ?? [];
     dated.push(last === undefined ? row : { ...row, lastAt: readHeader(last).at });
     if (dated.length % READ_AT_ONCE === 0) await turn();
   }
@@ -167,7 +168,7 @@ async function actorsNamed(
   const found: ActorRow[] = [];
   for (const id of ids) {
     if (!isActorId(id) || (only !== undefined && kindOf(id) !== only)) continue;
-    const state = await reader.state(id);
+    const state = await unlessDamaged(reader.state(id));
     if (state !== undefined) found.push(rowOf(id, state.status, state.seq));
   }
   return found;
@@ -200,8 +201,8 @@ async function query(request: ConsoleRequest, data: ConsoleData): Promise<ActorP
   const items: ActorRow[] = [];
   for (const item of page.items) {
     const { id } = item;
-    const found = await data.reader.state(id);
-    // It was removed since the index was read.
+    const found = await unlessDamaged(data.reader.state(id));
+    // It was removed since the index was read, or is damaged.
     if (found !== undefined) items.push({ ...rowOf(id, found.status, found.seq), lastAt: found.lastMessageAt, fields: fieldsOf(item) });
     if (items.length % READ_AT_ONCE === 0) await turn();
   }

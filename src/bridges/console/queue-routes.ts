@@ -5,7 +5,7 @@ import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
 import { eventRow } from "./event-rows.ts";
-import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn } from "./requests.ts";
+import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn, unlessDamaged } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
 import type { Done, EventRow, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
@@ -152,7 +152,7 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   const items: TimerRow[] = [];
   for (const due of found) {
     const { id, wake: name, at } = due;
-    const stored = await reader.load?.(id);
+    const stored = reader.load && (await unlessDamaged(reader.load(id)));
     const wake = stored?.row.wakes[name];
     // To find an older event by its id may read the whole store, and this page is loaded every few seconds.
     const event = stored?.tail.find((one) => one.id === wake?.cause);

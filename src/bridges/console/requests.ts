@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type Message,
   REDACTED,
+  TroupeError,
 } from "../../core/contract/index.ts";
 import { isActorId, kindOf, tryParseJson } from "../../core/contract/internal.ts";
 import type { ActorReader, ActorState } from "../operate/index.ts";
@@ -31,6 +32,16 @@ export async function stateOf(reader: ActorReader, id: ActorId): Promise<ActorSt
   const found = await reader.state(id);
   if (found === undefined) throw notFound(`There is no actor ${id}: GET /console/api/actors lists them.`);
   return found;
+}
+
+/** What is read. Undefined: it is damaged, and only a page of its own is refused for that. */
+export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof TroupeError && error.code === "STORE_CORRUPT") return undefined;
+    throw error;
+  }
 }
 
 // ── the query, which its route's schemas have been held to (check-input.ts) ─

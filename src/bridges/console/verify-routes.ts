@@ -1,11 +1,11 @@
 // Owns: checking chains: hashes, receipts, and running turns again with the code that is served now. Does not own: how it is done
 // (core/chain, bridges/operate).
 
-import { isActorId, kindOf } from "../../core/contract/internal.ts";
+import { isActorId, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { replayChain, verdictOn } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { eventRow } from "./event-rows.ts";
-import { actorOf, badRequest, behaviourOf, notAvailable, serverOf, stateOf } from "./requests.ts";
+import { actorOf, badRequest, behaviourOf, notAvailable, serverOf, stateOf, unlessDamaged } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { ReceiptCheck, Replayed, Verified } from "./shapes.ts";
 
@@ -44,10 +44,11 @@ export const verifyRoutes: readonly ConsoleRoute[] = [
 
 async function verify(request: ConsoleRequest, { reader }: ConsoleData): Promise<Verified> {
   const actor = actorOf(request);
-  const { seq: total, head } = await stateOf(reader, actor);
+  // Where it is damaged, the verdict says so.
+  const found = await unlessDamaged(stateOf(reader, actor));
   const verdict = await verdictOn(reader, actor, {
     onPage(done) {
-      request.emit("progress", { done, total });
+      request.emit("progress", { done, ...omitUndefined({ total: found?.seq }) });
       return !request.disconnected.aborted;
     },
   });
@@ -58,7 +59,7 @@ async function verify(request: ConsoleRequest, { reader }: ConsoleData): Promise
     ok: flaw === undefined,
     flaws: flaw === undefined ? [] : [flaw],
     erasedBodies: erased,
-    head: verdict.head ?? head,
+    head: verdict.head ?? found?.head ?? "",
   };
 }
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import { isJsonObject } from "../../core/contract/index.ts";
-import { memoryStore } from "../../core/store/index.ts";
-import { itemsIn, servedConsole } from "./served.fixture.ts";
+import { memoryStore, sqliteStore } from "../../core/store/index.ts";
+import { storeReader } from "../operate/index.ts";
+import { type ConsoleClient, itemsIn, servedConsole, textOf } from "./served.fixture.ts";
 
 const bell = actor("bell", {
   description: "A bell that breaks when it is struck.",
@@ -88,6 +92,71 @@ test("timers come soonest first, with what they will do, in pages", async () => 
   assert.equal(second[0]?.["actor"], "bell/c");
   assert.deepEqual(itemsIn(await client.read("/timers", { kind: "none" })), []);
   assert.equal((await client.get("/timers", { after: "x" })).status, 400);
+});
+
+const guest = actor("guest", {
+  description: "Leaves after an hour.",
+  per: "link",
+  state: z.object({ n: z.number().default(0) }),
+  expireMs: 3_600_000,
+  messages: { ring: { run() {} } },
+  tools: {
+    stay: { description: "Stays longer.", run: ({ state }) => (state.n += 1) },
+    alarm: {
+      description: "Set timers, one of them at the same time as those of others.",
+      run({ state, wake, messages }) {
+        state.n += 1;
+        wake("in a minute", { afterMs: 60_000, message: messages.ring() });
+        wake("last", { at: 4_000_000_000_000, message: messages.ring() });
+      },
+    },
+  },
+});
+
+/** Reads all pages of so many timers. */
+async function checkPages(client: ConsoleClient, limit: number, count: number): Promise<void> {
+  const found = new Set<string>();
+  const times: number[] = [];
+  for (let after: string | undefined = ""; after !== undefined;) {
+    const page = await client.read("/timers", { limit: String(limit), after });
+    const items = itemsIn(page);
+    assert.ok(items.length <= limit);
+    for (const { actor: of, name, at } of items) {
+      found.add(`${textOf(of)} ${textOf(name)}`);
+      times.push(Number(at));
+    }
+    after = page["next"] === undefined ? undefined : textOf(page["next"]);
+  }
+  assert.deepEqual([found.size, times.length], [count, count]);
+  assert.deepEqual(
+    times,
+    times.toSorted((one, other) => one - other),
+  );
+}
+
+test("pages of timers have each timer once, soonest first, also those of an actor on an earlier page", async () => {
+  await using store = memoryStore();
+  await using served = await servedConsole({ kinds: [guest], store });
+  for (let n = 0; n < 30; n += 1) await served.engine.call({ to: guest.id(String(n)), action: "tools/alarm", args: {}, start: null });
+  for (const limit of [200, 90, 50, 7]) await checkPages(served.client, limit, 90);
+});
+
+test("pages of timers have each expiry once, soonest first, where a store is only read", async () => {
+  using temporary = mkdtempDisposableSync(join(tmpdir(), "troupe-timers-"));
+  const directory = temporary.path;
+  {
+    await using store = sqliteStore({ directory });
+    await using served = await servedConsole({ kinds: [guest], store });
+    const order = Array.from({ length: 10 }, (_, n) => String(n));
+    // The store finds each by its first message, since the time of its last is not in the index of what is due.
+    for (const key of [...order, ...order.toReversed()]) {
+      await served.engine.call({ to: guest.id(key), action: "tools/stay", args: {}, start: null });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+  await using store = sqliteStore({ directory, readOnly: true });
+  await using offline = await servedConsole({ kinds: [], isOffline: true, more: { reader: storeReader(store) } });
+  for (const limit of [200, 10, 7, 1]) await checkPages(offline.client, limit, 10);
 });
 
 test("a memory engine lists neither timers nor an outbox, and says so", async () => {

@@ -1,7 +1,7 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { ActorId, ChainEvent, DeadLetter } from "../../core/contract/index.ts";
-import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
+import type { ChainEvent, DeadLetter, Due, Store } from "../../core/contract/index.ts";
+import { compareIds, isActorId, omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
 import { eventRow } from "./event-rows.ts";
@@ -148,10 +148,9 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   const limit = numberIn(request, "limit") ?? PAGE;
   const kind = textIn(request, "kind");
   const after = placeIn(textIn(request, "after"));
-  const found = await reader.due(FAR, limit, () => undefined, kind === undefined ? undefined : [kind], after);
+  const found = await timersBehind(after, limit, kind, reader.due, data);
   const items: TimerRow[] = [];
-  for (const due of found) {
-    const { id, wake: name, at } = due;
+  for (const { id, wake: name, at } of found.slice(0, limit)) {
     const stored = reader.load && (await unlessDamaged(reader.load(id)));
     const wake = stored?.row.wakes[name];
     // To find an older event by its id may read the whole store, and this page is loaded every few seconds.
@@ -160,15 +159,41 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
     items.push(wake === undefined ? { actor: id, name, at } : { ...timerRow(id, name, wake, data), ...omitUndefined({ setBy }) });
     await turn();
   }
-  const last = found.findLast(({ id }, at) => found.findIndex((one) => one.id === id) === at);
-  return { items, ...(found.length >= limit && last !== undefined && { next: `${last.at} ${last.id}` }) };
+  const last = found[limit - 1];
+  return { items, ...(found.length > limit && last !== undefined && { next: `${last.at} ${last.id} ${last.wake}` }) };
+}
+
+/** The position of a timer among all: an actor may have several, with those of others between them. */
+type TimerPlace = Pick<Due, "at" | "id" | "wake">;
+
+const comparePlaces = (one: TimerPlace, other: TimerPlace): number =>
+  one.at - other.at || compareIds(one.id, other.id) || (one.wake < other.wake ? -1 : Number(one.wake > other.wake));
+
+/** More than `limit`, if there are more. All before them are read, too: a store finds actors by their first timers only. */
+async function timersBehind(
+  after: TimerPlace | undefined,
+  limit: number,
+  kind: string | undefined,
+  due: Store["due"],
+  { running }: ConsoleData,
+): Promise<readonly Due[]> {
+  // A store that is only read may find an expiry too early, which hides what is sooner.
+  for (let most = running === undefined ? FAR : limit + 2; ; most *= 2) {
+    const found = await due(FAR, most, () => undefined, kind === undefined ? undefined : [kind]);
+    const isAll = found.length < most;
+    const end = found.at(-1)?.at ?? FAR;
+    // Of those at the same time as the last, some may be missing.
+    const behind = found.filter((one) => (isAll || one.at < end) && (after === undefined || comparePlaces(one, after) > 0));
+    if (isAll || behind.length > limit) return behind.toSorted(comparePlaces);
+    await turn();
+  }
 }
 
 /** Throws `BAD_REQUEST`. */
-function placeIn(text: string | undefined): { readonly at: number; readonly id: ActorId } | undefined {
+function placeIn(text: string | undefined): TimerPlace | undefined {
   if (text === undefined) return undefined;
-  const [at = "", id = ""] = text.split(" ");
-  if (/^\d{1,16}$/.test(at) && isActorId(id)) return { at: Number(at), id };
+  const [at = "", id = "", ...wake] = text.split(" ");
+  if (at !== "" && Number.isFinite(Number(at)) && isActorId(id)) return { at: Number(at), id, wake: wake.join(" ") };
   throw badRequest("after must be `next` of the page before.");
 }
 

@@ -27,15 +27,19 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
     socket.setEncoding("utf8");
     socket.on("data", (chunk: string) => {
       text += chunk;
-      // What follows is read all the same: a client that is still writing would not read the answer.
-      if (text.length > MAX_LINE) [isTooLong, text] = [true, text.slice(-1)];
       const end = text.indexOf("\n");
-      if (end < 0) return;
+      isTooLong ||= (end < 0 ? text.length : end) > MAX_LINE;
+      if (end < 0) {
+        // What follows is read all the same: a client that is still writing would not read the answer.
+        if (isTooLong) text = "";
+        return;
+      }
       const line = text.slice(0, end);
       text = "";
       const answering = (isTooLong ? Promise.resolve(tooLong) : answer(line, handle)).then((reply) =>
         sent(socket, `${JSON.stringify(reply)}\n`),
       );
+      isTooLong = false;
       asked.add(answering);
       void answering.then(() => asked.delete(answering));
     });

@@ -29,7 +29,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { isActorId, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
 import { eventsOfState } from "./reading.ts";
@@ -79,7 +79,14 @@ async function starterOf(store: Store, id: ActorId, life: string): Promise<strin
   for await (const event of eventsOf(store, id)) {
     if (readHeader(event).life !== life) continue;
     const message: unknown = readBody(event)?.message;
-    const viewer = isJsonObject(message) ? message["viewer"] : undefined;
+    if (!isJsonObject(message)) break;
+    const { viewer, args } = message;
+    if (readHeader(event).type === "fork" && isJsonObject(args)) {
+      // An operator began it, for the owner of what was forked.
+      const { actor, life: before } = args;
+      if (isActorId(actor) && typeof before === "string") return starterOf(store, actor, before);
+      break;
+    }
     if (isJsonObject(viewer) && typeof viewer["principal"] === "string") return viewer["principal"];
     break;
   }

@@ -54,3 +54,15 @@ test("the fork of an earlier life is for its own starter", async () => {
   assert.equal(await at.put("bob", "copy"), "NO_ACTOR");
   assert.deepEqual(await at.put("ann", "copy"), { ok: null });
 });
+
+test("the fork of an earlier life that began as a fork is for the owner of its origin, not for the operator", async () => {
+  await using at = await orders();
+  await at.put("ann");
+  const by = { clock: at.clock, principal: "operator" };
+  await fork(at.store, ORIGIN, order.id("first"), undefined, by);
+  await at.put("ann", "first", "end");
+  await at.put("bob", "first");
+  await fork(at.store, order.id("first"), order.id("second"), 1, by);
+  assert.equal(await at.put("operator", "second"), "NO_ACTOR");
+  assert.deepEqual(await at.put("ann", "second"), { ok: null });
+});

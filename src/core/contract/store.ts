@@ -149,7 +149,7 @@ export interface Store extends AsyncDisposable {
   /** All or nothing, in batches. The next commit may be made before this one settles. Settles when durable. */
   commit(id: ActorId, entry: Entry): Promise<void>;
   /**
-   * A message came that left no event: an actor that expires does so later. Ignored if the actor is not there, or had a later message. Absent:
+   * A message came that left no event: an actor that expires does so later. Ignored if the actor is not there, has stopped, or had a later message. Absent:
    * after a restart, or when the actor was not in memory meanwhile, only messages that left events count.
    */
   touch?(id: ActorId, at: number): Promise<void>;

@@ -331,7 +331,7 @@ export class Cell {
       return;
     }
     if (plan !== undefined) return;
-    this.#postponeExpiry();
+    if (!born) this.#postponeExpiry();
     const reply = turn.reply === "later" ? OK_NULL : (turn.reply ?? OK_NULL);
     // C2: a reply that is based on uncommitted state is sent, or dropped, with it.
     if (this.#uncommitted === undefined) replyWithoutEvent(this, job, reply, turn.emit);

@@ -165,11 +165,21 @@ test("C4 a keyed call that is being looked up when the engine closes is refused,
 
 test("C4 a call that stops its actor in memory gets its first reply again, and starts no other life", async () => {
   const kind = tallyKind("tally", { persistence: "memory" });
-  const engine = await LocalEngine.start({ kinds: [kind] });
+  let inMemory = (): number => 0;
+  const engine = await LocalEngine.start({
+    kinds: [kind],
+    observer: {
+      shows(show) {
+        inMemory = () => show().actors ?? 0;
+        return () => undefined;
+      },
+    },
+  });
   const stop = { to: "tally/main", action: "stop", args: { reason: "done" }, start: null } as const;
   await engine.call({ to: "tally/main", action: "add", args: null, start: null });
   for (let times = 0; times < 2; times += 1) assert.deepEqual(await engine.call(stop, { key: "k" }), { ok: "stopped" });
-  assert.equal((await engine.read("tally/main"))?.status ?? "stopped", "stopped");
+  await assert.rejects(engine.call({ ...stop, args: { reason: "another" } }, { key: "k" }), { code: "KEY_REUSED" });
+  assert.equal(inMemory(), 0, "nor a cell for it");
   assert.deepEqual(await engine.call({ ...stop, action: "add", args: null }), { ok: 1 });
   await engine[Symbol.asyncDispose]();
 });

@@ -140,6 +140,9 @@ export class IdempotencyCache {
   async #run(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
     const { store } = this.#host;
     const { key: scoped } = named;
+    // Of an actor in memory. Before its cell is looked up, which would make one for an actor that has stopped.
+    const inMemory = this.#remembered(message.to, scoped);
+    if (inMemory !== undefined) return firstReply(message.to, inMemory, named);
     const cell = this.#host.cells.reachedBy(message);
     const job = new Job(message, options);
     job.key = named;
@@ -163,12 +166,8 @@ export class IdempotencyCache {
         if (committing === undefined) break;
         await committing;
       }
-    }
-    const isStored = cell !== undefined && !cell.actor.memory;
-    const known = this.#remembered(message.to, scoped) ?? (isStored ? await fromStore(store?.remembered(message.to, scoped)) : undefined);
-    if (known !== undefined) {
-      refuseOther(message.to, known.call, named);
-      return known.reply;
+      const known = cell.actor.memory ? this.#remembered(message.to, scoped) : await fromStore(store?.remembered(message.to, scoped));
+      if (known !== undefined) return firstReply(message.to, known, named);
     }
     this.#host.dispatcher.submit(job, signal);
     return job.promise();
@@ -195,6 +194,11 @@ const placeOf = (id: ActorId, scoped: string): string => `${id}\n${scoped}`;
 /** A key identifies one call: the caller of another would mistake its reply for its own. */
 function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey): void {
   if (first !== undefined && first !== "" && first !== call) throw faults.keyReused(id);
+}
+
+function firstReply(id: ActorId, { call, reply }: Pick<Remembered, "call" | "reply">, named: CallKey): Reply {
+  refuseOther(id, call, named);
+  return reply;
 }
 
 const isCancelled = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");

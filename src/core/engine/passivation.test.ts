@@ -70,6 +70,19 @@ test("an actor whose calls change nothing expires after the last of them, also i
   await engine.close();
 });
 
+test("a refused call that would have started an actor again does not move its last message", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { expireMs: 1_000_000 })], store, clock });
+  await engine.call(add(1));
+  await engine.stop(idOf(1), "over");
+  const stoppedAt = (await engine.read(idOf(1)))?.lastMessageAt;
+  await clock.advance(500_000);
+  assert.ok("refused" in (await engine.call({ ...add(1), action: "refuse" })));
+  await clock.advance(1);
+  assert.equal((await engine.read(idOf(1)))?.lastMessageAt, stoppedAt);
+});
+
 test("an actor on disk leaves memory when it stops", async () => {
   const { engine, inMemory } = await counted();
   await using _ = engine;

@@ -179,7 +179,8 @@ class MemoryStore implements Store, Closable {
     await Promise.resolve();
     this.#checkOpen();
     const actor = this.#actors.get(id);
-    if (actor !== undefined && actor.row.lastMessageAt < at) actor.row = { ...actor.row, lastMessageAt: at };
+    if (actor !== undefined && actor.row.status !== "stopped" && actor.row.lastMessageAt < at)
+      actor.row = { ...actor.row, lastMessageAt: at };
   }
 
   async enqueue(message: Message): Promise<void> {

@@ -91,7 +91,7 @@ export class TurnWriter {
   /** A message came at this time that left no event. Throws `STORE_CONFLICT`. */
   touch(id: ActorId, at: number): void {
     const head = this.#heads.get(id);
-    if (head === undefined || head.row.lastMessageAt >= at) return;
+    if (head === undefined || head.row.status === "stopped" || head.row.lastMessageAt >= at) return;
     const { row, seq, head: last, pos, full } = head;
     if (!this.#rows.update(head, { ...row, lastMessageAt: at }, seq, last, pos, full)) throw conflict(id, "has another writer");
   }

@@ -430,6 +430,7 @@ export class ClientNotifications implements Job {
 
   #notifyLists(surface: Surface): void {
     this.#followUris(surface);
+    if (this.#wanted.length === 0) return;
     const lists = listed(surface, listModeFor(surface, this.#listMode));
     const was = this.#seen;
     this.#seen = lists;

@@ -58,6 +58,8 @@ const METHODS: Readonly<Record<string, SessionMethod>> = {
     const target = await subscribable(source, viewer, await source.surface(viewer), uri);
     if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
     if (isSubscribed(session, uri) !== true) checkSubscriptions(core, [...session.row.subscriptions, uri]);
+    // It has ended meanwhile: nothing would end the watch.
+    if (session.closed) return NOTHING;
     session.subscriptionsFor(origin.caller).subscribe(uri, target);
     await changeRow(core, session, { subscribe: uri });
     return NOTHING;

@@ -213,6 +213,8 @@ export class Session implements StreamOwner {
     const missing = this.row.subscriptions.filter((uri) => !subscriptions.has(uri));
     if (missing.length > 0) {
       const offers = indexOf((await this.source.surface(viewer)).catalogue);
+      // It has ended meanwhile, or its stream is at another node: nothing would end these watches.
+      if (this.closed || this.#subscriptions !== subscriptions) return;
       for (const uri of missing) {
         const target = offers.resource(uri);
         if (target !== undefined) subscriptions.subscribe(uri, target);

@@ -58,7 +58,7 @@ describe("the events of an actor", () => {
     for (const filter of [{ type: "edit" }, { principal: "operator" }, { principal: "ann" }]) {
       const found = itemsIn(await at.client.read(`${PATH}/events`, filter));
       assert.ok(found.length > 1, JSON.stringify(filter));
-      for (const { seq, changed } of found) assert.deepEqual(changed, all.get(seq), `${JSON.stringify(filter)} ${seq}`);
+      for (const { seq, changed } of found) assert.deepEqual(changed, all.get(seq), JSON.stringify([filter, seq]));
     }
   });
 

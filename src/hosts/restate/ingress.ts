@@ -1,7 +1,7 @@
 import { EngineError, type Clock } from "../../core/contract/index.ts";
 import { sendTo, unanswered, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { isObject } from "./is-object.ts";
-import { passed, patienceAfter, pauses } from "./pauses.ts";
+import { passed, pauses, UNKNOWN_RETRIES } from "./pauses.ts";
 import { isUp } from "./server-health.ts";
 
 export interface IngressOptions {
@@ -47,7 +47,8 @@ export class Ingress {
   /** What the server does may take long, so patience counts from when it does not answer at all. */
   async #again(send: () => Sent): Promise<unknown> {
     const { clock, patienceMs } = this.#options;
-    let givesUpAt = Infinity;
+    let givesUpAt: number | undefined;
+    let unknown = 0;
     let waits = pauses();
     for (;;) {
       let silent = false;
@@ -61,13 +62,14 @@ export class Ingress {
       } catch (error) {
         // It is asked anew for the same invocation: one that hangs, or a network that was cut, says nothing by itself.
         if (silent && (await isUp(this.#options.base, PROBE_MS))) {
-          givesUpAt = Infinity;
+          givesUpAt = undefined;
           waits = pauses();
           continue;
         }
         if (!(error instanceof EngineError && AGAIN.has(error.code))) throw error;
+        if (error.code === "ENGINE_MISSING" && (unknown += 1) > UNKNOWN_RETRIES) throw error;
         const { value: pauseMs } = waits.next();
-        givesUpAt = Math.min(givesUpAt, clock.now() + patienceAfter(error.code, patienceMs));
+        givesUpAt ??= clock.now() + patienceMs;
         if (clock.now() + pauseMs > givesUpAt) throw error;
         await passed(clock, pauseMs);
       } finally {

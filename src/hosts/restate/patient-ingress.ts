@@ -1,7 +1,7 @@
 import { EngineError, systemClock, systemEntropy, type Clock, type Entropy } from "../../core/contract/index.ts";
 import { sendTo, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { errorFrom, isGuarded } from "./outcome.ts";
-import { passed, patienceAfter, pauses } from "./pauses.ts";
+import { passed, pauses, UNKNOWN_RETRIES } from "./pauses.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
 export interface PatientOptions {
@@ -52,7 +52,8 @@ export class PatientIngress {
 
   async #sent(call: Invocation): Promise<unknown> {
     const clock = this.#clock;
-    let givesUpAt = clock.now() + this.#patienceMs;
+    const givesUpAt = clock.now() + this.#patienceMs;
+    let unknown = 0;
     const waits = pauses();
     let over = false;
     let sent: Sent | undefined;
@@ -73,8 +74,8 @@ export class PatientIngress {
         } catch (error) {
           if (over) throw tooLate(call, error);
           if (!(error instanceof EngineError && AGAIN.has(error.code))) throw error;
+          if (error.code === "ENGINE_MISSING" && (unknown += 1) > UNKNOWN_RETRIES) throw error;
           const { value: pauseMs } = waits.next();
-          givesUpAt = Math.min(givesUpAt, clock.now() + patienceAfter(error.code, this.#patienceMs));
           if (clock.now() + pauseMs > givesUpAt) throw error;
           await passed(clock, pauseMs);
         }

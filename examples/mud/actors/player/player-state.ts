@@ -33,7 +33,7 @@ export function provisionalName(self: string, digits = 6): string {
   return `wanderer-${aliasOf(self).slice(0, digits)}`;
 }
 
-/** Whether whoever plays has no identity that lasts. Begun by nobody's call: not known, so taken for one that has. */
+/** Whether the caller who plays has no identity that lasts. A player that no call began is taken for one that has. */
 export function isPassing(principal: string | undefined, called: boolean): boolean {
   return called && (principal === undefined || principal.startsWith("session|"));
 }

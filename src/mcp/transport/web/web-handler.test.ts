@@ -373,12 +373,15 @@ describe("a mounted server on node:http requests", () => {
       const [head]: { ":status"?: unknown }[] = await once(sent, "response");
       return [head?.[":status"], await text(sent)];
     };
-    assert.deepEqual(await answerTo({ ":authority": "door.example" }), [200, "door.example"]);
-    assert.deepEqual(await answerTo({ ":authority": "door.example", host: "door.example" }), [200, "door.example"]);
-    assert.equal((await answerTo({ ":authority": "evil.example" }))[0], 403);
-    assert.equal((await answerTo({ ":authority": "evil.example", host: "door.example" }))[0], 400);
-    client.close();
-    http.close();
+    try {
+      assert.deepEqual(await answerTo({ ":authority": "door.example" }), [200, "door.example"]);
+      assert.deepEqual(await answerTo({ ":authority": "door.example", host: "door.example" }), [200, "door.example"]);
+      assert.equal((await answerTo({ ":authority": "evil.example" }))[0], 403);
+      assert.equal((await answerTo({ ":authority": "evil.example", host: "door.example" }))[0], 400);
+    } finally {
+      client.close();
+      http.close();
+    }
   });
 
   it("serves other endpoints next to MCP, with streams of events and of lines", async () => {

@@ -49,7 +49,14 @@ export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">
     columns.push(columnOf(value));
   }
   const row = { data: JSON.stringify(data), columns };
-  return text === undefined ? row : { ...row, text: searchedText(text, state) };
+  if (text === undefined) return row;
+  // Read only where it may have changed.
+  return {
+    ...row,
+    get text() {
+      return searchedText(text, state);
+    },
+  };
 }
 
 /** The columns of a row, without its data. */

@@ -63,7 +63,7 @@ const vault = actor("vault", {
   },
 });
 
-const byItem = index(order, { name: "by-item", pick: ["item", "note"] });
+const byItem = index(order, { name: "by-item", pick: ["item", "note", "count"] });
 
 const KINDS = [order, vault];
 const folder = mkdtempDisposableSync(join(tmpdir(), "troupe-sql-"));
@@ -155,7 +155,10 @@ describe("SQL over a store", () => {
       ["tester", "2", "2025-11-25", 2_000, '["actor://order/a"]', 1],
     ]);
     assert.deepEqual(await rowsOf("SELECT * FROM tasks"), [["task-1", "ada", "working", null, 1_500, 2_000, 0, 9_000]]);
-    assert.deepEqual(await rowsOf("SELECT actor, item, note FROM index_by_item WHERE key = 'a'"), [["order/a", "pen", null]]);
+    assert.deepEqual(await rowsOf("SELECT actor, item, note, count FROM index_by_item WHERE key <= 'b' ORDER BY key"), [
+      ["order/a", "pen", null, 5],
+      ["order/b", "pen", null, 2],
+    ]);
     const everything: unknown[] = [];
     for (const { name } of await sql.views()) everything.push(await rowsOf(`SELECT * FROM ${name}`));
     const text = JSON.stringify(everything);

@@ -50,12 +50,15 @@ const statements = (database: DatabaseSync) => ({
 export class IndexTables {
   readonly #database: DatabaseSync;
   readonly #sql: ReturnType<typeof statements>;
+  readonly #inOwnWrite: (write: () => void) => void;
   #byName: Map<string, Entry> | undefined;
   #byKind = new Map<string, Entry[]>();
 
-  constructor(database: DatabaseSync) {
+  /** `inOwnWrite` runs a write by itself, so that what fails there fails no turn. */
+  constructor(database: DatabaseSync, inOwnWrite: (write: () => void) => void = () => undefined) {
     this.#database = database;
     this.#sql = statements(database);
+    this.#inOwnWrite = inOwnWrite;
   }
 
   /** The transaction was rolled back: drops what is cached. */
@@ -65,7 +68,10 @@ export class IndexTables {
 
   /** The changes of a turn. */
   write(actor: IndexedActor, changes: readonly IndexChange[]): void {
-    for (const change of changes) this.#rowsOf(this.#entry(change.index))?.change(actor, change);
+    for (const change of changes) {
+      const rowsNow = (): RowTable | undefined => this.#rowsOf(this.#entry(change.index));
+      if (rowsNow()?.change(actor, change)) this.#inOwnWrite(() => rowsNow()?.moveSurplus(actor.pk));
+    }
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -93,6 +99,12 @@ export class IndexTables {
     const left = int(this.#sql.countStale.get(entry.id)?.["n"]);
     if (left === 0) this.#setState(entry, "complete");
     return left;
+  }
+
+  /** What a row of this actor had before is not to be left in the file. */
+  erase(actor: Pick<IndexedActor, "pk" | "id">): void {
+    this.#entries();
+    for (const entry of this.#byKind.get(kindOf(actor.id)) ?? []) this.#rowsOf(entry)?.moveRecent(actor.pk);
   }
 
   /** The actor was removed from the store. */

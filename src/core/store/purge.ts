@@ -63,6 +63,7 @@ export class Purge {
     const full = Number(this.#sql.seqAt.get(head.full)?.["seq"] ?? 0);
     const last = Math.min(beforeSeq, full) - 1;
     if (last < 1) return 0;
+    await this.#write(() => this.#parts.indexes.erase(head));
     let count = 0;
     for (let pos: number | undefined = this.#parts.log.seek(head, last); pos !== undefined;) {
       const from: number = pos;

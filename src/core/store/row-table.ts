@@ -1,12 +1,13 @@
 // Owns: the rows of one index on SQLite: their table and SQL indexes, how a turn changes a row, and how a query reads a page.
-// Does not own: which indexes there are (index-tables.ts), their words (word-table.ts).
+// Does not own: which indexes there are (index-tables.ts), their words (word-table.ts), the rows changed last (recent-rows.ts).
 //
 // The names of tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
-import { Lru } from "../contract/internal.ts";
+import { Lru, mergedRows } from "../contract/internal.ts";
 import { int, split, text } from "./columns.ts";
+import { RecentRows } from "./recent-rows.ts";
 import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
@@ -36,11 +37,15 @@ export class RowTable {
   readonly #order: string | undefined;
   /** The SQL index that begins with a column. */
   readonly #indexOf: ReadonlyMap<string, string>;
-  readonly #updates = new Map<number, StatementSync>();
+  readonly #recent: RecentRows;
+  readonly #moves = new Lru<number, StatementSync>(MAX_STATEMENTS);
   readonly #queries = new Lru<string, StatementSync>(MAX_STATEMENTS);
   readonly #put: StatementSync;
   readonly #delete: StatementSync;
-  readonly #isSame: StatementSync;
+  /** Of the recent row, and of the other one. */
+  readonly #isSame: readonly StatementSync[];
+  readonly #copyRecent: StatementSync;
+  readonly #differing: StatementSync;
   readonly #unowned: StatementSync;
   readonly #size: StatementSync;
   /** Undefined: the index has no full text. */
@@ -58,15 +63,29 @@ export class RowTable {
     if (!isThere(database, this.#name)) this.#create();
     this.#words = searched && new WordTable(database, `index_words_${id}`);
     const all = ["actor", "key", "owner", "data", ...this.#columns];
+    this.#recent = new RecentRows(database, id, all);
+    const recent = this.#recent.from;
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${this.#name}(${all.join(", ")}) VALUES(${all.map(() => "?").join(", ")})`);
     this.#delete = database.prepare(`DELETE FROM ${this.#name} WHERE actor = ?`);
     // Compared by SQLite: a damaged value may be one that JavaScript has no number or text for.
     const isSame = all.slice(1).map((column) => `${column} IS ?`);
-    this.#isSame = database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${this.#name} WHERE actor = ?`);
-    this.#unowned = database.prepare(
-      `SELECT key FROM ${this.#name} AS r WHERE NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = r.actor AND kind = ?) LIMIT ?`,
+    this.#isSame = [recent, this.#name].map((from) =>
+      database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${from} WHERE actor = ?`),
     );
-    this.#size = database.prepare(`SELECT count(*) AS n FROM ${this.#name}`);
+    this.#copyRecent = database.prepare(
+      `INSERT INTO ${this.#name}(${all.join(", ")}) SELECT ${all.join(", ")} FROM ${recent} WHERE actor = ?`,
+    );
+    const bits = this.#columns.map((column, n) => ` | ((r.${column} IS NOT ${this.#name}.${column}) << ${n})`);
+    this.#differing = database.prepare(
+      `SELECT 0${bits.join("")} AS mask FROM ${this.#name} JOIN ${recent} AS r USING(actor) WHERE actor = ?`,
+    );
+    this.#unowned = database.prepare(
+      `SELECT key FROM (SELECT actor, key FROM ${this.#name} WHERE actor NOT IN (SELECT actor FROM ${recent}) UNION ALL SELECT actor, key FROM ${recent}) AS r
+       WHERE NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = r.actor AND kind = ?) LIMIT ?`,
+    );
+    this.#size = database.prepare(
+      `SELECT (SELECT count(*) FROM ${this.#name}) + (SELECT count(*) FROM ${recent} WHERE actor NOT IN (SELECT actor FROM ${this.#name})) AS n`,
+    );
   }
 
   #create(): void {
@@ -85,6 +104,7 @@ export class RowTable {
 
   clear(): void {
     this.#database.exec(`DELETE FROM ${this.#name}`);
+    this.#recent.clear();
     this.#words?.clear();
   }
 
@@ -94,7 +114,9 @@ export class RowTable {
 
   /** How the actor's row differs from the one it should have. Undefined: not at all. */
   flaw({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
-    const found = this.#isSame.get(split(id)[1], owner ?? null, row?.data ?? null, ...this.#bound(row), pk);
+    const wanted = [split(id)[1], owner ?? null, row?.data ?? null, ...this.#bound(row), pk];
+    const [recent, other] = this.#isSame.map((statement) => statement.get(...wanted));
+    const found = recent ?? other;
     if (found === undefined) return row && "missing";
     if (row === undefined) return "unexpected";
     return found["same"] === 1 && this.#words?.get(pk) === row.text ? undefined : "different";
@@ -110,36 +132,46 @@ export class RowTable {
   }
 
   /** Undefined deletes the row. */
-  set({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): void {
-    if (row === undefined) this.#delete.run(pk);
-    else this.#put.run(pk, split(id)[1], owner ?? null, row.data, ...row.columns.map(bound));
-    this.#words?.set(pk, row?.text);
+  set(actor: IndexedActor, row: IndexedRow | undefined): void {
+    this.#recent.delete(actor.pk);
+    if (row === undefined) this.#delete.run(actor.pk);
+    else this.#put.run(...valuesIn(actor, row));
+    this.#words?.set(actor.pk, row?.text);
   }
 
-  /** Writes only the columns that differ, so that SQLite changes only their indexes. */
-  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): void {
-    if (before === undefined || after === undefined) return this.set(actor, after);
-    let mask = 0;
-    const values: SQLInputValue[] = [after.data];
-    for (const [n, value] of after.columns.entries()) {
-      if (value === before.columns[n]) continue;
-      mask |= 1 << n;
-      values.push(bound(value));
+  /** Returns whether `moveSurplus` may have something to do. */
+  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): boolean {
+    if (before === undefined || after === undefined) {
+      this.set(actor, after);
+      return false;
     }
-    // A row that is not there: the index is being built, and has not come to this actor.
-    if (this.#update(mask).run(...values, actor.pk).changes === 0) this.set(actor, after);
-    else if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
+    if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
+    return this.#recent.put(valuesIn(actor, after));
   }
 
-  #update(mask: number): StatementSync {
-    const known = this.#updates.get(mask);
+  /** Moves a batch of the rows changed last, those that follow this actor, if there are too many. */
+  moveSurplus(pk: number): void {
+    for (const one of this.#recent.surplus(pk)) this.moveRecent(one);
+  }
+
+  /** Moves a row that was changed last to its table. Writes only the columns that differ, so that SQLite changes only their indexes. */
+  moveRecent(pk: number): void {
+    const mask = this.#differing.get(pk)?.["mask"];
+    // A row that is not there: the index is being built, and has not come to this actor.
+    if (mask === undefined) this.#copyRecent.run(pk);
+    else this.#move(int(mask)).run(pk);
+    this.#recent.delete(pk);
+  }
+
+  #move(mask: number): StatementSync {
+    const known = this.#moves.get(mask);
     if (known !== undefined) return known;
-    if (this.#updates.size >= MAX_STATEMENTS) this.#updates.clear();
-    const changed = this.#columns.filter((_, n) => (mask & (1 << n)) !== 0);
+    const changed = ["data", ...this.#columns.filter((_, n) => (mask & (1 << n)) !== 0)];
     const statement = this.#database.prepare(
-      `UPDATE ${this.#name} SET ${["data", ...changed].map((column) => `${column} = ?`).join(", ")} WHERE actor = ?`,
+      `UPDATE ${this.#name} SET ${changed.map((column) => `${column} = r.${column}`).join(", ")}
+       FROM ${this.#recent.from} AS r WHERE r.actor = ?1 AND ${this.#name}.actor = ?1`,
     );
-    this.#updates.set(mask, statement);
+    this.#moves.set(mask, statement);
     return statement;
   }
 
@@ -148,12 +180,25 @@ export class RowTable {
     const search = query.terms && this.#words?.search(query.terms);
     const few = this.#few(terms, search);
     // Of many rows with the words, the first in order are found by reading their texts.
-    const inOrder = { from: this.#from(this.#ordered(terms)), terms: search === undefined ? terms : [...terms, search.contains] };
-    const rows = this.#page(query, few ?? inOrder);
-    if (!query.count) return { rows };
+    const found = search === undefined ? terms : [...terms, search.contains];
+    const first = few ?? { from: this.#from(this.#ordered(terms)), terms: found };
     const all = few ?? this.#all(terms, search);
-    const counted = this.#prepare(`SELECT count(*) AS n FROM ${all.from}${whereAll(all.terms)}`).get(...valuesOf(all.terms));
-    return { rows, count: int(counted?.["n"]) };
+    const { from, isEmpty } = this.#recent;
+    if (isEmpty) return foundRows(this.#page(query, first), query.count && this.#count(all));
+    const isRecent = `${this.#name}.actor IN (SELECT actor FROM ${from})`;
+    const others = { ...first, terms: [...first.terms, { sql: `NOT ${isRecent}`, values: [] }] };
+    // To count those that have a recent row, and subtract them, takes less time than to look for the recent row of each.
+    const replaced = { from: `${this.#name} NOT INDEXED`, terms: [{ sql: isRecent, values: [] }, ...found] };
+    const recent = { from, terms: found };
+    return mergedRows(
+      query,
+      foundRows(this.#page(query, others), query.count && this.#count(all) - this.#count(replaced)),
+      foundRows(this.#page(query, recent), query.count && this.#count(recent)),
+    );
+  }
+
+  #count({ from, terms }: Access): number {
+    return int(this.#prepare(`SELECT count(*) AS n FROM ${from}${whereAll(terms)}`).get(...valuesOf(terms))?.["n"]);
   }
 
   /** How to count many rows. */
@@ -260,13 +305,26 @@ export class RowTable {
 
 /** Drops the tables of an index, also of one whose shape is damaged. */
 export const dropRows = (database: DatabaseSync, id: number): void =>
-  database.exec(`DROP TABLE IF EXISTS index_rows_${id}; DROP TABLE IF EXISTS index_words_${id}`);
+  database.exec(
+    `DROP TABLE IF EXISTS index_rows_${id}; DROP TABLE IF EXISTS index_words_${id}; DELETE FROM recent_row WHERE content = ${id}`,
+  );
+
+/** The values of a row's columns, the actor first. */
+const valuesIn = ({ pk, id, owner }: IndexedActor, row: IndexedRow): readonly SQLInputValue[] => [
+  pk,
+  split(id)[1],
+  owner ?? null,
+  row.data,
+  ...row.columns.map(bound),
+];
 
 /** How to read rows. */
 interface Access {
   readonly from: string;
   readonly terms: readonly Term[];
 }
+
+const foundRows = (rows: FoundRows["rows"], count: number | false): FoundRows => (count === false ? { rows } : { rows, count });
 
 const whereAll = (terms: readonly Term[]): string => (terms.length === 0 ? "" : ` WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`);
 

@@ -121,12 +121,9 @@ function writableStore(
     isReported = true;
     onDamage?.(fault);
   };
-  const replies = new Replies(
-    database,
-    () => settledNow(clock),
-    (write) => void commits.add(write).catch(reportOnce),
-  );
-  const tables = new IndexTables(database);
+  const inOwnWrite = (write: () => void): void => void commits.add(write).catch(reportOnce);
+  const replies = new Replies(database, () => settledNow(clock), inOwnWrite);
+  const tables = new IndexTables(database, inOwnWrite);
   const turns = new TurnWriter(database, heads, log, outbox, replies, tables);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
     beforeCommit: () => {

@@ -222,7 +222,9 @@ export function indexView({ id, name, kind, fields, isComplete }: IndexSource, t
     name: free(`index_${name.replaceAll(/[^a-z0-9_]/gi, "_")}`, taken),
     what: `The index ${name} of ${kind}${isComplete ? "" : ", which is incomplete now"}.`,
     columns,
-    from: `main.index_rows_${id} r`,
+    // What turns have changed last is in the other table (recent-rows.ts).
+    from: `main.index_rows_${id} r WHERE NOT EXISTS (SELECT 1 FROM main.recent_row n WHERE n.content = ${id} AND n.actor = r.actor)`,
+    more: { values: Object.fromEntries(columns.map((one) => [one.name, one.sql])), from: `main.recent_row r WHERE r.content = ${id}` },
   };
 }
 

@@ -9,7 +9,7 @@ const WORDS = {
   open: "live",
   lost: "reconnecting",
   paused: "paused",
-  held: "still",
+  held: "standing still",
 } as const;
 
 /** `stopped`: of this page only. Otherwise all pages are paused. `held`: defined while the list stands still so that it can be read. */

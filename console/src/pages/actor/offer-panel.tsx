@@ -128,7 +128,7 @@ export function OfferPanel({
       )}
       <form
         noValidate
-        aria-label={`Call ${name}`}
+        aria-label={`${VERBS[offer.list]} ${name}`}
         onSubmit={(event) => {
           event.preventDefault();
           void send();
@@ -138,7 +138,8 @@ export function OfferPanel({
         <ArgumentsField fields={fields} schema={schema} choices={choices} />
         <div class="row call-bar">
           <button type="submit" class="primary" disabled={running.value}>
-            {on ? "Call" : "Call anyway"}
+            {VERBS[offer.list]}
+            {on ? "" : " anyway"}
             {as === undefined ? " as operator" : ""}
           </button>
           <CallerSelect viewer={viewer} />
@@ -175,6 +176,9 @@ export function OfferPanel({
     </section>
   );
 }
+
+/** What is done with an item of each list. */
+const VERBS: Readonly<Record<OfferShape["list"], string>> = { tools: "Call", resources: "Read", prompts: "Get" };
 
 const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 

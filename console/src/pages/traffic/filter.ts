@@ -39,7 +39,7 @@ export function matches(
 export const isLasting = ({ method }: TrafficRow): boolean => method === "GET" || method === "subscriptions/listen";
 
 /** The revisions of the protocol that an era has. */
-export const eraLabel = (era: string): string => (era === "modern" ? "2026-07-28" : "to 2025-11-25");
+export const eraLabel = (era: string): string => (era === "modern" ? "2026-07-28" : "up to 2025-11-25");
 
 /** All transports that carry packets. */
 export const PACKETS = "packets";

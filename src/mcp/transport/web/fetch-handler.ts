@@ -125,11 +125,11 @@ export class FetchHandler {
       try {
         const answer = await route.answer(exchange);
         const { opened } = exchange;
-        // Deno aborts the signal of each request after its response: one that was answered cannot be abandoned any more.
         if (answer.open !== true) exchange.release();
         if (opened === undefined) respond(responseOf(this.#core.finalAnswer(exchange, answer), cors, request.method === "HEAD"));
         else this.#core.finishStream(exchange, opened, answer);
       } catch (error) {
+        exchange.release();
         exchange.opened?.close();
         respond(this.#fail(error, cors));
       } finally {
@@ -168,7 +168,7 @@ type OpenStreamOn = (exchange: FetchExchange, framing: Framing, headers: Headers
 class FetchExchange extends HttpExchange {
   override readonly disconnected = new Cancellation();
   readonly #openOn: OpenStreamOn;
-  /** The request's own signal no longer counts. */
+  /** The request's own signal no longer counts: Deno aborts it after the response, when nothing can be abandoned any more. */
   readonly release: () => void;
 
   constructor(parts: ExchangeParts, { disconnected }: WebRequest, openOn: OpenStreamOn) {

@@ -227,15 +227,25 @@ describe("a server mounted in an application", () => {
 
   it("does not take the end of a request that was answered for its client's leaving", async () => {
     const exchanges: Exchange[] = [];
-    const door = doorOf((exchange) => {
-      exchanges.push(exchange);
-      return OK;
-    });
-    const ended = new AbortController();
-    assert.equal((await door.fetch(post({ signal: ended.signal }))).status, 200);
-    // As Deno does once the response is sent.
-    ended.abort();
-    assert.equal(exchanges[0]?.disconnected.aborted, false);
+    for (const [status, answer] of [
+      [200, () => OK],
+      [
+        500,
+        () => {
+          throw new Error("It failed.");
+        },
+      ],
+    ] as const) {
+      const door = doorOf((exchange) => {
+        exchanges.push(exchange);
+        return answer();
+      });
+      const ended = new AbortController();
+      assert.equal((await door.fetch(post({ signal: ended.signal }))).status, status);
+      // As Deno does once the response is sent.
+      ended.abort();
+      assert.equal(exchanges.at(-1)?.disconnected.aborted, false);
+    }
   });
 
   it("limits streams, and one may open again when another ends", async () => {

@@ -372,6 +372,25 @@ describe("subscriptions/listen over HTTP", () => {
   });
 });
 
+test("subscriptions/listen acknowledges what can be listened to, though the source of another URI fails", async () => {
+  const { source } = world();
+  const failing: Source = {
+    surface: (viewer) => source.surface(viewer),
+    watch: (...watch) => source.watch(...watch),
+    act: (viewer, ref, args, options) => {
+      if (ref === "resources/part") throw new Error("It cannot be reached.");
+      return source.act(viewer, ref, args, options);
+    },
+  };
+  const logged: unknown[] = [];
+  await using gateway = gatewayOf(failing, { log: (_level, data) => void logged.push(data) });
+  const resourceSubscriptions = ["door://part/hinge", "door://state"];
+  const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: { resourceSubscriptions } });
+  assert.equal((await answer).status, 200);
+  assert.deepEqual(Object(sent.channel.messages[0]?.["params"])["notifications"], { resourceSubscriptions: ["door://state"] });
+  assert.match(JSON.stringify(logged), /"listen-failed","uri":"door:\/\/part\/hinge"/);
+});
+
 test("subscriptions/listen takes a token of the rate limit for each resource", async () => {
   const { source } = world();
   let looked = 0;

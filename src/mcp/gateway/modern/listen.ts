@@ -198,7 +198,13 @@ async function honoured(core: Core, filter: JsonObject, caller: Caller, source: 
   for (const _uri of uris) core.limit(caller);
   const viewer = viewerOf(caller, undefined);
   const surface = await source.surface(viewer);
-  const targets = await Promise.all(Array.from(uris, async (uri) => [uri, await subscribable(source, viewer, surface, uri)] as const));
+  const find = (uri: string): Promise<Target | undefined> =>
+    // A URI whose source fails cannot be listened to now. The client still gets the others.
+    subscribable(source, viewer, surface, uri).catch((error: unknown) => {
+      core.settings.log("error", { event: "listen-failed", uri, ...inLog(error) });
+      return undefined;
+    });
+  const targets = await Promise.all(Array.from(uris, async (uri) => [uri, await find(uri)] as const));
   for (const [uri, target] of targets) if (target !== undefined) found.set(uri, target);
   return found;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Catalogue, Channel, OfferRef, Source, Surface } from "../../core/contract/index.ts";
+import type { Catalogue, Channel, OfferRef, Reply, Source, Surface } from "../../core/contract/index.ts";
 import { listed } from "../source/index.ts";
 import { ClientNotifications, type SubscriptionHost } from "./client-notifications.ts";
 import { channelDouble, quiet } from "./kit.fixture.ts";
@@ -136,6 +136,47 @@ test("C8 subscribing again follows a URI to the offer that has it now", async ()
   made.touch("resources/new");
   await quiet();
   assert.deepEqual(made.notifications, ["u"]);
+  audience.stop();
+});
+
+test("C8 a URI that gets another offer is watched for the viewer of now, not for the one that was there when it was read", async () => {
+  const made = stage();
+  const template = { ...offer("new"), definition: { uriTemplate: "x://{n}" } };
+  const read: { readonly principal: string | undefined; readonly answer: (reply: Reply) => void }[] = [];
+  const watched: unknown[] = [];
+  let current = catalogue;
+  const dirty = new Set<() => void>();
+  const source: Source = {
+    surface: () => ({ catalogue: current, off: {} }),
+    act: ({ principal }) => new Promise((answer) => read.push({ principal, answer })),
+    watch({ principal }, run, only) {
+      if (only === undefined) dirty.add(run);
+      else watched.push([principal, only.ref]);
+      return () => void dirty.delete(run);
+    },
+  };
+  const audience = new ClientNotifications({ ...made.host, source }, { principal: "ann", scopes: [] });
+  await audience.start(made.channel());
+  for (const n of [1, 2]) audience.subscribe(`x://${n}`, { ref: "resources/old", args: {}, scopes: [] });
+  watched.length = 0;
+  current = { ...catalogue, resources: [template] };
+  for (const run of dirty) run();
+  await quiet();
+  audience.setViewer({ principal: "bob", scopes: [] });
+  watched.length = 0;
+  await audience.start(made.channel());
+  await quiet();
+  assert.deepEqual(
+    read.map(({ principal }) => principal),
+    ["ann", "ann", "bob", "bob"],
+  );
+  for (const { answer } of read.slice(0, 2)) answer({ ok: null });
+  await quiet();
+  assert.deepEqual(watched, [], "bob may not read them because ann may");
+  read[2]?.answer({ refused: { code: "UNKNOWN", message: "There is none." } });
+  read[3]?.answer({ ok: null });
+  await quiet();
+  assert.deepEqual(watched, [["bob", "resources/new"]]);
   audience.stop();
 });
 

@@ -85,6 +85,8 @@ export class ClientNotifications implements Job {
   #dirtyUris: Set<string> | undefined;
   /** The one whose offers the URIs were last compared with. */
   #catalogue: Catalogue | undefined;
+  /** The URIs are to be compared with the same offers again. */
+  #isFollowDue = false;
   /** The surface after the last change; true: it has to be read. */
   #dirtyLists: SurfaceNow | boolean = false;
   #channel: Channel | undefined;
@@ -132,6 +134,7 @@ export class ClientNotifications implements Job {
   setViewer(viewer: Viewer): void {
     if (viewer === this.#viewer) return;
     this.#viewer = viewer;
+    this.#isFollowDue = true;
     this.#undoWatch?.();
     this.#undoWatch = undefined;
     for (const subscribed of this.#uris?.values() ?? []) {
@@ -407,8 +410,9 @@ export class ClientNotifications implements Job {
   /** Another offer may have a subscribed URI now, as after its module was edited: the subscription is to the URI. */
   #followUris(surface: Surface): void {
     const { catalogue } = surface;
-    if (catalogue === this.#catalogue) return;
+    if (catalogue === this.#catalogue && !this.#isFollowDue) return;
     this.#catalogue = catalogue;
+    this.#isFollowDue = false;
     for (const [uri, { ref }] of this.#uris ?? []) {
       const target = indexOf(catalogue).resource(uri);
       if (target !== undefined && target.ref !== ref) void this.#follow(uri, surface);
@@ -416,10 +420,13 @@ export class ClientNotifications implements Job {
   }
 
   async #follow(uri: string, surface: Surface): Promise<void> {
+    const viewer = this.#viewer;
     try {
-      const target = await subscribable(this.#source, this.#viewer, surface, uri);
-      // It may be visible later, or the client has left it meanwhile.
-      if (target === undefined) this.#catalogue = undefined;
+      const target = await subscribable(this.#source, viewer, surface, uri);
+      // Offers or the viewer have changed meanwhile, after which this is decided again.
+      if (this.#catalogue !== surface.catalogue || this.#viewer !== viewer) return;
+      // It may be visible later.
+      if (target === undefined) this.#isFollowDue = true;
       if (target === undefined || !this.has(uri)) return;
       this.subscribe(uri, target);
       this.#dirtyUri(uri);

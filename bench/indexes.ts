@@ -91,6 +91,12 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     least: 0.9,
     floor: times(floor, bareFloor),
   });
+  const anyActor = (of: LocalEngine) => () =>
+    callers(CALLERS, burstMs, () =>
+      of.call({ to: `incident/${Math.floor(Math.random() * count)}`, action: "raise", args: null, start: null }),
+    );
+  const [scattered = [], bareScattered = []] = await rounds(quick ? 3 : 5, anyActor(engine), anyActor(without));
+  print({ what: row("change a row of two indexes, each time of another actor"), measured: times(scattered, bareScattered), unit: "×" });
   for (const [what, query] of [
     ["a page of 100, filtered by a value", { where: { status: "open" } }],
     ["a page of 100, filtered by a value, with the count", { where: { status: "open" }, count: true }],

@@ -217,6 +217,13 @@ describe("a stream that only listens", () => {
     const page = changed("rest.json", { ...listen, headers: { Accept: "*/*" } });
     const statuses = await Promise.all([listening, resuming, ...vague, page].map(async (event) => (await handler(event)).statusCode));
     assert.deepEqual(statuses, [405, 405, 405, 405, 200]);
+    // Of 2026-07-28: it would be answered when the function's time is over, and paid until then.
+    const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen" };
+    const subscribing = changed("rest.json", { multiValueHeaders: null, headers });
+    assert.equal((await handler(subscribing)).statusCode, 405);
+    const streamed = invoke(opened, subscribing);
+    await streamed.ended;
+    assert.equal(streamed.head()?.statusCode, 200);
   });
 });
 

@@ -126,6 +126,8 @@ function fetcher(
 
 /** A stream that only listens costs the function's time, and would never end with a buffered answer. */
 function refuseStream({ method, headers }: Request, streams: Streams): void {
+  if (streams === "none" && headers.get("mcp-method") === "subscriptions/listen")
+    throw new LambdaRefusal("NO_STREAMS", "There is nothing to listen on here, as answers come whole: read again for what is new.");
   if (method !== "GET" || streams === "all") return;
   // A GET within a session is a stream, whatever it accepts.
   if (!headers.has("mcp-session-id") && headers.get("accept")?.toLowerCase().includes("text/event-stream") !== true) return;

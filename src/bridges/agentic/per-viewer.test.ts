@@ -8,7 +8,7 @@ import { act, action, Count, flagsOf, okOf, Puppet, tick, toolNames, viewer } fr
 const ben: Viewer = { principal: "ben", scopes: [] };
 
 describe("a service for each viewer", () => {
-  it("is made once for each principal, and each meets its own #agentic.viewers", async () => {
+  it("is made once for each principal, scopes and claims, and each meets its own #agentic.viewers", async () => {
     const made: Puppet[] = [];
     using source = fromAgenticService(async ({ principal = "nobody" }) => {
       const puppet = new Puppet({ actions: { [`play_${principal}`]: action() }, states: { me: { value: principal.length } } });
@@ -18,9 +18,17 @@ describe("a service for each viewer", () => {
     assert.deepEqual(await toolNames(source), ["play_ana"]);
     assert.deepEqual(await toolNames(source, ben), ["play_ben"]);
     assert.deepEqual(await toolNames(source, { scopes: [] }), ["play_nobody"]);
-    assert.deepEqual(okOf(await act(source, "resources/me", {}, { principal: "ben", scopes: ["more"] })), 3);
+    assert.deepEqual(okOf(await act(source, "resources/me", {}, ben)), 3);
     assert.ok("refused" in (await act(source, "tools/play_ana", {}, ben)));
     assert.equal(made.length, 3);
+    for (const scopes of [
+      ["more", "most"],
+      ["most", "more"],
+    ])
+      assert.deepEqual(okOf(await act(source, "resources/me", {}, { principal: "ben", scopes })), 3);
+    assert.equal(made.length, 4, "what a service lets its viewer do may depend on scopes");
+    await act(source, "resources/me", {}, { ...ben, claims: { roles: ["editor"] } });
+    assert.equal(made.length, 5);
     const [mine, his] = [flagsOf(source), flagsOf(source, ben)];
     await tick();
     made[1]?.told.actions.set({});

@@ -5,7 +5,7 @@ import { Faults } from "./faults.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { ServiceSource } from "./service-source.ts";
 
-/** The service a viewer meets; undefined: none. Asked once per principal, and again after the viewer was away for long. */
+/** The service a viewer meets; undefined: none. Called once per principal, scopes and claims, and again after the viewer was away for long. */
 export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
 
 /** What `fromAgenticService` takes for a service per viewer: the options of one service, and when it ends. */
@@ -36,7 +36,7 @@ interface Listener {
 const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 
-/** For each viewer the service a factory gives for it. Those whom nobody knows (no principal) meet the same one. */
+/** For each viewer the service a factory gives for it. Those without a principal meet the same one if their scopes are the same. */
 export class PerViewer implements Source, Disposable {
   readonly instructions?: string;
   readonly #make: ServiceFor;
@@ -161,4 +161,5 @@ export class PerViewer implements Source, Disposable {
   }
 }
 
-const keyOf = ({ principal }: Viewer): string => (principal === undefined ? "nobody" : `known ${principal}`);
+// What a service lets its viewer do may depend on the scopes and claims it was made for.
+const keyOf = ({ principal, scopes, claims }: Viewer): string => JSON.stringify([principal ?? null, claims ?? null, ...scopes.toSorted()]);

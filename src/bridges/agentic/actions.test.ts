@@ -145,6 +145,10 @@ describe("actions of a service", () => {
     using lenient = fromAgenticService(service, { text: "data" });
     service.answer = () => "No.";
     assert.deepEqual(await act(source, "tools/go"), { refused: { code: "REFUSED", message: "No." } });
+    const long = "No. ".repeat(5_000);
+    service.answer = () => long;
+    assert.deepEqual(await act(source, "tools/go"), { refused: { code: "REFUSED", message: long } });
+    service.answer = () => "No.";
     assert.deepEqual(await act(lenient, "tools/go"), { ok: "No." });
     service.answer = () => ({ found: new Float64Array([1]) });
     assert.deepEqual(await act(source, "tools/go"), { ok: { found: [1] } });

@@ -1,4 +1,4 @@
-export const MAX_TEXT = 4_096;
+const MAX_TEXT = 4_096;
 
 /** Its message is the service's own word to its caller, as a string it returns is. `what` failed, where it has none. */
 export function wordsOf(thrown: unknown, what: string): string {

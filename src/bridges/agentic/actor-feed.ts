@@ -15,6 +15,7 @@ import { hasOwn, kindOf, safeCall } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
+import { fromActor } from "./marks.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What an actor shows at a time. */
@@ -199,7 +200,7 @@ const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): JsonObject =>
 function shownOf(said: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
   const text = isJsonObject(said) ? said[BLOB] : undefined;
   const bytes = typeof text === "string" ? fromBase64(text) : undefined;
-  if (!isJsonObject(said) || bytes === undefined) return { value: said };
+  if (!isJsonObject(said) || bytes === undefined) return { value: fromActor(said) };
   return { value: bytes, type: "blob", mimeType: said["mimeType"] };
 }
 
@@ -217,5 +218,5 @@ function valueOf(reply: Reply): Json | undefined {
   if (hasOwn(reply, "refused")) return reply.refused.message;
   if (hasOwn(reply, "needs")) return "This asks the person first, who cannot be asked here: use a client that can ask.";
   if (reply.ok === null) return undefined;
-  return typeof reply.ok === "string" ? { text: reply.ok } : reply.ok;
+  return typeof reply.ok === "string" ? { text: reply.ok } : fromActor(reply.ok);
 }

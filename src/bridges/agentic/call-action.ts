@@ -13,6 +13,7 @@ import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
 import { bytesOf, toBase64 } from "./base64.ts";
 import { bytesIn, filled, MAX_LENGTH } from "./blobs.ts";
+import { isFromActor, toReply } from "./marks.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
 import { plainOf } from "./plain-json.ts";
@@ -60,7 +61,10 @@ async function run(callable: Callable, input: readonly unknown[], { text, root }
     return { refused: { code: "REFUSED", message: result.slice(0, MAX_LENGTH).toWellFormed() } };
   try {
     const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
-    if (bytes === undefined) return { ok: await filled(plainOf(result)) };
+    if (bytes === undefined) {
+      const plain = await filled(plainOf(result));
+      return { ok: isFromActor(result) ? plain : toReply(plain) };
+    }
     return { ok: { [CONTENT]: [blockOf(bytes, result instanceof Blob ? result.type : "", callable, root)] } };
   } catch (cause) {
     throw failed(cause, callable.ref);

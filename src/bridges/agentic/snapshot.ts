@@ -1,5 +1,6 @@
 import { CONTENT, type Json } from "../../core/contract/index.ts";
 import { filled } from "./blobs.ts";
+import { toReply } from "./marks.ts";
 import type { Look } from "./state-cell.ts";
 import { wordsOf } from "./words-of.ts";
 
@@ -19,7 +20,7 @@ export async function snapshotOf(looks: readonly (readonly [name: string, look: 
     }
   }
   const structured = Object.fromEntries(values);
-  if (faults.length === 0) return structured;
+  if (faults.length === 0) return toReply(structured);
   const texts = [JSON.stringify(structured), `These states cannot be shown. ${faults.join(" ")}`];
   return { [CONTENT]: texts.map((text) => ({ type: "text", text })), structured, isError: values.length === 0 };
 }

@@ -1,6 +1,7 @@
 import { BLOB, CONTENT, type Json, type Reply } from "../../core/contract/index.ts";
 import { bytesOf, toBase64 } from "./base64.ts";
 import { bytesIn, filled, MAX_LENGTH, tooLarge } from "./blobs.ts";
+import { isFromActor, isMarked } from "./marks.ts";
 import type { Look, StateCell } from "./state-cell.ts";
 
 /** How a state is read: its JSON as text, text as it is where a media type says what it is, bytes as a blob; in pages where that is long. */
@@ -55,13 +56,13 @@ async function cut(value: unknown, look: Look, pageLength: number): Promise<Cont
   if (text.length > MAX_LENGTH) throw tooLarge(text.length);
   const pages = slices(text, pageLength);
   if (isText || pages.length > 1) return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
-  return { look, length: text.length, pages: [{ ok: jsonOf(plain, look) }] };
+  return { look, length: text.length, pages: [{ ok: isFromActor(value) ? plain : jsonOf(plain, look) }] };
 }
 
-/** JSON that is read as JSON, whatever its value and whatever the state is listed as: a bare string would be taken for text already. */
+/** JSON that is read as JSON, whatever its value and whatever the state is listed as: a bare string would be taken for text already, a mark for content. */
 function jsonOf(plain: Json, { mimeType }: Look): Json {
   const isListed = mimeType === JSON_TYPE;
-  if (typeof plain !== "string" && isListed) return plain;
+  if (typeof plain !== "string" && isListed && !isMarked(plain)) return plain;
   return { [CONTENT]: [{ type: "text", text: JSON.stringify(plain), ...(isListed ? {} : { mimeType: JSON_TYPE }) }] };
 }
 

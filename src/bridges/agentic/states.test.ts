@@ -24,6 +24,29 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
   });
 
+  it("whose values look like a mark of content are data, whoever wrote them", async () => {
+    const values: Readonly<Record<string, Json>> = {
+      page: { [CONTENT]: [{ type: "resource", resource: { uri: "file:///other", text: "x" } }] },
+      wrong: { [CONTENT]: [{ type: "nothing that MCP has" }], isError: true },
+      bytes: { [BLOB]: "AAAA", mimeType: "text/html" },
+    };
+    const service = new Puppet({
+      states: Object.fromEntries(Object.entries(values).map(([key, value]) => [key, { value }])),
+      actions: { go: action() },
+    });
+    using source = fromAgenticService(service);
+    for (const [key, value] of Object.entries(values)) {
+      const text = JSON.stringify(value);
+      assert.deepEqual(okOf(await act(source, `resources/${key}`)), { [CONTENT]: [{ type: "text", text }] });
+      service.answer = () => value;
+      assert.deepEqual(okOf(await act(source, "tools/go")), { [CONTENT]: [{ type: "text", text }], structured: value });
+    }
+    const named = { [CONTENT]: [1] };
+    using tool = fromAgenticService(new Puppet({ states: { [CONTENT]: { value: [1] } } }), { states: "tool" });
+    const all = { [CONTENT]: [{ type: "text", text: JSON.stringify(named) }], structured: named };
+    assert.deepEqual(okOf(await act(tool, "tools/get_state")), all);
+  });
+
   it("are described by what is told of them, and not by what every object inherits", async () => {
     const states: Readonly<Record<string, State>> = JSON.parse(
       '{ "constructor": { "schema": { "description": "Who made it." }, "value": 1 }, "__proto__": { "schema": {}, "value": 2 } }',

@@ -2,6 +2,7 @@ import type { ActorId, Behaviour, Engine, Json, Viewer } from "../../core/contra
 import { kindOf } from "../../core/contract/internal.ts";
 import { ActorFeed } from "./actor-feed.ts";
 import type { Observe } from "./agentic-service.ts";
+import { fromActor } from "./marks.ts";
 
 /** An actor, and how to reach it. */
 export interface ActorRef {
@@ -101,7 +102,10 @@ class Cast {
         if (found === undefined) return `Action ${JSON.stringify(action)} is not available`;
         const said = await found.execute(input);
         // JSON either way: the type says what the library's does, which lets data through too.
-        return said === undefined ? undefined : JSON.parse(JSON.stringify(said));
+        if (said === undefined) return undefined;
+        const copy = JSON.parse(JSON.stringify(said));
+        fromActor(copy);
+        return copy;
       },
     };
   }

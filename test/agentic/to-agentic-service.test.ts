@@ -4,11 +4,13 @@ import { describe, it } from "node:test";
 import type { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
 import * as z from "zod";
-import { actor, blob, refuse } from "../../src/core/actor/index.ts";
+import { actor, blob, content, refuse } from "../../src/core/actor/index.ts";
 import { fromAgenticService, isAgenticService, toAgenticService } from "../../src/bridges/agentic/index.ts";
 import { type ActorId, BLOB, CONTENT, type Viewer } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
+import { image } from "../../src/mcp/server/index.ts";
 import { listed } from "../../src/mcp/source/index.ts";
+import { SimulatedClock } from "../../src/testing/index.ts";
 
 const viewer: Viewer = { principal: "ana", scopes: [] };
 
@@ -290,5 +292,171 @@ describe("toAgenticService", () => {
     await unlocked;
     stop();
     assert.match(String(faults), /a listener of somebody's/);
+  });
+
+  it("leaves out what needs scopes that its viewer lacks, and does not do it", async () => {
+    const page = actor("page", {
+      description: "A page.",
+      per: "shared",
+      persistence: "memory",
+      state: z.object({ text: z.string().default("secret") }),
+      tools: {
+        write: { description: "Write.", scopes: ["edit"], run: ({ state }) => (state.text = "written") },
+        peek: { description: "Peek.", scopes: ["edit"], view: ({ state }) => state.text },
+      },
+      resources: { text: { uri: "page://text", scopes: ["edit"], view: ({ state }) => state.text } },
+    });
+    await using engine = await LocalEngine.start({ kinds: [page] });
+    const id = page.id("main");
+    const as = (scopes: readonly string[]) =>
+      toAgenticService({ engine, kinds: [page], id, viewer: { principal: "ana", scopes }, start: null });
+    const [editor, reader] = [as(["edit"]), as([])];
+    assert.deepEqual(await until(reader.actions, () => true), {}, "before it begins");
+    assert.equal(await reader.execute("write", {}), 'Action "write" is not available');
+    assert.equal(await engine.read(id), undefined);
+    assert.deepEqual(await editor.execute("write", {}), { text: "written" });
+    assert.deepEqual(Object.keys(await until(editor.actions, () => true)), ["write", "peek"]);
+    assert.deepEqual(Object.keys(await until(editor.states, () => true)), ["text"]);
+    assert.deepEqual(await until(reader.actions, () => true), {});
+    assert.deepEqual(await until(reader.states, () => true), {});
+    assert.equal(await reader.execute("peek", {}), 'Action "peek" is not available');
+
+    // A source asks for another service where a token of the same principal has fewer scopes.
+    using source = fromAgenticService((who) => toAgenticService({ engine, kinds: [page], id, viewer: who }));
+    const peek = (scopes: readonly string[]) => source.act({ principal: "ana", scopes }, "tools/peek", {}, {});
+    assert.deepEqual(await peek(["edit"]), { ok: { text: "written" } });
+    const reply = await peek([]);
+    assert.ok("refused" in reply && reply.refused.code === "UNKNOWN");
+  });
+
+  it("begins no linked actor that others create, and those that start by themselves", async () => {
+    const made = actor("made", {
+      description: "Created by others.",
+      persistence: "memory",
+      state: z.object({}),
+      tools: { go: { description: "Go.", run: () => "went" } },
+    });
+    const open = actor("open", {
+      description: "Starts by itself.",
+      autoStart: true,
+      persistence: "memory",
+      state: z.object({}),
+      tools: { go: { description: "Go.", run: () => "went" } },
+    });
+    const hub = actor("hub", {
+      description: "Links to both.",
+      per: "user",
+      persistence: "memory",
+      state: z.object({}),
+      links: { made: { kinds: ["made"], to: () => made.id("one") }, open: { kinds: ["open"], to: () => open.id("one") } },
+    });
+    const kinds = [hub, made, open];
+    await using engine = await LocalEngine.start({ kinds });
+    const id = hub.id("ana");
+    await engine.call({ to: id, action: "troupe/begin", args: null, viewer, start: null });
+    const service = toAgenticService({ engine, kinds, id, viewer, start: null });
+    const links = await until(service.links, () => true);
+    assert.equal(await links["made"]?.execute("go", {}), 'Action "go" is not available');
+    assert.equal(await engine.read(made.id("one")), undefined);
+    assert.deepEqual(await links["open"]?.execute("go", {}), { text: "went" });
+  });
+
+  it("goes on where a view throws, and says the time to views", async () => {
+    const sick = actor("sick", {
+      description: "Some of its code is broken.",
+      persistence: "memory",
+      state: z.object({ n: z.int().default(0) }),
+      tools: {
+        add: { description: "Add.", run: ({ state }) => (state.n += 1) },
+        crash: {
+          description: "Crash.",
+          run() {
+            throw new Error("password");
+          },
+        },
+        peek: {
+          description: "Peek.",
+          view(): string {
+            throw new Error("password");
+          },
+        },
+        time: { description: "The time.", view: ({ now }) => ({ now }) },
+      },
+      resources: {
+        broken: {
+          uri: "sick://broken",
+          view({ state }) {
+            if (state.n > 0) throw new Error("password");
+            return state.n;
+          },
+        },
+        n: { uri: "sick://n", view: ({ state, now }) => ({ n: state.n, now }) },
+      },
+    });
+    await using engine = await LocalEngine.start({ kinds: [sick], onFault: () => undefined });
+    const faults: string[] = [];
+    const clock = new SimulatedClock();
+    const id = sick.id("one");
+    const onFault = (error: unknown): void => void faults.push(String(error));
+    const service = toAgenticService({ engine, kinds: [sick], id, viewer, start: null, clock, onFault });
+    assert.equal(await service.execute("add", {}), 1);
+    assert.equal(await service.execute("add", {}), 2);
+    assert.deepEqual(faults, [], "no view is computed for an action");
+    const states = await until(service.states, () => true);
+    assert.deepEqual(Object.keys(states), ["n"]);
+    assert.deepEqual(states["n"]?.value, { n: 2, now: clock.now() });
+    assert.deepEqual(await service.execute("time", {}), { now: clock.now() });
+    await assert.rejects(service.execute("peek", {}), { code: "CRASHED", message: "Looking at peek of sick failed; nothing was changed." });
+    assert.deepEqual(faults, ["Error: password", "Error: password"], "its words are for its author");
+    // What its engine knows of a call is kept.
+    using source = fromAgenticService(service);
+    await assert.rejects(source.act(viewer, "tools/crash", {}, {}), { code: "CRASHED", applied: false });
+  });
+
+  it("shows nothing of a state of newer code", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const read = async (id: ActorId) => {
+      const snapshot = await engine.read(id);
+      return snapshot && { ...snapshot, version: 2 };
+    };
+    const service = toAgenticService({ ...ref, engine: { call: engine.call.bind(engine), watch: engine.watch.bind(engine), read } });
+    assert.deepEqual(await until(service.states, () => true), {});
+    assert.match(String(await service.execute("unlock", { turns: 1 })), /not available/);
+  });
+
+  it("hides the id of a linked actor in errors, and hands on content that an author made", async () => {
+    const list = actor("list", {
+      description: "A list.",
+      persistence: "memory",
+      state: z.object({}),
+      tools: {
+        crash: {
+          description: "Crash.",
+          run() {
+            throw new Error("no");
+          },
+        },
+        draw: { description: "Draw.", run: () => content(["Here:", image("AAAA", "image/png")]) },
+      },
+      resources: { picture: { uri: "list://picture", view: () => content(["Drawn."]) } },
+    });
+    const hub = actor("hub", {
+      description: "Links to a list.",
+      persistence: "memory",
+      state: z.object({}),
+      links: { list: { kinds: ["list"], to: () => list.id("bob") } },
+    });
+    await using engine = await LocalEngine.start({ kinds: [hub, list], onFault: () => undefined });
+    for (const to of [hub.id("one"), list.id("bob")]) await engine.call({ to, action: "troupe/begin", args: null, viewer, start: null });
+    using source = fromAgenticService(toAgenticService({ engine, kinds: [hub, list], id: hub.id("one"), viewer }));
+    await assert.rejects(source.act(viewer, "tools/list.crash", {}, {}), (error) => !String(error).includes("bob"));
+    const blocks = [
+      { type: "text", text: "Here:" },
+      { type: "image", data: "AAAA", mimeType: "image/png" },
+    ];
+    assert.deepEqual(await source.act(viewer, "tools/list.draw", {}, {}), { ok: { [CONTENT]: blocks } });
+    const drawn = { ok: { [CONTENT]: [{ type: "text", text: "Drawn." }] } };
+    assert.deepEqual(await source.act(viewer, "resources/list.picture", {}, {}), drawn);
   });
 });

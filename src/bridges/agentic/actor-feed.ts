@@ -3,15 +3,17 @@ import {
   type JsonObject,
   type Behaviour,
   BLOB,
+  EngineError,
   isJsonObject,
   type Json,
   type Offer,
   type Reply,
   type Snapshot,
   type Surface,
+  systemClock,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, kindOf, safeCall } from "../../core/contract/internal.ts";
+import { hasOwn, invalidMessageReply, kindOf, missingScopes, safeCall, scopesOf, withoutId } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -72,9 +74,10 @@ export class ActorFeed {
     };
   }
 
-  /** As the actor is now, whoever listens. */
-  async now(): Promise<Showing> {
-    return this.#see(await this.#options.engine.read(this.#options.id)).showing;
+  /** What can be done now. No view is computed for it. */
+  async actions(): Promise<Showing["actions"]> {
+    const found = this.#find(await this.#options.engine.read(this.#options.id));
+    return found === undefined ? {} : firsts(this.#actionsOf(found));
   }
 
   // One after the other, and once more when something changed meanwhile: a slow read must not overtake a later one.
@@ -103,29 +106,38 @@ export class ActorFeed {
   }
 
   #see(snapshot: Snapshot | undefined): Sight {
-    const { id, kinds, viewer, show } = this.#options;
-    const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
-    if (behaviour === undefined || !isThere(snapshot, viewer)) return this.#unborn(behaviour, snapshot);
-    const surface = behaviour.surface?.(snapshot.state, viewer) ?? { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
-    const states = new Map<string, readonly [VisibleState, Json]>();
-    for (const offer of surface.catalogue.resources) {
-      const shown = surface.off[`resources/${offer.name}`] === undefined ? this.#stateOf(behaviour, snapshot.state, offer) : undefined;
-      if (shown !== undefined) states.set(offer.name, shown);
-    }
-    const links = Object.entries(surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
+    const { kinds, show } = this.#options;
+    const found = this.#find(snapshot);
+    if (found === undefined) return NOTHING;
+    const links = Object.entries(found.surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
     return this.#sightOf(
-      states,
-      this.#actionsOf(behaviour, surface),
+      this.#statesOf(found),
+      this.#actionsOf(found),
       Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, show(to)])),
       Object.fromEntries(links),
     );
   }
 
+  /** What this viewer finds; undefined: nothing. An offer whose scopes it lacks is not among it, as it can be neither read nor called. */
+  #find(snapshot: Snapshot | undefined): Found | undefined {
+    const { id, kinds, viewer } = this.#options;
+    const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
+    if (behaviour === undefined) return undefined;
+    if (!isThere(snapshot, viewer)) return this.#notBegun(behaviour, snapshot);
+    if (isForeign(snapshot, behaviour)) return undefined;
+    const surface = behaviour.surface?.(snapshot.state, viewer, (error) => this.#options.onFault?.(error)) ?? {
+      catalogue: behaviour.catalogue ?? EMPTY.catalogue,
+      off: {},
+    };
+    return { behaviour, state: snapshot.state, surface: permitted(surface, viewer) };
+  }
+
   /** Its first action begins it: what that may be, its kind says. What only reads begins nothing. */
-  #unborn(behaviour: Behaviour | undefined, snapshot: Snapshot | undefined): Sight {
-    if (behaviour?.catalogue === undefined || this.#options.start === undefined || snapshot !== undefined) return NOTHING;
+  #notBegun(behaviour: Behaviour, snapshot: Snapshot | undefined): Found | undefined {
+    const { start, viewer } = this.#options;
+    if (behaviour.catalogue === undefined || start === undefined || snapshot !== undefined) return undefined;
     const tools = behaviour.catalogue.tools.filter(({ readOnly }) => !readOnly);
-    return this.#sightOf(new Map(), this.#actionsOf(behaviour, { catalogue: { ...behaviour.catalogue, tools }, off: {} }), {}, {});
+    return { behaviour, state: null, surface: permitted({ catalogue: { tools, resources: [], prompts: [] }, off: {} }, viewer) };
   }
 
   #sightOf(
@@ -140,11 +152,27 @@ export class ActorFeed {
     };
   }
 
+  /** A view that throws takes away its own state only. */
+  #statesOf({ behaviour, state, surface }: Found): ReadonlyMap<string, readonly [VisibleState, Json]> {
+    const states = new Map<string, readonly [VisibleState, Json]>();
+    for (const offer of surface.catalogue.resources) {
+      if (surface.off[`resources/${offer.name}`] !== undefined) continue;
+      try {
+        const shown = this.#stateOf(behaviour, state, offer);
+        if (shown !== undefined) states.set(offer.name, shown);
+      } catch (error) {
+        this.#options.onFault?.(error);
+      }
+    }
+    return states;
+  }
+
   #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [VisibleState, Json] | undefined {
+    const { viewer, id, clock = systemClock } = this.#options;
     const uri = definition["uri"] ?? definition["uriTemplate"];
     // What needs to be told which one is no state but a question.
     if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
-    const reply = behaviour.view?.(state, action, {}, this.#options.viewer, this.#options.id);
+    const reply = behaviour.view?.(state, action, {}, viewer, id, clock.now());
     if (reply === undefined || !hasOwn(reply, "ok")) return undefined;
     const { title, description } = definition;
     const { value, type, mimeType = definition["mimeType"] } = shownOf(reply.ok);
@@ -157,7 +185,7 @@ export class ActorFeed {
     return [{ schema, value }, [schema, reply.ok]];
   }
 
-  #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [VisibleAction, Json]> {
+  #actionsOf({ behaviour, surface }: Found): ReadonlyMap<string, readonly [VisibleAction, Json]> {
     const offers = new Map(surface.catalogue.tools.map((offer) => [offer.name, offer]));
     const actions = new Map<string, readonly [VisibleAction, Json]>();
     for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
@@ -174,17 +202,51 @@ export class ActorFeed {
     return actions;
   }
 
-  async #view(behaviour: Behaviour, { action }: Offer, args: JsonObject): Promise<Reply> {
-    const { engine, id, viewer } = this.#options;
+  async #view(behaviour: Behaviour, offer: Offer, args: JsonObject): Promise<Reply> {
+    const { engine, id, viewer, clock = systemClock, onFault } = this.#options;
     const snapshot = await engine.read(id);
-    const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, action, args, viewer, id);
-    return reply ?? { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+    try {
+      const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, offer.action, args, viewer, id, clock.now());
+      return reply ?? { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+    } catch (cause) {
+      const refusal = invalidMessageReply(cause, { args });
+      if (refusal !== undefined) return refusal;
+      if (cause instanceof EngineError) throw cause;
+      // What it says may quote the state: it is for the author, not for who looks.
+      onFault?.(cause);
+      throw new EngineError("CRASHED", `Looking at ${offer.name} of ${behaviour.kind} failed; nothing was changed.`, { cause });
+    }
   }
 
-  #call({ action }: Offer, args: JsonObject): Promise<Reply> {
+  async #call({ action }: Offer, args: JsonObject): Promise<Reply> {
     const { engine, id, viewer, start } = this.#options;
-    return engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+    try {
+      return await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+    } catch (error) {
+      throw id !== viewer.self && error instanceof EngineError ? withoutId(error, id, kindOf(id)) : error;
+    }
   }
+}
+
+/** An actor as this viewer finds it. */
+interface Found {
+  readonly behaviour: Behaviour;
+  readonly state: unknown;
+  readonly surface: Surface;
+}
+
+function permitted(surface: Surface, { scopes }: Viewer): Surface {
+  const { catalogue } = surface;
+  const isPermitted = ({ definition }: Offer): boolean => missingScopes(scopesOf(definition), scopes).length === 0;
+  const all = [...catalogue.tools, ...catalogue.resources];
+  if (all.every(isPermitted)) return surface;
+  const { tools, resources } = catalogue;
+  return { ...surface, catalogue: { ...catalogue, tools: tools.filter(isPermitted), resources: resources.filter(isPermitted) } };
+}
+
+/** Whether the state is of newer code, or could not be migrated: none of this code may run on it. */
+function isForeign({ version, status }: Snapshot, behaviour: Behaviour): boolean {
+  return version !== behaviour.version && (version > behaviour.version || status === "failed");
 }
 
 function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {

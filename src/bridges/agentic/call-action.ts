@@ -76,6 +76,8 @@ async function resultOf({ ref, action, key, service }: Callable, input: readonly
     // `service.execute` looks whether the action is still there, but hands over one input only.
     return input.length > 1 ? await action.execute(...input) : await service.execute(key, input[0]);
   } catch (cause) {
+    // Of an actor behind the service, whose engine knows whether the call was applied.
+    if (cause instanceof EngineError) throw cause;
     throw new EngineError("CRASHED", wordsOf(cause, ref), { applied: "unknown", cause });
   }
 }

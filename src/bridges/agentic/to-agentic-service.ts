@@ -1,5 +1,6 @@
-import type { ActorId, Behaviour, Engine, Json, Viewer } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import type { ActorId, Behaviour, Clock, Engine, Json, Viewer } from "../../core/contract/index.ts";
+import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { addressOf } from "../../mcp/source/index.ts";
 import { ActorFeed } from "./actor-feed.ts";
 import type { Observe } from "./agentic-service.ts";
 import { fromActor } from "./marks.ts";
@@ -12,9 +13,14 @@ export interface ActorRef {
   readonly kinds: readonly Behaviour[];
   /** Who looks and acts. Default: nobody in particular. The actor itself stands for it (`self`) unless it says who does. */
   readonly viewer?: Viewer;
-  /** The first action begins the actor with this. Absent: it is there once something else began it. */
+  /** The first action begins the actor with this. Absent: it is there once something else began it. Linked actors begin as their kinds say. */
   readonly start?: Json;
-  /** The actor could not be read or viewed: what was shown before stays. Or a listener threw: the others hear all the same. */
+  /** What views take for now. */
+  readonly clock?: Clock;
+  /**
+   * The actor could not be read: what was shown before stays. A view threw: its state is left out. Or a listener threw: the others hear all
+   * the same.
+   */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -90,14 +96,16 @@ class Cast {
   }
 
   #make(id: ActorId): VisibleActor {
-    const feed = new ActorFeed({ ...this.#ref, id, viewer: this.#viewer, show: (link) => this.show(link) });
+    const { start: _start, ...ref } = this.#ref;
+    const start = omitUndefined({ start: this.#startOf(id) });
+    const feed = new ActorFeed({ ...ref, ...start, id, viewer: this.#viewer, show: (link) => this.show(link) });
     return {
       serviceName: kindOf(id),
       states: feed.observe("states"),
       actions: feed.observe("actions"),
       links: feed.observe("links"),
       async execute(action, input) {
-        const { actions } = await feed.now();
+        const actions = await feed.actions();
         const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
         if (found === undefined) return `Action ${JSON.stringify(action)} is not available`;
         const said = await found.execute(input);
@@ -108,5 +116,13 @@ class Cast {
         return copy;
       },
     };
+  }
+
+  /** What a call may begin the actor with. Undefined: nothing. A link is no leave to begin an actor that others create. */
+  #startOf(id: ActorId): Json | undefined {
+    if (id === this.#ref.id) return this.#ref.start;
+    const behaviour = this.#ref.kinds.find(({ kind }) => kind === kindOf(id));
+    if (behaviour === undefined) return undefined;
+    return behaviour.autoStart === true || addressOf(behaviour, this.#viewer, undefined)?.id === id ? null : undefined;
   }
 }

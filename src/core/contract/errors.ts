@@ -94,6 +94,14 @@ export class EngineError extends TroupeError<EngineCode | StoreCode> {
   }
 }
 
+/** The error without the id of a linked actor, whose key may be another user's name. */
+export function withoutId(error: EngineError, id: string, kind: string): EngineError {
+  if (!error.message.includes(id)) return error;
+  const { code, applied, data } = error;
+  const message = error.message.replaceAll(id, `the ${kind}`).replace(/^t/, "T");
+  return new EngineError(code, message, { applied, cause: error, ...(data === undefined ? {} : { data }) });
+}
+
 /** From a store. Nothing of the entry was stored. */
 export class StoreError extends TroupeError<StoreCode> {
   override readonly name = "StoreError";

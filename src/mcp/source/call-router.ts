@@ -12,7 +12,16 @@ import {
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, ReceiptRecorder } from "../../core/contract/internal.ts";
+import {
+  andThen,
+  BEGIN_ACTION,
+  getOwn,
+  hasOwn,
+  invalidMessageReply,
+  Lru,
+  ReceiptRecorder,
+  withoutId,
+} from "../../core/contract/internal.ts";
 import { namedArguments } from "./actor-arguments.ts";
 import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
@@ -238,7 +247,7 @@ export class CallRouter {
     // The actor is another viewer's, or has ended since the link was read.
     if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
       return linked === undefined ? unknownOffer : noTarget(linked);
-    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked.behaviour) : error;
+    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked.behaviour.kind) : error;
   }
 
   // The root must exist before a linked actor replies to it, with the owner and expiry that a handle gives.
@@ -269,14 +278,6 @@ export class CallRouter {
     }
     return undefined;
   }
-}
-
-/** The error without the id of a linked actor, whose key may be another user's name. */
-function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): EngineError {
-  if (!error.message.includes(id)) return error;
-  const { code, applied, data } = error;
-  const message = error.message.replaceAll(id, `the ${kind}`).replace(/^t/, "T");
-  return new EngineError(code, message, { applied, cause: error, ...(data === undefined ? {} : { data }) });
 }
 
 /** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */

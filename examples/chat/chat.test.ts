@@ -22,6 +22,25 @@ test("members of a room can write, and others are refused until they join", asyn
   assert.deepEqual(await read(ada, "mentions://mine"), []);
 });
 
+test("a name within another one is not mentioned, and of many mentions the last ones stay", async () => {
+  await using server = await chat();
+  const [ann, anna, ops] = ["ann", "anna", "ops@example.org"].map((principal) => server.client({ principal }));
+  assert.ok(ann !== undefined && anna !== undefined && ops !== undefined);
+  await ann.tools.open_room({ name: "tea" });
+  for (const one of [ann, anna, ops]) await one.callTool("room__join", { room: "tea" });
+  for (const text of ["@anna, and @ops@example.org!", "@annabel", "x@"]) await ann.callTool("room__post", { room: "tea", text });
+  await server.clock.advance(0);
+  assert.deepEqual(await read(ann, "mentions://mine"), []);
+  const [first, ...others] = Object.values(Object(await read(anna, "mentions://mine")));
+  assert.deepEqual([Object(first)["text"], others], ["@anna, and @ops@example.org!", []]);
+  assert.deepEqual(await read(ops, "mentions://mine"), [first]);
+  for (let i = 0; i < 201; i += 1) await anna.callTool("room__post", { room: "tea", text: `@ann ${i}` });
+  await server.clock.advance(0);
+  const list = await read(ann, "mentions://mine");
+  assert.ok(Array.isArray(list));
+  assert.deepEqual([list.length, list.at(0)?.text, list.at(-1)?.text], [200, "@ann 1", "@ann 200"]);
+});
+
 test("a subscriber to one room is notified of that room alone", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });

@@ -4,6 +4,16 @@ import * as z from "zod";
 const MOST_MESSAGES = 200;
 const WEEK_MS = 7 * 86_400_000;
 
+/** Who is mentioned: at each @ the longest name that is written there, since "ann" is a part of "anna". */
+function mentionedIn(text: string, members: readonly string[]): readonly string[] {
+  const names = members.toSorted((a, b) => b.length - a.length);
+  const found = Array.from(text.matchAll(/@/g), ({ index }) => {
+    const rest = text.slice(index + 1);
+    return names.find((name) => rest.startsWith(name) && !/^[\p{L}\p{N}]/u.test(rest.slice(name.length)));
+  });
+  return [...new Set(found)].filter((name) => name !== undefined);
+}
+
 /** What others wrote to each user by name. */
 export const mentions = actor("mentions", {
   description: "Messages that mention you.",
@@ -15,6 +25,7 @@ export const mentions = actor("mentions", {
       input: z.object({ room: z.string(), by: z.string(), text: z.string() }),
       run({ state, args }) {
         state.list.push(args);
+        if (state.list.length > MOST_MESSAGES) state.list.shift();
       },
     },
   },
@@ -44,8 +55,7 @@ export const room = actor("room", {
         const by = viewer.principal ?? "somebody";
         state.messages.push({ by, text: args.text, at: now });
         if (state.messages.length > MOST_MESSAGES) state.messages.shift();
-        const mentioned = state.members.filter((member) => args.text.includes(`@${member}`));
-        send(mentions.each(mentioned).mention({ room: key, by, text: args.text }));
+        send(mentions.each(mentionedIn(args.text, state.members)).mention({ room: key, by, text: args.text }));
       },
     },
   },

@@ -1,23 +1,31 @@
 import { type AgenticSource, fromAgenticService } from "troupe/agentic";
-import type { Viewer } from "troupe/contract";
+import type { Clock, Viewer } from "troupe/contract";
 import { newGame } from "./game.ts";
 
-/** One game for all who come: the first two take the sides, who comes later looks on, and whoever comes alone has both. */
-export function ticTacToe(): AgenticSource {
+/** A side is free again when its player has neither called nor listened for so long. */
+const AWAY_MS = 10 * 60_000;
+
+/** One game for all who come: each takes a free side, and looks on if there is none. Whoever comes alone, without a name, has both. */
+export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSource {
   const game = newGame();
-  const seats: string[] = [];
+  const sides = [game.sides.X, game.sides.O];
+  const seats = new Map<object, string>();
   const serviceFor = ({ principal }: Viewer) => {
     // On standard input and output, and where nobody says who they are, there is one player only.
     if (principal === undefined || principal === "local") return game.table;
-    if (!seats.includes(principal) && seats.length < 2) seats.push(principal);
-    const seat = seats.indexOf(principal);
-    return seat === 0 ? game.sides.X : seat === 1 ? game.sides.O : game.board;
+    const side = sides.find((one) => seats.get(one) === principal) ?? sides.find((one) => !seats.has(one));
+    if (side === undefined) return game.board;
+    seats.set(side, principal);
+    return side;
   };
   return fromAgenticService(serviceFor, {
+    ...options,
     name: "tic-tac-toe",
     instructions: "Tic-tac-toe. `play` is there when it is your turn; wait_for_change ends when the other has played.",
     waitForChange: true,
     changedStates: true,
+    idleMs: AWAY_MS,
+    onRelease: (service) => void seats.delete(service),
   });
 }
 

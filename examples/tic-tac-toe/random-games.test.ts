@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Viewer } from "troupe/contract";
 import { listed } from "troupe/source";
+import { SimulatedClock } from "troupe/testing";
 import { ticTacToe } from "./index.ts";
 import { type Board, EMPTY, type Mark, outcomeOf, turnOf } from "./rules.ts";
 
@@ -51,4 +52,20 @@ test("whatever two players try, each is offered what the rules allow, and told o
     }),
     { numRuns: 50 },
   );
+});
+
+test("a side is free again when its player has been away for ten minutes", async () => {
+  const clock = new SimulatedClock();
+  using source = ticTacToe({ clock });
+  const canPlay = async (name: string): Promise<boolean> =>
+    listed(await source.surface(seat(name)), "dynamic").tools.some((tool) => tool.name === "play");
+  const states = async (name: string): Promise<number> => listed(await source.surface(seat(name)), "dynamic").resources.length;
+  assert.ok(await canPlay("xenia"));
+  const stop = source.watch(seat("otto"), () => undefined);
+  assert.equal(await canPlay("otto"), false);
+  assert.equal(await states("zoe"), 2, "who looks on sees the board and the outcome");
+  await clock.advance(10 * 60_000);
+  assert.ok(await canPlay("yves"), "xenia's side");
+  assert.equal(await states("zoe"), 2, "otto listens, and keeps his");
+  stop();
 });

@@ -1,6 +1,6 @@
 // Owns: what author code replies with: content blocks, bytes, refusals, or a promise of a later reply. Does not own: the reply's way to a client (mcp/gateway).
 import { type JsonObject, BLOB, CONTENT, type Content, isJsonObject, type Json, type Reply } from "../contract/index.ts";
-import { invalidInBlock, isContent, REFUSAL } from "../contract/internal.ts";
+import { invalidInBlock, isBase64, isContent, REFUSAL } from "../contract/internal.ts";
 import { badTurn } from "./author-errors.ts";
 import { toJson } from "./to-json.ts";
 
@@ -36,7 +36,7 @@ export interface Blob {
 }
 
 /**
- * What a resource's `view` returns for bytes: they are sent as base64. A string must be base64 already.
+ * What a resource's `view` returns for bytes: they are sent as base64. A string must be base64 already. Throws `BAD_TURN` if it is not.
  *
  * @example
  * ```ts
@@ -51,7 +51,9 @@ export interface Blob {
  * ```
  */
 export function blob(bytes: Uint8Array | string): Blob {
-  return { [BLOB]: typeof bytes === "string" ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
+  if (typeof bytes !== "string") return { [BLOB]: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
+  if (!isBase64(bytes)) throw badTurn("blob() was given text that is not base64, which clients refuse: give it the bytes.");
+  return { [BLOB]: bytes };
 }
 
 /** The value itself. Throws `BAD_TURN` for a content block that clients cannot read: they would refuse the whole reply. */

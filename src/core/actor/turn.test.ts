@@ -392,6 +392,8 @@ test("a content block that clients cannot read is BAD_TURN with its index", () =
     message: /^What tools\/view replied has a block no client can read, \/0: mimeType/,
   });
   assert.throws(() => stage.turn("tools/run"), { code: "BAD_TURN", message: /\/1: mimeType/ });
+  assert.throws(() => blob("no base64!"), { code: "BAD_TURN", message: /blob\(\) was given text that is not base64/ });
+  assert.deepEqual(blob("AAEC"), blob(new Uint8Array([0, 1, 2])));
 });
 
 test("replies requested with `replyAs`, and a child's end, arrive typed #actors.reply-as", () => {

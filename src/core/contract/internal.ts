@@ -112,4 +112,5 @@ export {
   TEXT,
   unserialisableError,
   invalidInBlock,
+  isBase64,
 } from "./validate.ts";

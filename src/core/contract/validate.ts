@@ -140,19 +140,33 @@ export const ANNOTATIONS = shape(
 /** Of a prompt. */
 export const ARGUMENT = shape("", { name: TEXT, title: TEXT, description: TEXT, required: FLAG }, "name");
 
+/** As clients check it. Bytes that were encoded here pass without being decoded again. */
+export function isBase64(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  if (value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value)) return true;
+  try {
+    atob(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const BASE64: OptionRule = ["text in base64", isBase64];
+
 const CONTENTS: OptionRule = [
-  "{ uri, mimeType?, text } or { uri, mimeType?, blob }, all texts",
+  "{ uri, mimeType?, text } or { uri, mimeType?, blob }, all texts, blob in base64",
   (value) =>
     isJsonObject(value) &&
     "uri" in value &&
     ("text" in value || "blob" in value) &&
-    firstInvalidField(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: TEXT, _meta: OBJECT }) === undefined,
+    firstInvalidField(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: BASE64, _meta: OBJECT }) === undefined,
 ];
 
 const MADE_OF: Readonly<Record<string, Rules>> = {
   text: { text: TEXT },
-  image: { data: TEXT, mimeType: TEXT },
-  audio: { data: TEXT, mimeType: TEXT },
+  image: { data: BASE64, mimeType: TEXT },
+  audio: { data: BASE64, mimeType: TEXT },
   resource: { resource: CONTENTS },
   resource_link: { uri: TEXT, name: TEXT },
 };

@@ -1,5 +1,6 @@
 // Owns: functions that make content blocks, results, resource contents and prompt messages.
-import { type JsonObject, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, BLOB, CONTENT, type Content, type Json, TroupeError } from "../../core/contract/index.ts";
+import { isBase64 } from "../../core/contract/internal.ts";
 
 /** Members of every block: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
 export interface BlockExtras {
@@ -169,7 +170,7 @@ export function failure(...blocks: readonly (string | Block)[]): Content {
 }
 
 /**
- * The bytes of a resource with a single content: the URI and the type are those of its definition.
+ * The bytes of a resource with a single content: the URI and the type are those of its definition. Throws `BAD_TURN` for text that is not base64.
  *
  * @example
  * ```ts
@@ -181,6 +182,8 @@ export function failure(...blocks: readonly (string | Block)[]): Content {
  * ```
  */
 export function blob(bytes: Bytes): { readonly [BLOB]: string } {
+  if (typeof bytes === "string" && !isBase64(bytes))
+    throw new TroupeError("BAD_TURN", "blob() was given text that is not base64, which clients refuse: give it the bytes.");
   return { [BLOB]: base64(bytes) };
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { SimulatedClock } from "../../testing/index.ts";
-import { content, contents, createServer, failure, image, text } from "./index.ts";
+import { blob, content, contents, createServer, failure, image, text } from "./index.ts";
 
 const viewer = { scopes: [] };
 const NUMBER = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
@@ -95,6 +95,8 @@ test("a block that clients cannot read is reported to log and onError with its p
   const wrong: Readonly<Record<string, readonly [block: object, why: RegExp]>> = {
     snake: [{ type: "image", data: "AA==", mime_type: "secret" }, /\/1: mimeType has to be text/],
     text: [{ type: "text" }, /\/1: text has to be text/],
+    letters: [{ type: "image", data: "sec ret!", mimeType: "image/png" }, /\/1: data has to be text in base64/],
+    bytes: [{ type: "resource", resource: { uri: "x://x", blob: "secret!" } }, /\/1: resource has to be .*blob in base64/],
     kind: [{ type: "secret" }, /\/1: type has to be one of text, image, audio, resource, resource_link/],
     none: [{ text: "secret" }, /\/1: type has to be/],
     bare: [{ type: "resource", resource: { uri: "x://x" } }, /\/1: resource has to be \{ uri, /],
@@ -110,6 +112,10 @@ test("a block that clients cannot read is reported to log and onError with its p
     assert.equal(line.code, "BAD_TURN");
     assert.match(line.text, /^What tools\/.+ returned has a block no client can read, \/1: (?!.*secret)/);
   }
+  server.resources.register({ name: "letters", uri: "x://letters" }, () => blob("secret!"));
+  await assert.rejects(server.source.act(viewer, "resources/letters", {}, {}), { code: "CRASHED" });
+  assert.match(JSON.stringify(heard.pop()), /blob\(\) was given text that is not base64/);
+  lines.pop();
   tool("promised", NUMBER, () => content([Object({ type: "text" })], { n: 1 }));
   await assert.rejects(call("promised"), { code: "CRASHED" });
   server.prompts.register({ name: "p" }, () => ({ messages: [{ role: "user", content: { type: "image", data: "AA==" } }] }));

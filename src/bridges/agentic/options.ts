@@ -42,7 +42,7 @@ export interface AgenticServiceOptions {
   readonly waitForChange?: boolean | { readonly maxMs?: number };
   /** What text that an action returns means: AgenticService says an error by it, and cannot tell it from data. Default `error`. */
   readonly text?: "error" | "data";
-  /** An action that has not ended by then has failed (`WORK_TIMEOUT`), though it may go on. Default 55,000, since official clients give a call up after 60,000. */
+  /** An action, or a viewer's service, that is not there by then has failed (`WORK_TIMEOUT`), though it may go on. Default 55,000, since official clients give a call up after 60,000. */
   readonly callMs?: number;
   /** How the names of links and their offers are joined. Default `dots`, as the specification of AgenticService has them: `child.heal`. */
   readonly names?: NameStyle | Names;

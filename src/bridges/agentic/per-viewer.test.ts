@@ -50,6 +50,28 @@ describe("a service for each viewer", () => {
     assert.deepEqual(await toolNames(source), ["go"]);
   });
 
+  it("is given up where its factory does not end, tried again, and let go if it comes after that", async () => {
+    const clock = new SimulatedClock();
+    const released: AgenticService[] = [];
+    const makings: PromiseWithResolvers<AgenticService>[] = [];
+    const make = (): Promise<AgenticService> => {
+      const making = Promise.withResolvers<AgenticService>();
+      makings.push(making);
+      return making.promise;
+    };
+    using source = fromAgenticService(make, { clock, onRelease: (service) => void released.push(service) });
+    const names = assert.rejects(toolNames(source), { code: "WORK_TIMEOUT", message: /was not there within 55 s/ });
+    await clock.advance(55_000);
+    await names;
+    const again = toolNames(source);
+    const [first, next] = [new Puppet(), new Puppet({ actions: { go: action() } })];
+    makings[0]?.resolve(first);
+    makings[1]?.resolve(next);
+    assert.deepEqual(await again, ["go"]);
+    await tick();
+    assert.deepEqual(released, [first]);
+  });
+
   it("that could not be made at first is told of when it is there, and from then on its changes", async () => {
     const clock = new SimulatedClock();
     const faults: unknown[] = [];

@@ -1,9 +1,10 @@
 import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../../core/contract/index.ts";
-import { systemClock } from "../../core/contract/index.ts";
+import { EngineError, systemClock } from "../../core/contract/index.ts";
+import { inWords, withTimeout } from "../../core/contract/internal.ts";
 import type { AgenticService } from "./agentic-service.ts";
 import { Faults } from "./faults.ts";
 import type { AgenticServiceOptions } from "./options.ts";
-import { ServiceSource } from "./service-source.ts";
+import { CALL_MS, ServiceSource } from "./service-source.ts";
 
 /** The service a viewer meets; undefined: none. Called once per principal, scopes and claims, and again after the viewer was away for long. */
 export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
@@ -134,8 +135,24 @@ export class PerViewer implements Source, Disposable {
   }
 
   async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
-    const service = this.#closed ? undefined : await this.#make(viewer);
+    const service = this.#closed ? undefined : await this.#made(viewer);
     return service === undefined ? undefined : new ServiceSource(service, this.#options);
+  }
+
+  /** Throws `WORK_TIMEOUT`: the factory has not ended in time. What it makes afterwards is let go at once, as no one waits for it. */
+  async #made(viewer: Viewer): Promise<AgenticService | undefined> {
+    const { clock = systemClock, callMs = CALL_MS } = this.#options;
+    const making = Promise.resolve(this.#make(viewer));
+    if (!Number.isFinite(callMs)) return making;
+    let isOver = false;
+    const release = (service: AgenticService | undefined): void => {
+      if (isOver && service !== undefined) this.#options.onRelease?.(service);
+    };
+    making.then(release).catch((error: unknown) => isOver && this.#faults.tell(error));
+    return withTimeout(clock, callMs, making, () => {
+      isOver = true;
+      throw new EngineError("WORK_TIMEOUT", `The service was not there within ${inWords(callMs)}: try again.`);
+    });
   }
 
   #leave(viewer: Viewer, met: Met): void {

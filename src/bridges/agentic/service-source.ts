@@ -36,6 +36,9 @@ import { nameOf, States } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
 import { describeState } from "./state-description.ts";
 
+/** Official clients give a call up after 60 s. */
+export const CALL_MS = 55_000;
+
 const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
 
@@ -72,7 +75,7 @@ export class ServiceSource implements Source, Disposable {
     const names = namesOf(style);
     this.#names = names;
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
-    this.#settings = { clock, callMs: options.callMs ?? 55_000, text: options.text ?? "error", root: this.#root };
+    this.#settings = { clock, callMs: options.callMs ?? CALL_MS, text: options.text ?? "error", root: this.#root };
     this.#firstEmissionMs = firstEmissionMs;
     this.#pageLength = options.pageLength ?? 65_536;
     this.#revisions = new Revisions(clock.now());

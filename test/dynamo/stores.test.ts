@@ -319,6 +319,12 @@ describe("DynamoDB that fails", () => {
       return done;
     };
     await losing(() => a.sessions.put(row("s", clock)));
+    await a.streams.append("s", "x", "of an earlier session");
+    await a.sessions.delete("s");
+    await clock.advance(1);
+    lossy.only = "UpdateItemCommand";
+    await losing(() => a.sessions.put(row("s", clock)));
+    lossy.only = undefined;
     assert.deepEqual((await losing(async () => a.sessions.change?.("s", { subscribe: "x://1" })))?.subscriptions, ["x://1"]);
     const first = await a.streams.append("s", "x", 0);
     const ids: string[] = [];

@@ -53,7 +53,7 @@ export class DynamoSessions implements SessionStore {
         ReturnValues: "ALL_OLD",
       });
       // A session may begin again under the id of one that has ended: its streams then do, too.
-      if (before === undefined || this.#mine(() => !this.#over(before)) !== true) await this.#ends.open(row.id);
+      if (before === undefined || this.#mine(() => this.#goesOn(before, row)) !== true) await this.#ends.open(row.id);
     });
   }
 
@@ -128,6 +128,11 @@ export class DynamoSessions implements SessionStore {
   // DynamoDB deletes what has expired within days, not at once.
   #over(item: Item): boolean {
     return secondsNow(this.#place) > numberIn(item, "expiresAt");
+  }
+
+  // Of the same begin where the AWS SDK wrote it again, since the answer was lost: what was there before that is not known.
+  #goesOn(before: Item, { createdAt }: SessionRow): boolean {
+    return !this.#over(before) && numberIn(before, "createdAt") !== createdAt;
   }
 
   #seen(seenAt: number): Record<string, AttributeValue> {

@@ -229,6 +229,11 @@ test("the caller is read from each kind of authorizer", () => {
   assert.deepEqual(callerIn("rest-authorizer.json"), { principal: "ana", scopes: ["read"] });
   assert.deepEqual(callerIn("http-jwt.json"), { principal: "https://login.example|ana", scopes: ["read", "write"] });
   assert.deepEqual(callerIn("function-url-iam.json"), { principal: "arn:aws:iam::111122223333:user/example-user", scopes: [] });
+  // Users of an identity pool share the ARN of the role they assume.
+  const userArn = "arn:aws:sts::111122223333:assumed-role/Users/CognitoIdentityCredentials";
+  const pooled = (identityId: string) => authorizedCaller({ iam: { userArn, cognitoIdentity: { identityId, amr: ["authenticated"] } } });
+  assert.deepEqual(pooled("eu-central-1:a"), { principal: "cognito-identity.amazonaws.com|eu-central-1:a", scopes: [] });
+  assert.notDeepEqual(pooled("eu-central-1:b"), pooled("eu-central-1:a"));
   // What the route wants is no grant.
   const scoped = { jwt: { claims: { iss: "i", sub: "s", scp: "[read write]" }, scopes: ["admin"] } };
   assert.deepEqual(authorizedCaller(scoped), { principal: "i|s", scopes: ["read", "write"] });
@@ -238,4 +243,16 @@ test("the caller is read from each kind of authorizer", () => {
   assert.deepEqual(authorizedCaller({ lambda: { principalId: "bo", scope: ["a", 1] } }), { principal: "bo", scopes: ["a"] });
   for (const nobody of [{}, { jwt: { claims: { sub: "a" } } }, { claims: { iss: "", sub: "a" } }, { principalId: 7 }, { iam: {} }])
     assert.equal(authorizedCaller(nobody), undefined);
+});
+
+test("the caller of a REST API with IAM is read from its identity", async () => {
+  const callerOf = async (identity: object) => {
+    const { source } = await seenIn(changed("rest.json", {}, { identity: JSON.parse(JSON.stringify(identity)) }));
+    return source?.authorizer === undefined ? undefined : authorizedCaller(source.authorizer);
+  };
+  const userArn = "arn:aws:iam::111122223333:user/example-user";
+  assert.deepEqual(await callerOf({ userArn, cognitoIdentityId: null }), { principal: userArn, scopes: [] });
+  const pooled = { principal: "cognito-identity.amazonaws.com|eu-central-1:a", scopes: [] };
+  assert.deepEqual(await callerOf({ userArn, cognitoIdentityId: "eu-central-1:a" }), pooled);
+  assert.equal(await callerOf({ userArn: null }), undefined);
 });

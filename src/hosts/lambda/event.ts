@@ -51,6 +51,7 @@ export function readEvent(event: unknown, context: LambdaContext | undefined): H
  * and its path begins with the stage.
  */
 function ofRest(event: JsonObject, about: JsonObject): HttpEvent {
+  const identity = objectAt(about, "identity") ?? {};
   const query = new URLSearchParams();
   for (const [name, value] of pairsAt(event, "queryStringParameters", "multiValueQueryStringParameters")) query.append(name, value);
   return {
@@ -61,11 +62,19 @@ function ofRest(event: JsonObject, about: JsonObject): HttpEvent {
     headers: pairsAt(event, "headers", "multiValueHeaders"),
     ...bodyOf(event),
     ...known("domain", textAt(about, "domainName")),
-    ...known("sourceIp", textAt(objectAt(about, "identity") ?? {}, "sourceIp")),
+    ...known("sourceIp", textAt(identity, "sourceIp")),
     ...known("requestId", textAt(about, "requestId")),
-    ...known("authorizer", objectAt(about, "authorizer")),
+    ...known("authorizer", objectAt(about, "authorizer") ?? iamIn(identity)),
     multiValue: true,
   };
+}
+
+/** IAM is no authorizer in payload 1.0: its result is the caller's identity. Here it has the form of payload 2.0. */
+function iamIn(identity: JsonObject): JsonObject | undefined {
+  const userArn = textAt(identity, "userArn");
+  if (userArn === undefined) return undefined;
+  const identityId = textAt(identity, "cognitoIdentityId");
+  return { iam: { userArn, ...(identityId === undefined ? {} : { cognitoIdentity: { identityId } }) } };
 }
 
 /**

@@ -82,15 +82,21 @@ function bytesOf({ body, base64 }: HttpEvent): Uint8Array<ArrayBuffer> | undefin
 
 /**
  * The caller according to the gateway's authorizer: a JWT or Cognito authorizer (principal `iss|sub`, scopes of the token), IAM (the
- * caller's ARN, no scopes), a Lambda authorizer (`principalId`, and `scope` if it has one). Undefined if none named a caller.
+ * caller's ARN, or its identity in a Cognito identity pool; no scopes), a Lambda authorizer (`principalId`, and `scope` if it has one). Undefined if none named a caller.
  */
 export function authorizedCaller(authorizer: JsonObject): Caller | undefined {
   const { jwt, claims, iam, lambda } = authorizer;
   if (isJsonObject(jwt) && isJsonObject(jwt["claims"])) return ofClaims(jwt["claims"]);
   if (isJsonObject(claims)) return ofClaims(claims);
-  if (isJsonObject(iam)) return ofName(iam["userArn"], undefined);
+  if (isJsonObject(iam)) return ofIam(iam);
   const own = isJsonObject(lambda) ? lambda : authorizer;
   return ofName(own["principalId"], own["scope"]);
+}
+
+/** All users of a Cognito identity pool have the role that they assume, and its ARN: there only their identity tells who they are. */
+function ofIam({ userArn, cognitoIdentity }: JsonObject): Caller | undefined {
+  const id = isJsonObject(cognitoIdentity) ? cognitoIdentity["identityId"] : undefined;
+  return ofName(typeof id === "string" && id !== "" ? `cognito-identity.amazonaws.com|${id}` : userArn, undefined);
 }
 
 /** Uses the token's scopes, not those the route requires, which the gateway passes next to the claims. */

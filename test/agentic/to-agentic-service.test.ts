@@ -459,4 +459,34 @@ describe("toAgenticService", () => {
     const drawn = { ok: { [CONTENT]: [{ type: "text", text: "Drawn." }] } };
     assert.deepEqual(await source.act(viewer, "resources/list.picture", {}, {}), drawn);
   });
+
+  it("reads an actor again that could not be read, whatever is done with the error", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const clock = new SimulatedClock();
+    let reads = 0;
+    let isAway = true;
+    const read = async (id: ActorId) => {
+      reads += 1;
+      if (isAway) throw new Error("The store is away.");
+      return engine.read(id);
+    };
+    const onFault = (): never => {
+      throw new Error("The log is away, too.");
+    };
+    const away = { call: engine.call.bind(engine), watch: engine.watch.bind(engine), read };
+    const service = toAgenticService({ ...ref, engine: away, clock, onFault });
+    const shown: unknown[] = [];
+    const undo = service.states((states) => void shown.push(Object.keys(states)));
+    await clock.advance(3_000);
+    assert.deepEqual([reads, shown], [3, []], "after 1 s and 2 s more");
+    isAway = false;
+    await clock.advance(4_000);
+    assert.deepEqual([reads, shown], [4, [["state"]]]);
+    undo();
+    isAway = true;
+    service.states(() => undefined)();
+    await clock.advance(60_000);
+    assert.equal(reads, 5, "none is repeated that no one waits for");
+  });
 });

@@ -41,6 +41,9 @@ interface Sight {
 const NOTHING: Sight = { showing: { states: {}, actions: {}, links: {} }, print: { states: {}, actions: {}, links: {} } };
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
 
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
 /** Reads one actor while anybody listens, and tells each part when it is another. */
 export class ActorFeed {
   readonly #options: FeedOptions;
@@ -49,6 +52,8 @@ export class ActorFeed {
   #sight: Sight | undefined;
   #reading = false;
   #again = false;
+  #undoRetry: (() => void) | undefined;
+  #retryMs = FIRST_RETRY_MS;
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -68,6 +73,7 @@ export class ActorFeed {
         if (this.#listeners.size > 0) return;
         this.#unwatch?.();
         this.#unwatch = undefined;
+        this.#undoRetry?.();
         // Nobody would be told when it is no longer so.
         this.#sight = undefined;
       };
@@ -92,17 +98,35 @@ export class ActorFeed {
         const before = this.#sight;
         if (this.#unwatch === undefined) break;
         this.#sight = now;
+        this.#undoRetry?.();
+        this.#retryMs = FIRST_RETRY_MS;
         for (const listener of this.#listeners) {
           safeCall(
             () => listener(before, now),
-            (error) => this.#options.onFault?.(error),
+            (error) => this.#tell(error),
           );
         }
       } catch (error) {
-        this.#options.onFault?.(error);
+        this.#tell(error);
+        this.#retry();
       }
     }
     this.#reading = false;
+  }
+
+  // The actor may not change for long, and until it is read nothing can be done with it.
+  #retry(): void {
+    const { clock = systemClock } = this.#options;
+    this.#undoRetry?.();
+    this.#undoRetry = clock.after(this.#retryMs, () => void this.#read());
+    this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
+  }
+
+  #tell(error: unknown): void {
+    safeCall(
+      () => this.#options.onFault?.(error),
+      () => undefined,
+    );
   }
 
   #see(snapshot: Snapshot | undefined): Sight {
@@ -125,7 +149,7 @@ export class ActorFeed {
     if (behaviour === undefined) return undefined;
     if (!isThere(snapshot, viewer)) return this.#notBegun(behaviour, snapshot);
     if (isForeign(snapshot, behaviour)) return undefined;
-    const surface = behaviour.surface?.(snapshot.state, viewer, (error) => this.#options.onFault?.(error)) ?? {
+    const surface = behaviour.surface?.(snapshot.state, viewer, (error) => this.#tell(error)) ?? {
       catalogue: behaviour.catalogue ?? EMPTY.catalogue,
       off: {},
     };
@@ -161,7 +185,7 @@ export class ActorFeed {
         const shown = this.#stateOf(behaviour, state, offer);
         if (shown !== undefined) states.set(offer.name, shown);
       } catch (error) {
-        this.#options.onFault?.(error);
+        this.#tell(error);
       }
     }
     return states;
@@ -203,7 +227,7 @@ export class ActorFeed {
   }
 
   async #view(behaviour: Behaviour, offer: Offer, args: JsonObject): Promise<Reply> {
-    const { engine, id, viewer, clock = systemClock, onFault } = this.#options;
+    const { engine, id, viewer, clock = systemClock } = this.#options;
     const snapshot = await engine.read(id);
     try {
       const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, offer.action, args, viewer, id, clock.now());
@@ -213,7 +237,7 @@ export class ActorFeed {
       if (refusal !== undefined) return refusal;
       if (cause instanceof EngineError) throw cause;
       // What it says may quote the state: it is for the author, not for who looks.
-      onFault?.(cause);
+      this.#tell(cause);
       throw new EngineError("CRASHED", `Looking at ${offer.name} of ${behaviour.kind} failed; nothing was changed.`, { cause });
     }
   }

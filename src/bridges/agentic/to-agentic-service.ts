@@ -15,10 +15,10 @@ export interface ActorRef {
   readonly viewer?: Viewer;
   /** The first action begins the actor with this. Absent: it is there once something else began it. Linked actors begin as their kinds say. */
   readonly start?: Json;
-  /** What views take for now. */
+  /** What views take for now, and reads that failed are repeated by. */
   readonly clock?: Clock;
   /**
-   * The actor could not be read: what was shown before stays. A view threw: its state is left out. Or a listener threw: the others hear all
+   * The actor could not be read: what was shown before stays, and it is read again. A view threw: its state is left out. Or a listener threw: the others hear all
    * the same.
    */
   readonly onFault?: (error: unknown) => void;

@@ -134,9 +134,15 @@ describe("actions of a service", () => {
 
   it("keep the references within a schema that is wrapped #agentic.actions.tools", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
-    using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));
+    const named = (type: string) => ({ $defs: { it: { $anchor: "it", type } }, items: { $ref: "#it" } });
+    const lost = { type: "object", properties: { x: { $ref: "#/nowhere" } } };
+    const actions = { plant: action([tree]), two: action([named("number"), named("string")]), lost: action([lost]) };
+    using source = fromAgenticService(new Puppet({ actions }));
     assert.ok("ok" in (await act(source, "tools/plant", { tree: [{ id: 1 }] })));
     assert.ok("refused" in (await act(source, "tools/plant", { tree: [{}] })));
+    assert.ok("ok" in (await act(source, "tools/two", { arg0: [1], arg1: ["a"] })));
+    assert.ok("refused" in (await act(source, "tools/two", { arg0: [1], arg1: [1] })));
+    assert.ok("ok" in (await act(source, "tools/lost", { x: 1 })), "what is not known is not checked");
   });
 
   it("return nothing, text that is an error, or data; by option text that is data #agentic.call.outcomes #agentic.surface.execute", async () => {

@@ -66,6 +66,34 @@ describe("toJSONSchema", () => {
     ["required of draft 3", { type: "string", required: true }, { type: "string" }],
     ["values a keyword does not allow", { minLength: -1, maxItems: 1.5, multipleOf: 0, pattern: "(", anyOf: [], maximum: Number.NaN }, {}],
     ["a reference to elsewhere", { $ref: "https://example.org/schema", $id: "x", title: "T" }, { title: "T" }],
+    [
+      "a reference to nowhere",
+      { items: { $ref: "#/$defs/x" }, not: { $ref: "#x" }, layout: {}, else: { $ref: "#/layout" } },
+      { items: {}, not: {}, else: {} },
+    ],
+    [
+      "a reference into a tuple of older drafts",
+      {
+        properties: {
+          a: { items: [{ type: "null" }, { $ref: "#/properties/a/items/0" }], additionalItems: { $ref: "#/properties/a/additionalItems" } },
+        },
+      },
+      {
+        properties: {
+          a: { prefixItems: [{ type: "null" }, { $ref: "#/properties/a/prefixItems/0" }], items: { $ref: "#/properties/a/items" } },
+        },
+      },
+    ],
+    [
+      "a reference by an anchor, of which the first counts",
+      { anyOf: [{ $ref: "#x" }, { $anchor: "x", type: "null" }, { $anchor: "x" }], const: { $ref: "#data" } },
+      { anyOf: [{ $ref: "#x" }, { $anchor: "x", type: "null" }, {}], const: { $ref: "#data" } },
+    ],
+    [
+      "a reference with escapes",
+      { $defs: { "a/b c": {} }, $ref: "#/$defs/a~1b%20c" },
+      { $defs: { "a/b c": {} }, $ref: "#/$defs/a~1b%20c" },
+    ],
     ["a default that JSON has no word for", { default: () => 1, const: undefined }, {}],
     ["a boolean in place of a schema", { properties: { a: true, b: false } }, { properties: { a: true, b: false } }],
     ["no schema at all", false, {}],

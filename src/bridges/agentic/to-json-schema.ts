@@ -1,4 +1,4 @@
-import type { JsonObject, Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { toPlain } from "./plain-json.ts";
 
 const MAX_DEPTH = 64;
@@ -16,7 +16,8 @@ export function toJSONSchema(schema: unknown): JsonObject {
 
 /** The same for a schema that is put at `base` (a JSON pointer) of another: what it says of itself is found there. */
 export function translated(schema: unknown, base: string): JsonObject {
-  return new Translation(base).of(schema);
+  const translation = new Translation(base);
+  return translation.withReferences(translation.of(schema));
 }
 
 type Reader = (value: unknown, schema: Raw, translation: Translation) => Json | undefined;
@@ -46,14 +47,12 @@ const patternMap: Reader = (value, schema, translation) =>
   isRaw(value) ? subMap(Object.fromEntries(Object.entries(value).filter(([key]) => isPattern(key))), schema, translation) : undefined;
 
 const READERS: Readonly<Record<string, Reader>> = {
-  $anchor: (value) => (typeof value === "string" && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value) ? value : undefined),
+  $anchor: (value, _schema, translation) =>
+    typeof value === "string" && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value) ? translation.anchor(value) : undefined,
   $comment: text,
   $defs: subMap,
   // To elsewhere nothing is followed, neither by a client nor here.
-  $ref: (value, _schema, { base }) => {
-    if (typeof value !== "string" || !/^#[!-~]*$/.test(value)) return undefined;
-    return value === "#" || value.startsWith("#/") ? `#${base}${value.slice(1)}` : value;
-  },
+  $ref: (value) => (typeof value === "string" && /^#[!-~]*$/.test(value) ? value : undefined),
   additionalProperties: sub,
   allOf: subs,
   anyOf: subs,
@@ -123,12 +122,45 @@ function typeOf(value: unknown): Json | undefined {
 }
 
 class Translation {
-  readonly base: string;
+  readonly #base: string;
   #left = MAX_NODES;
   readonly #above: object[] = [];
+  readonly #anchors = new Set<string>();
+  readonly #referring: Record<string, Json>[] = [];
 
   constructor(base: string) {
-    this.base = base;
+    this.#base = base;
+  }
+
+  /** Undefined: a schema before has this anchor. Schemas that are put into one have anchors of their own. */
+  anchor(name: string): string | undefined {
+    if (this.#anchors.has(name)) return undefined;
+    this.#anchors.add(name);
+    return this.#anchorNow(name);
+  }
+
+  #anchorNow(name: string): string {
+    const [, , parameter] = this.#base.split("/");
+    return parameter === undefined ? name : `${parameter}.${name}`;
+  }
+
+  /** With references to where their targets are now. One that leads nowhere is taken away: no call could be checked with it. */
+  withReferences(root: JsonObject): JsonObject {
+    for (const schema of this.#referring) {
+      const { $ref } = schema;
+      const to = typeof $ref === "string" ? this.#targetOf($ref, root) : undefined;
+      if (to === undefined) delete schema["$ref"];
+      else schema["$ref"] = to;
+    }
+    return root;
+  }
+
+  #targetOf(reference: string, root: JsonObject): string | undefined {
+    if (reference === "#") return `#${this.#base}`;
+    const name = reference.slice(1);
+    if (!name.startsWith("/")) return this.#anchors.has(name) ? `#${this.#anchorNow(name)}` : undefined;
+    const path = pathIn(root, name.slice(1).split("/"));
+    return path === undefined ? undefined : `#${this.#base}/${path.join("/")}`;
   }
 
   of(schema: unknown): JsonObject {
@@ -140,7 +172,8 @@ class Translation {
       const read = READER_OF.get(keyword)?.(value, schema, this);
       if (read !== undefined) clean.push([keyword, read]);
     }
-    const mapped = Object.fromEntries([...this.#mapped(schema), ...clean]);
+    const mapped: Record<string, Json> = Object.fromEntries([...this.#mapped(schema), ...clean]);
+    if (mapped["$ref"] !== undefined) this.#referring.push(mapped);
     this.#above.pop();
     return mapped;
   }
@@ -159,6 +192,31 @@ class Translation {
       if (each !== undefined) more.push(["definitions", each]);
     }
     return more;
+  }
+}
+
+/** A JSON pointer's segments as they lead to a schema of a translated one; undefined: to none. */
+function pathIn(root: JsonObject, segments: readonly string[]): readonly string[] | undefined {
+  const path: string[] = [];
+  let at: Json | undefined = root;
+  for (const [i, segment] of segments.entries()) {
+    const isTuple: boolean = isJsonObject(at) && Array.isArray(at["prefixItems"]);
+    const isItem = segment === "items" && /^\d+$/.test(segments[i + 1] ?? "");
+    const now: string = isTuple && isItem ? "prefixItems" : isTuple && segment === "additionalItems" ? "items" : segment;
+    at = memberOf(at, now);
+    path.push(now);
+  }
+  return isJsonObject(at) || typeof at === "boolean" ? path : undefined;
+}
+
+function memberOf(value: Json | undefined, segment: string): Json | undefined {
+  if (value === undefined || value === null || typeof value !== "object") return undefined;
+  try {
+    const name = decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
+    const member: Json | undefined = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+    return member;
+  } catch {
+    return undefined;
   }
 }
 

@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { bufferedHandler, type LambdaServer, type StreamingOptions, streamingHandler, type StreamMetadata } from "troupe/lambda";
+import { elicit } from "troupe";
+import { bufferedHandler, forLambda, type LambdaServer, type StreamingOptions, streamingHandler, type StreamMetadata } from "troupe/lambda";
+import { createServer } from "troupe/server";
 import { SimulatedClock, until } from "troupe/testing";
+import * as z from "zod";
 import { FakeResponseStream, fakeAwsLambda } from "./fake-awslambda.ts";
 import { changed, sample } from "./samples.ts";
 
@@ -188,6 +191,53 @@ describe("a function whose time is nearly over", () => {
     const dropped = Promise.withResolvers<void>();
     late.resolve(new Response(new ReadableStream({ cancel: () => dropped.resolve() })));
     await dropped.promise;
+  });
+});
+
+describe("a question within a whole answer", () => {
+  const through = async (message: object, path = "/mcp") => {
+    let body = "";
+    const handler = bufferedHandler(async (request) => {
+      body = await request.text();
+      return new Response("ok");
+    });
+    const given = JSON.stringify(message);
+    const answer = await handler(changed("function-url.json", { rawPath: path, body: given, isBase64Encoded: false }));
+    assert.equal(answer.statusCode, 200);
+    return { given, body };
+  };
+  const initialize = (capabilities: object) => ({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities },
+  });
+
+  test("is not put, since the client would read it with the answer: it is said to know none", async () => {
+    const { body } = await through(initialize({ elicitation: {}, sampling: {}, roots: { listChanged: true }, experimental: { a: 1 } }));
+    assert.deepEqual(JSON.parse(body), initialize({ experimental: { a: 1 } }));
+    for (const other of [{ ...initialize({ elicitation: {} }), method: "tools/call" }, { method: "initialize" }, [1]]) {
+      const { given, body: same } = await through(other);
+      assert.equal(same, given);
+    }
+  });
+
+  test("is refused at once, and can be avoided", async () => {
+    await using server = createServer("asking", "1.0.0", forLambda);
+    server.tools.register({ name: "ask" }, ({ ask, can }) =>
+      can("elicitation") ? JSON.stringify(ask({ name: elicit("Your name?", z.object({ name: z.string() })) })) : "Nobody was asked.",
+    );
+    const handler = bufferedHandler(server);
+    const call = async (message: object, more: object = {}) => {
+      const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...more };
+      return handler(changed("function-url.json", { headers, body: JSON.stringify(message), isBase64Encoded: false }));
+    };
+    const clientInfo = { name: "a", version: "1" };
+    const { params, ...begin } = initialize({ elicitation: {} });
+    const begun = await call({ ...begin, params: { ...params, clientInfo } });
+    const session = { "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "", "mcp-protocol-version": "2025-11-25" };
+    const answer = await call({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "ask", arguments: {} } }, session);
+    assert.match(answer.body, /Nobody was asked/);
   });
 });
 

@@ -17,15 +17,16 @@ export interface RequestRules {
   readonly basePath: string | undefined;
 }
 
-/** The event as a request to `https://<host>`. Throws `BAD_EVENT`, `HOST_UNKNOWN`. */
-export function requestOf(httpEvent: HttpEvent, rules: RequestRules, signal: AbortSignal): Request {
+/** The event as a request to `https://<host>`. `whole`: its answer is returned when it is complete. Throws `BAD_EVENT`, `HOST_UNKNOWN`. */
+export function requestOf(httpEvent: HttpEvent, rules: RequestRules, whole: boolean, signal: AbortSignal): Request {
   const url = new URL(`https://${hostOf(httpEvent, rules.hosts)}`);
   url.pathname = pathOf(httpEvent.path, rules.basePath);
   url.search = httpEvent.query;
   const { method } = httpEvent;
   if (!/^[A-Z]{3,10}$/.test(method)) throw badEvent("The event's method is none of HTTP's.");
   const headers = headersOf(httpEvent);
-  const body = method === "GET" || method === "HEAD" ? undefined : bytesOf(httpEvent);
+  const sent = method === "GET" || method === "HEAD" ? undefined : bytesOf(httpEvent);
+  const body = whole && method === "POST" && sent !== undefined ? withoutQuestions(sent) : sent;
   try {
     return new Request(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   } catch {
@@ -78,6 +79,29 @@ function bytesOf({ body, base64 }: HttpEvent): Uint8Array<ArrayBuffer> | undefin
   if (base64 && (body.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body)))
     throw badEvent("The event's body is not the base64 it is said to be.");
   return new Uint8Array(Buffer.from(body, base64 ? "base64" : "utf8"));
+}
+
+/** What a server of the revisions with a handshake asks its client on the stream of an answer. */
+const QUESTIONS = new Set(["elicitation", "sampling", "roots"]);
+const INITIALIZE_MAX = 65_536;
+
+/**
+ * A question within an answer arrives with the whole of it, so that nothing would come of a call that waits for the reply. The server
+ * learns from initialize that this client cannot be asked. Any other body stays as it is.
+ */
+function withoutQuestions(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (bytes.byteLength > INITIALIZE_MAX) return bytes;
+  try {
+    const message: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (!isJsonObject(message) || message["method"] !== "initialize" || !isJsonObject(message["params"])) return bytes;
+    const { params } = message;
+    const { capabilities } = params;
+    if (!isJsonObject(capabilities)) return bytes;
+    const left = Object.fromEntries(Object.entries(capabilities).filter(([name]) => !QUESTIONS.has(name)));
+    return new Uint8Array(Buffer.from(JSON.stringify({ ...message, params: { ...params, capabilities: left } }), "utf8"));
+  } catch {
+    return bytes;
+  }
 }
 
 /**

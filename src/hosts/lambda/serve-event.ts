@@ -52,7 +52,7 @@ export class EventServer {
     let httpEvent: HttpEvent | undefined;
     try {
       httpEvent = readEvent(event, context);
-      const request = requestOf(httpEvent, this.#rules, signal);
+      const request = requestOf(httpEvent, this.#rules, streams === "none", signal);
       refuseStream(request, streams);
       sources.set(request, sourceFrom(httpEvent, event));
       const known = httpEvent;

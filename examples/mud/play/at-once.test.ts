@@ -149,6 +149,18 @@ test("whoever chooses a name and walks at once has that name in the room it come
   }
 });
 
+test("whoever leaves the world while it chooses a name leaves no name behind", async () => {
+  const guest = viewer("session|s1");
+  for (let after = 0; after < 4; after += 1) {
+    await using table = await Table.lay(tame);
+    await table.tell(guest, "say", { text: "hi" });
+    await atOnce(table, [guest, "choose_name", { name: "Guest" }], [guest, "quit", {}], after);
+    assert.match((await table.refusal(ann, "tell", { to: "Guest", text: "there?" })).message, /Nobody is called/, `after ${after}`);
+    assert.match(await table.tell(ann, "choose_name", { name: "Guest" }), /You are called Guest now/);
+    assert.deepEqual((await table.player(ann)).claiming, []);
+  }
+});
+
 test("whatever three players do two things at a time, rooms and players agree when it is quiet", async () => {
   const names = ["Ann", "Bob", "Cyd"];
   const players = names.map((name) => viewer(name.toLowerCase()));

@@ -11,6 +11,8 @@ export interface PlayerState extends HeroState {
   name: string;
   /** Whether the name was chosen; until then it is a provisional one. */
   chosen: boolean;
+  /** Names that were claimed and not answered for: they are this player's until then. */
+  claiming?: string[];
   /** Whether the world knows this player yet. */
   entered: boolean;
   monsterPresent: boolean;
@@ -86,7 +88,8 @@ export function present(turn: PlayerTurn, world: World): void {
 export function retire(turn: PlayerTurn, world: World): void {
   const { state, self } = turn;
   sendHome(turn, world, state.items.splice(0), false);
-  turn.send(shardOf(state.name), "free", { name: state.name });
+  // A claim may be under way: its answer comes to nobody.
+  for (const name of new Set([state.name, ...(state.claiming ?? [])])) turn.send(shardOf(name), "free", { name });
   turn.send("roster/main", "gone", { alias: aliasOf(self) });
   turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" });
 }
@@ -96,7 +99,13 @@ export function show(turn: PlayerTurn): void {
 }
 
 export function claimName(turn: PlayerTurn, name: string, call: string | null): void {
+  turn.state.claiming = [...(turn.state.claiming ?? []), name];
   turn.send(shardOf(name), "claim", { name, call }, { replyAs: "claimed" });
+}
+
+export function claimAnswered({ state }: Pick<PlayerTurn, "state">, name: string): void {
+  const at = state.claiming?.indexOf(name) ?? -1;
+  if (at !== -1) state.claiming?.splice(at, 1);
 }
 
 /** Items on their way to where they belong. `rest`: they were used up, and grow again first. */

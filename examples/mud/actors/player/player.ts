@@ -10,6 +10,7 @@ import { arriveAt, consumeItem, gainItem, lapseItem, recordDeed, releaseItem, su
 import { NAME, nameProblem, tidyName } from "./naming.ts";
 import {
   answerThroughRoom,
+  claimAnswered,
   claimName,
   isPassing,
   newPlayer,
@@ -242,6 +243,7 @@ export function playerKind(world: World) {
           const { back } = ctx.args;
           if (back === null) return;
           const { state } = ctx;
+          claimAnswered(ctx, back.name);
           if (back.call === null) {
             // Somebody's alias begins with the same digits.
             if (back.granted || state.chosen || state.name !== back.name) return;

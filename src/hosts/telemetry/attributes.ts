@@ -18,6 +18,12 @@ const METHODS: ReadonlySet<string> = new Set([
   "prompts/get",
   "completion/complete",
   "logging/setLevel",
+  "subscriptions/listen",
+  "tasks/get",
+  "tasks/list",
+  "tasks/result",
+  "tasks/update",
+  "tasks/cancel",
 ]);
 
 const methodOf = ({ method }: ObservedRequest): string => (METHODS.has(method) ? method : "_OTHER");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as api from "@opentelemetry/api";
+import { metricAttributes } from "./attributes.ts";
 import { isHeard, isOpenTelemetryApi, openTelemetry } from "./index.ts";
 
 // With an SDK: test/telemetry.
@@ -35,4 +36,11 @@ test("without an SDK nobody hears, and requests go on in their client's trace", 
     return {};
   })();
   assert.equal(asked, 0, "nobody collects");
+});
+
+test("each method of the protocol is counted under its name, and whatever a client makes up under one", () => {
+  const counted = (method: string) => metricAttributes({ method, id: 1 }, undefined)["mcp.method.name"];
+  for (const method of ["tools/call", "subscriptions/listen", "tasks/get", "tasks/list", "tasks/result", "tasks/update", "tasks/cancel"])
+    assert.equal(counted(method), method);
+  assert.equal(counted("tasks/none"), "_OTHER");
 });

@@ -489,4 +489,14 @@ describe("toAgenticService", () => {
     await clock.advance(60_000);
     assert.equal(reads, 5, "none is repeated that no one waits for");
   });
+
+  it("stores no arguments in the chain that the tool does not name", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    assert.deepEqual(await toAgenticService(ref).execute("unlock", { turns: 2, pin: "1234" }), { turned: 2 });
+    const events: string[] = [];
+    for await (const event of engine.history(doorId)) events.push(JSON.stringify(event));
+    assert.match(events.join(), /turns/);
+    assert.doesNotMatch(events.join(), /pin/);
+  });
 });

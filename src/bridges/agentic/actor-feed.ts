@@ -13,7 +13,17 @@ import {
   systemClock,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, invalidMessageReply, kindOf, missingScopes, safeCall, scopesOf, withoutId } from "../../core/contract/internal.ts";
+import {
+  argumentNames,
+  hasOwn,
+  invalidMessageReply,
+  kindOf,
+  missingScopes,
+  namedArguments,
+  safeCall,
+  scopesOf,
+  withoutId,
+} from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -242,8 +252,10 @@ export class ActorFeed {
     }
   }
 
-  async #call({ action }: Offer, args: JsonObject): Promise<Reply> {
+  async #call(offer: Offer, given: JsonObject): Promise<Reply> {
     const { engine, id, viewer, start } = this.#options;
+    const { action } = offer;
+    const args = namedArguments(argumentNames(offer), given);
     try {
       return await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
     } catch (error) {

@@ -2,7 +2,6 @@
 
 import {
   type ActorId,
-  type Behaviour,
   type CallOptions,
   type Clock,
   type Engine,
@@ -19,10 +18,10 @@ import {
   hasOwn,
   invalidMessageReply,
   Lru,
+  namedArguments,
   ReceiptRecorder,
   withoutId,
 } from "../../core/contract/internal.ts";
-import { namedArguments } from "./actor-arguments.ts";
 import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";

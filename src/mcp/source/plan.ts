@@ -1,8 +1,8 @@
 // Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-views.ts).
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { getOwn, scopesOf } from "../../core/contract/internal.ts";
-import { type AddressArgument, argumentNames, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
+import { argumentNames, getOwn, scopesOf } from "../../core/contract/internal.ts";
+import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
 import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri } from "./names.ts";

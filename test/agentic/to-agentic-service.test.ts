@@ -499,4 +499,19 @@ describe("toAgenticService", () => {
     assert.match(events.join(), /turns/);
     assert.doesNotMatch(events.join(), /pin/);
   });
+
+  it("C8 shows what a call changed before it replies, however long the engine takes to read", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const read = async (id: ActorId) => {
+      for (let round = 0; round < 20; round += 1) await new Promise((resolve) => void setImmediate(resolve));
+      return engine.read(id);
+    };
+    const slow = { call: engine.call.bind(engine), watch: engine.watch.bind(engine), read };
+    using source = fromAgenticService(toAgenticService({ ...ref, engine: slow }), { changedStates: true });
+    await source.surface(viewer);
+    const reply = await source.act(viewer, "tools/unlock", { turns: 1 }, {});
+    assert.deepEqual(reply, { ok: { result: { turned: 1 }, changed: { state: { open: false, locked: false } } } });
+    assert.deepEqual(await source.act(viewer, "resources/state", {}, {}), { ok: { open: false, locked: false } });
+  });
 });

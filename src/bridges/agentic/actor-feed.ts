@@ -62,6 +62,8 @@ export class ActorFeed {
   #sight: Sight | undefined;
   #reading = false;
   #again = false;
+  /** Each settles when the actor was read once more. */
+  #waiting: (() => void)[] = [];
   #undoRetry: (() => void) | undefined;
   #retryMs = FIRST_RETRY_MS;
 
@@ -103,10 +105,11 @@ export class ActorFeed {
     this.#reading = true;
     while (this.#again && this.#listeners.size > 0) {
       this.#again = false;
+      const waiting = this.#waiting.splice(0);
       try {
         const now = this.#see(await this.#options.engine.read(this.#options.id));
         const before = this.#sight;
-        if (this.#unwatch === undefined) break;
+        if (this.#unwatch === undefined) continue;
         this.#sight = now;
         this.#undoRetry?.();
         this.#retryMs = FIRST_RETRY_MS;
@@ -119,9 +122,21 @@ export class ActorFeed {
       } catch (error) {
         this.#tell(error);
         this.#retry();
+      } finally {
+        for (const settle of waiting) settle();
       }
     }
     this.#reading = false;
+    for (const settle of this.#waiting.splice(0)) settle();
+  }
+
+  /** Settles when whoever listens has heard what there is now, or it could not be read. */
+  async #heard(): Promise<void> {
+    if (this.#listeners.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    void this.#read();
+    await promise;
   }
 
   // The actor may not change for long, and until it is read nothing can be done with it.
@@ -257,7 +272,10 @@ export class ActorFeed {
     const { action } = offer;
     const args = namedArguments(argumentNames(offer), given);
     try {
-      return await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+      const reply = await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+      // C8: what the call changed is known before its reply, at least to the one who called.
+      await this.#heard();
+      return reply;
     } catch (error) {
       throw id !== viewer.self && error instanceof EngineError ? withoutId(error, id, kindOf(id)) : error;
     }

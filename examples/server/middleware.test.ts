@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Viewer } from "troupe/contract";
 import { createServer } from "troupe/server";
 import { cached, counted, limited, logged } from "./middleware.ts";
 
@@ -37,15 +38,16 @@ test("calls are logged with their time, and counted with their failures #server.
   assert.deepEqual(heard, []);
 });
 
-test("results are kept a while, for each principal apart #server.around", async () => {
+test("results are kept a while, for each viewer apart #server.around", async () => {
   let now = 0;
   let runs = 0;
   await using server = createServer("s", "1", { middleware: [cached(["tools/kept"], 100, () => now)] });
   server.tools.register({ name: "kept" }, () => (runs += 1));
-  const act = async (viewer: typeof ana) => server.source.act(viewer, "tools/kept", {}, {});
+  const act = async (viewer: Viewer) => server.source.act(viewer, "tools/kept", {}, {});
   assert.deepEqual([await act(ana), await act(ana), await act(bo)], [{ ok: 1 }, { ok: 1 }, { ok: 2 }]);
+  assert.deepEqual([await act({ ...ana, scopes: ["more"] }), await act(ana)], [{ ok: 3 }, { ok: 1 }]);
   now = 100;
-  assert.deepEqual(await act(ana), { ok: 3 });
+  assert.deepEqual(await act(ana), { ok: 4 });
 });
 
 test("a principal that calls too often is refused, no other is #server.around", async () => {

@@ -30,12 +30,13 @@ export function counted(counts: Map<string, number>): Middleware {
   };
 }
 
-/** Keeps results of these offers a while, for each principal apart; the oldest go first. */
+/** Keeps results of these offers a while, for each viewer apart: another token of a principal may see less. The oldest go first. */
 export function cached(offers: readonly string[], ms: number, now: () => number = Date.now): Middleware {
   const kept = new Map<string, { readonly until: number; readonly result: unknown }>();
   return async ({ offer, context }, next) => {
     if (!offers.includes(offer)) return next();
-    const key = JSON.stringify([context.viewer.principal ?? null, offer, context.args]);
+    const { principal, scopes, claims } = context.viewer;
+    const key = JSON.stringify([principal ?? null, scopes.toSorted(), claims ?? null, offer, context.args]);
     const found = kept.get(key);
     if (found !== undefined && found.until > now()) return found.result;
     const result = await next();

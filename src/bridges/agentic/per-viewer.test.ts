@@ -147,4 +147,18 @@ describe("a service for each viewer", () => {
     assert.deepEqual(await toolNames(source), []);
     assert.equal(clock.pending, 0);
   });
+
+  it("that several tokens of a principal meet is released after the last of them", async () => {
+    const clock = new SimulatedClock();
+    const released: object[] = [];
+    const game = new Puppet({ actions: { go: action() } });
+    using source = fromAgenticService(() => game, { clock, idleMs: 1_000, onRelease: (service) => released.push(service) });
+    await toolNames(source, ben);
+    await clock.advance(600);
+    await toolNames(source, { ...ben, scopes: ["more"] });
+    await clock.advance(600);
+    assert.deepEqual(released, []);
+    await clock.advance(400);
+    assert.deepEqual(released, [game]);
+  });
 });

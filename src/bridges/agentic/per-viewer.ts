@@ -45,6 +45,8 @@ export class PerViewer implements Source, Disposable {
   readonly #met = new Map<string, Met>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #faults: Faults;
+  /** How often each service is met: the factory may return one again, as for another token of a principal. */
+  readonly #services = new Map<AgenticService, number>();
   #closed = false;
 
   constructor(make: ServiceFor, options: PerViewerOptions) {
@@ -136,7 +138,9 @@ export class PerViewer implements Source, Disposable {
 
   async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
     const service = this.#closed ? undefined : await this.#made(viewer);
-    return service === undefined ? undefined : new ServiceSource(service, this.#options);
+    if (service === undefined) return undefined;
+    this.#services.set(service, (this.#services.get(service) ?? 0) + 1);
+    return new ServiceSource(service, this.#options);
   }
 
   /** Throws `WORK_TIMEOUT`: the factory has not ended in time. What it makes afterwards is let go at once, as no one waits for it. */
@@ -172,7 +176,13 @@ export class PerViewer implements Source, Disposable {
       const source = await met.source;
       if (source === undefined) return;
       source[Symbol.dispose]();
-      this.#options.onRelease?.(source.service);
+      const { service } = source;
+      const left = (this.#services.get(service) ?? 1) - 1;
+      if (left > 0) this.#services.set(service, left);
+      else {
+        this.#services.delete(service);
+        this.#options.onRelease?.(service);
+      }
     };
     close().catch((error: unknown) => this.#faults.tell(error));
   }

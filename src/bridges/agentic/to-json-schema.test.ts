@@ -132,7 +132,7 @@ describe("toJSONSchema", () => {
     }));
     fc.assert(
       fc.property(schema, (raw) => isValid(toJSONSchema(raw))),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 });

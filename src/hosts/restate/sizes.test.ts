@@ -1,3 +1,4 @@
+// slow: states and messages of many megabytes
 // Turns that leave more than the server takes in one piece: the journal of these tests refuses such a piece as it does.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChainEvent } from "./chain.ts";
-import { charactersIn, EventPages } from "./event-pages.ts";
+import { charactersIn, EventPages, newestWithin } from "./event-pages.ts";
 
 const events = (count: number, length: number): readonly ChainEvent[] =>
   Array.from({ length: count }, () => ({ id: "e", header: "h".repeat(100), body: "b".repeat(length) }));
@@ -24,4 +24,17 @@ test("pages of events grow while events are small, and shrink to one while they 
   assert.equal(pages.size, 2);
   assert.equal(new EventPages(1).size, 1);
   assert.equal(charactersIn(events(2, 5)), 210);
+});
+
+test("the newest events within a length are those that come last, at least one", async () => {
+  async function* chain(...lengths: readonly number[]): AsyncGenerator<ChainEvent> {
+    for (const [at, length] of lengths.entries()) yield { id: String(at), header: "", body: "b".repeat(length) };
+  }
+  const ids = async (...lengths: readonly number[]): Promise<string> =>
+    (await newestWithin(chain(...lengths), 10)).map(({ id }) => id).join("");
+  assert.equal(await ids(), "");
+  assert.equal(await ids(4, 6), "01");
+  assert.equal(await ids(5, 6), "1");
+  assert.equal(await ids(1, 99, 1, 2, 3), "234");
+  assert.equal(await ids(1, 99), "1");
 });

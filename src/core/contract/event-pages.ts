@@ -1,4 +1,4 @@
-// Owns: how many events of a chain are read at once. Does not own: reading them.
+// Owns: how many events of a chain are read or held at once. Does not own: reading them.
 
 import type { ChainEvent } from "./chain.ts";
 
@@ -35,4 +35,16 @@ export function charactersIn(events: readonly ChainEvent[]): number {
   let characters = 0;
   for (const { header, body = "" } of events) characters += header.length + body.length;
   return characters;
+}
+
+/** The newest events, oldest first, that have at most so many characters together; at least one. No more are held while it reads. */
+export async function newestWithin(events: AsyncIterable<ChainEvent>, most: number): Promise<readonly ChainEvent[]> {
+  const held: ChainEvent[] = [];
+  let characters = 0;
+  for await (const event of events) {
+    held.push(event);
+    characters += charactersIn([event]);
+    while (characters > most && held.length > 1) characters -= charactersIn(held.splice(0, 1));
+  }
+  return held;
 }

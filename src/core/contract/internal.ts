@@ -27,7 +27,7 @@ export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { argumentNames, namedArguments } from "./named-arguments.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
-export { charactersIn, EventPages } from "./event-pages.ts";
+export { charactersIn, EventPages, newestWithin } from "./event-pages.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf, withoutId } from "./errors.ts";
 export {
   comparePositions,

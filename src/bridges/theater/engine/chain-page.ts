@@ -1,34 +1,48 @@
 import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, type Engine, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
-import { omitUndefined } from "../../../core/contract/internal.ts";
+import { charactersIn, omitUndefined } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
 /** A whole state is written again after this many patches at the latest, or nearly. */
 const LOOK_BACK = 128;
 
-/** Events of one actor, oldest first. */
+/** Of the events on one page, together: one may have megabytes. At least one is on it. */
+const PAGE_CHARACTERS = 16 * 1_048_576;
+
+/** Events of one actor, oldest first; fewer than asked for where they are long. */
 export async function pageOf(engine: Engine, id: ActorId, actor: string, head: number, query: EventQuery): Promise<readonly StageEvent[]> {
-  const from = await startOf(engine, id, head, query);
-  const last = query.before === undefined || query.after !== undefined ? head : (await seqOf(engine, id, query.before)) - 1;
-  const wanted = Math.min(query.limit, last - from);
-  if (wanted <= 0) return [];
-  const events: ChainEvent[] = [];
-  // One more: the next in the chain is a child of the last.
-  for await (const event of engine.history(id, from)) {
-    events.push(event);
-    if (events.length > wanted) break;
-  }
-  const changed = await changedIn(engine, id, from, events);
-  const page = events.slice(0, wanted).map((event, index) => stageEvent(engine, actor, event, events[index + 1], changed.has(event.id)));
-  return Promise.all(page);
+  const { after, before, limit } = query;
+  const end = before === undefined || after !== undefined ? head : (await seqOf(engine, id, before)) - 1;
+  const from = after === undefined ? Math.max(0, end - limit) : await seqOf(engine, id, after);
+  const { events, next } = await read(engine.history(id, from), Math.min(end, from + limit), after !== undefined);
+  const [first] = events;
+  const changed = first === undefined ? new Set<string>() : await changedIn(engine, id, readHeader(first).seq - 1, events);
+  const page: StageEvent[] = [];
+  // One after the other: what one event caused may be long, too.
+  for (const [index, event] of events.entries())
+    page.push(await stageEvent(engine, actor, event, events[index + 1] ?? next, changed.has(event.id)));
+  return page;
 }
 
-/** The seq before the page's first. */
-async function startOf(engine: Engine, id: ActorId, head: number, { after, before, limit }: EventQuery): Promise<number> {
-  if (after !== undefined) return seqOf(engine, id, after);
-  const end = before === undefined ? head : (await seqOf(engine, id, before)) - 1;
-  return Math.max(0, end - limit);
+interface Read {
+  readonly events: readonly ChainEvent[];
+  /** The next in the chain is a child of the last. */
+  readonly next?: ChainEvent;
+}
+
+/** Up to that seq, as many as may be held: the `first` of them, or the last. */
+async function read(history: AsyncIterable<ChainEvent>, last: number, first: boolean): Promise<Read> {
+  const events: ChainEvent[] = [];
+  let characters = 0;
+  for await (const event of history) {
+    characters += charactersIn([event]);
+    const isFull = first && events.length > 0 && characters > PAGE_CHARACTERS;
+    if (isFull || readHeader(event).seq > last) return { events, next: event };
+    events.push(event);
+    while (characters > PAGE_CHARACTERS && events.length > 1) characters -= charactersIn(events.splice(0, 1));
+  }
+  return { events };
 }
 
 async function seqOf(engine: Engine, id: ActorId, eventId: string): Promise<number> {

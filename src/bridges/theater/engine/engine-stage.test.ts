@@ -108,6 +108,33 @@ describe("our engine as a stage", () => {
     assert.equal((await stage.actor(door.id)).metrics?.queued, 0);
   });
 
+  it("long events come on short pages, from which one reads on in both directions", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    // Each event has it twice, in base64.
+    const long = new Uint8Array(3 * 1_048_576);
+    for (let n = 0; n < 6; n += 1) await stage.request(id, long, never);
+    const back: string[] = [];
+    const children: string[] = [];
+    for (let page = await stage.events(id, { limit: 1_000 }); page.length > 0;) {
+      assert.ok(page.length < 3);
+      back.unshift(...page.map((event) => event.id));
+      children.unshift(...page.flatMap((event) => event.children));
+      page = await stage.events(id, { limit: 1_000, before: back[0] ?? "" });
+    }
+    assert.equal(back.length, 7);
+    assert.deepEqual(children, back.slice(1));
+    const forward: string[] = back.slice(0, 1);
+    for (let page = 1; page > 0;) {
+      const events = await stage.events(id, { limit: 1_000, after: forward.at(-1) ?? "" });
+      assert.ok(events.length < 3);
+      forward.push(...events.map((event) => event.id));
+      page = events.length;
+    }
+    assert.deepEqual(forward, back);
+  });
+
   it("a guest whose init fails does not run, and another of its name may", async () => {
     await using on = await openStage();
     const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });

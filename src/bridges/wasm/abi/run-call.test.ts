@@ -64,6 +64,9 @@ suite("a call into a guest", () => {
     const instance = guest({ functions: [send(says)] }).make();
     for (const message of ["no", "never"])
       assert.deepEqual(await run(instance, { params: [utf8(message)] }), { did: [], end: "error", message });
+    const limits = { ...LIMITS, resultBytes: 100_000 };
+    const long = await run(instance, { params: [utf8("x".repeat(65_537))], limits });
+    assert.equal(long.end === "error" && long.message, `${"x".repeat(65_536)}… [cut]`);
   });
 
   test("is followed by what the guest does after its result was read, once, with the address it gave", async () => {

@@ -23,8 +23,8 @@ export type Wait = (name: ImportName, args: readonly WitValue[]) => Promise<WitV
 /** Hears of each import answered at once, as it is: the guest may never come back to tell. */
 type Told = (did: HostCall) => void;
 
-/** In UTF-16 units. A longer line is recorded cut, and followed by `CUT`. */
-const LOG_LINE = 65_536;
+/** In UTF-16 units. What is longer, a line of the log or a guest's error, is recorded cut, and followed by `CUT`. */
+const LONGEST_TEXT = 65_536;
 const CUT = "… [cut]";
 
 /** Throws only where the instance is broken or in a call: whatever the guest does is an outcome. */
@@ -57,7 +57,11 @@ function hostOf(call: LocalCall, wait: Wait, did: HostCall[], told: Told | undef
     answer(name, args) {
       count();
       const result = answer(name, args);
-      const one: HostCall = { name, args: name === "runtime.log" ? args.map(cut) : args, result };
+      const one: HostCall = {
+        name,
+        args: name === "runtime.log" ? args.map((line) => (typeof line === "string" ? cut(line) : line)) : args,
+        result,
+      };
       did.push(one);
       told?.(one);
       return result;
@@ -78,9 +82,9 @@ function refused(name: ImportName, thrown: unknown): WitValue {
 }
 
 /** Never between the halves of a pair. */
-function cut(line: WitValue): WitValue {
-  if (typeof line !== "string" || line.length <= LOG_LINE) return line;
-  return line.slice(0, LOG_LINE).replace(/[\uD800-\uDBFF]$/u, "") + CUT;
+function cut(text: string): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  return text.slice(0, LONGEST_TEXT).replace(/[\uD800-\uDBFF]$/u, "") + CUT;
 }
 
 type Returned =
@@ -90,7 +94,7 @@ type Returned =
 /** All exports give the state and what else comes back, or a sentence. */
 function outcomeOf(value: WitValue): Returned {
   if (!isRecord(value)) throw new GuestTrap("The guest's export gives no result.");
-  if (typeof value["err"] === "string") return { end: "error", message: value["err"] };
+  if (typeof value["err"] === "string") return { end: "error", message: cut(value["err"]) };
   const [state, back] = isList(value["ok"]) ? value["ok"] : [];
   return { end: "ok", state: state instanceof Uint8Array ? state : undefined, back: isList(back) ? back[0] : undefined };
 }

@@ -1,5 +1,5 @@
 import { readHeader } from "../../../core/chain/index.ts";
-import type { ChainEvent } from "../../../core/contract/index.ts";
+import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
 import type { Given } from "./given.ts";
@@ -9,10 +9,8 @@ const MOST_EVENTS = 1_000;
 
 /** Events of this life before this one, the newest of them: where they would be too large together, fewer. */
 async function chain({ of }: CallHost): Promise<Given> {
-  const before = of.seq - 1;
-  const found: ChainEvent[] = [];
-  for await (const event of of.engine.history(of.message.to, Math.max(0, before - MOST_EVENTS))) found.push(event);
   let room = of.options.limits.hostBytes / 2;
+  const found = await newestWithin(of.engine.history(of.message.to, Math.max(0, of.seq - 1 - MOST_EVENTS)), room);
   const events: WitValue[] = [];
   for (const event of found.toReversed()) {
     const { life, type, parent } = readHeader(event);

@@ -4,8 +4,9 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
+import { readBody } from "../../../core/chain/index.ts";
 import { tallyKind } from "../../../testing/conformance/index.ts";
-import type { ActorId, ContentStore } from "../../../core/contract/index.ts";
+import { type ActorId, type ContentStore, isJsonObject } from "../../../core/contract/index.ts";
 import { memoryContents } from "../../../core/store/index.ts";
 import { ALL, type Asked, bytesOf, manifest, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
 import type { GuestOptions } from "../guest-options.ts";
@@ -165,6 +166,23 @@ test("the chain so far is given as its interface has it: newest events, ids cut 
       [second, "request", first],
     ],
   );
+});
+
+test("the chain tells a guest no seed, from which it would know what the receivers of its messages draw", async () => {
+  const seen: WitValue[] = [];
+  await using on = await stage(doing(async ({ ask }) => void seen.push(await ask("runtime.get-chain"))));
+  const id = await on.start("actor");
+  await on.request(id, "?");
+  const [event] = await on.events(id);
+  const message = readBody(event ?? assert.fail())?.message;
+  assert.ok(isJsonObject(message));
+  const { seed, ...rest } = message;
+  assert.ok(typeof seed === "string");
+  const events = record(seen[0])["events"];
+  const data = Array.isArray(events) ? record(record(events[0])["event"])["data"] : undefined;
+  const shown = told(data);
+  assert.ok(!shown.includes(seed));
+  assert.deepEqual(JSON.parse(shown).message, rest);
 });
 
 test("to actors that are no guests go JSON actions, decided as for any viewer", async () => {

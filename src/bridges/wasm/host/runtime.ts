@@ -1,4 +1,5 @@
-import { readHeader } from "../../../core/chain/index.ts";
+import { readBody, readHeader } from "../../../core/chain/index.ts";
+import { type ChainEvent, isJsonObject } from "../../../core/contract/index.ts";
 import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
@@ -14,7 +15,7 @@ async function chain({ of }: CallHost): Promise<Given> {
   const events: WitValue[] = [];
   for (const event of found.toReversed()) {
     const { life, type, parent } = readHeader(event);
-    const data = Buffer.from(event.body ?? "");
+    const data = Buffer.from(withoutSeed(event));
     room -= data.length + type.length + 32;
     if (life !== of.life || room < 0) break;
     events.push({
@@ -23,6 +24,17 @@ async function chain({ of }: CallHost): Promise<Given> {
     });
   }
   return { result: { events: events.toReversed() } };
+}
+
+/**
+ * Its body. The seeds of what a guest sends follow from its own: who knows that one knows what its receivers draw, and so the ids
+ * of their stores.
+ */
+function withoutSeed(event: ChainEvent): string {
+  const body = readBody(event);
+  if (!isJsonObject(body?.message)) return event.body ?? "";
+  const { seed: _hidden, ...message } = body.message;
+  return JSON.stringify({ ...body, message });
 }
 
 /** The first 8 bytes: the interface knows no longer ids. */

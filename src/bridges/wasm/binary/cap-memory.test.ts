@@ -79,27 +79,41 @@ void test("a memory that could not be bounded is refused", () => {
 void test("what lives outside a memory is bounded too: tables and garbage-collected types", () => {
   const capped = capMemory(module([0, 1], [FUNCREF, 0, 1], [FUNCREF, 1, 1, ...leb(10_000_000)], [0x6f, 1, 2, 5]), PAGE);
   assert.ok(new engine.Module(capped));
-  const limit = [1, 1, ...leb(1_000_000)];
   assert.ok(
     Buffer.from(capped).includes(
       Buffer.from(
         section(
           4,
           vec([
-            [FUNCREF, ...limit],
-            [FUNCREF, ...limit],
-            [0x6f, 1, 2, 5],
+            [FUNCREF, 1, 1, ...leb(1_001)],
+            [FUNCREF, 1, 1, ...leb(98_997)],
+            [0x6f, 1, 2, 2],
           ]),
         ),
       ),
     ),
   );
-  assert.throws(() => capMemory(module([0, 1], [FUNCREF, 0, ...leb(1_000_001)]), PAGE), refused("1000001 elements"));
+  assert.throws(() => capMemory(module([0, 1], [FUNCREF, 0, ...leb(100_001)]), PAGE), refused("100001 elements"));
+  const half: Bytes = [FUNCREF, 0, ...leb(60_000)];
+  assert.throws(() => capMemory(module([0, 1], half, half), PAGE), refused("120000 elements"));
   assert.throws(() => capMemory(module([0, 1], ...Array.from({ length: 17 }, () => [FUNCREF, 0, 1])), PAGE), refused("17 tables"));
   assert.throws(() => capMemory(module([0, 1], [0x63, 0, 0, 1]), PAGE), refused("typed references"));
   assert.throws(() => capMemory(module([0, 1], [0x40, 0, FUNCREF, 0, 1, 0xd0, FUNCREF, 0x0b]), PAGE), refused("initial element"));
   const array: Bytes = [0x5e, 0x7f, 1];
   assert.throws(() => capMemory(Uint8Array.from(coreModule({ functions: [], types: [array] })), PAGE), refused("garbage-collected"));
+});
+
+void test("exceptions hold no others, and few are held", () => {
+  const EXNREF = 0x69;
+  const thrown = (...params: Bytes): Uint8Array =>
+    Uint8Array.from([...MODULE, ...section(1, vec([[0x60, ...vec(params.map((one) => [one])), 0]])), ...section(13, vec([[0, 0]]))]);
+  assert.ok(new engine.Module(capMemory(thrown(0x7f, 0x7e), PAGE)));
+  assert.throws(() => capMemory(thrown(EXNREF), PAGE), refused("references"));
+  assert.throws(() => capMemory(thrown(...Array.from({ length: 17 }, () => 0x7b)), PAGE), refused("16 values"));
+  const globals = (count: number): Uint8Array =>
+    Uint8Array.from([...MODULE, ...section(6, vec(Array.from({ length: count }, () => [EXNREF, 1, 0xd0, EXNREF, 0x0b])))]);
+  assert.ok(new engine.Module(capMemory(globals(1_000), PAGE)));
+  assert.throws(() => capMemory(globals(1_001), PAGE), refused("1001 globals"));
 });
 
 void test("each guest's module stays valid, and as it was but for the limit", () => {

@@ -1,17 +1,20 @@
 import { WasmError } from "../wasm-error.ts";
-import { type Limits, coreSignature, limits, tableElement } from "./core-types.ts";
+import { boundedTables } from "./bounded-tables.ts";
+import { type CoreSignature, type Limits, coreSignature, limits } from "./core-types.ts";
 import { Reader } from "./reader.ts";
 import { MODULE, preamble, sections } from "./sections.ts";
 
 const PAGE = 65_536;
-/** An element is 8 to 16 bytes of the process, outside the memory that is counted. */
-const MAX_ELEMENTS = 1_000_000;
-const MAX_TABLES = 16;
+/** Each may hold an exception with all that was thrown with it. */
+const MAX_GLOBALS = 1_000;
+const MAX_THROWN = 16;
 
 const TYPES = 1;
 const IMPORTS = 2;
 const TABLES = 4;
 const MEMORIES = 5;
+const GLOBALS = 6;
+const TAGS = 13;
 
 const refused = (why: string): WasmError => new WasmError("MEMORY_LIMIT", why);
 
@@ -37,24 +40,30 @@ function memories(body: Reader, maxBytes: number): number[] {
   const pages = Math.floor(maxBytes / PAGE);
   if (declared.min > pages)
     throw refused(
-      `The module begins with ${declared.min * PAGE} bytes of memory, and it may have ${maxBytes}: raise memory_bytes in its manifest up to what the operator allows, or build it for less.`,
+      `The module begins with ${declared.min * PAGE} bytes of memory, and it may have ${maxBytes}: raise memory_mb in its manifest up to what the operator allows, or build it for less.`,
     );
   return [1, ...capped(declared, pages)];
 }
 
-function tables(body: Reader): number[] {
+const tables = (body: Reader): number[] => {
+  const found = boundedTables(body);
+  return [found.length, ...found.flatMap(({ element, min, max }) => [element, 1, ...leb(min), ...leb(max)])];
+};
+
+function checkGlobals(body: Reader): void {
   const count = body.count();
-  if (count > MAX_TABLES) throw refused(`The module has ${count} tables, and it may have ${MAX_TABLES}.`);
-  const content = [count];
-  for (let left = count; left > 0; left -= 1) {
-    if (body.bytes[body.at] === 0x40) throw refused("The module has a table with an initial element: build it without typed references.");
-    const element = tableElement(body);
-    const declared = limits(body, "table");
-    if (declared.min > MAX_ELEMENTS)
-      throw refused(`The module begins with a table of ${declared.min} elements, and it may have ${MAX_ELEMENTS}.`);
-    content.push(element, ...capped(declared, MAX_ELEMENTS));
+  if (count > MAX_GLOBALS) throw refused(`The module has ${count} globals, and it may have ${MAX_GLOBALS}.`);
+  body.rest();
+}
+
+/** An exception that carries another makes chains of them, which live outside the memory. */
+function checkTags(body: Reader, types: readonly CoreSignature[]): void {
+  for (let left = body.count(); left > 0; left -= 1) {
+    body.u8();
+    const thrown = types[body.u32()]?.params ?? [];
+    if (thrown.length > MAX_THROWN || thrown.includes("reference"))
+      throw refused(`The module throws exceptions of more than ${MAX_THROWN} values, or with references: build it with numbers alone.`);
   }
-  return content;
 }
 
 function refuseImported(body: Reader): void {
@@ -81,6 +90,7 @@ interface Parts {
 function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
   const reader = new Reader(module);
   if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+  const types: CoreSignature[] = [];
   const pieces: Uint8Array[] = [];
   let copied = 0;
   const replace = (from: number, to: number, bytes: readonly number[]): void => {
@@ -88,10 +98,12 @@ function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
     copied = to;
   };
   for (const { id, from, to, body } of sections(reader)) {
-    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) coreSignature(body);
+    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) types.push(coreSignature(body));
     else if (id === IMPORTS) parts.imports(body);
     else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
     else if (id === MEMORIES) replace(from, to, section(MEMORIES, parts.memories(body)));
+    else if (id === GLOBALS) checkGlobals(body);
+    else if (id === TAGS) checkTags(body, types);
     else body.rest();
   }
   pieces.push(module.subarray(copied));
@@ -105,9 +117,9 @@ function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The same core module, its memory's maximum at most `maxBytes` (whole pages of 65,536) and each table's 1,000,000
- * elements. Throws `WasmError` MEMORY_LIMIT where it begins with more, imports what it should have itself, or has more
- * memories than one, shared or of 64 bits, or types that live outside it; BAD_COMPONENT where it cannot be read.
+ * The same core module, its memory's maximum at most `maxBytes` (whole pages of 65,536) and that of its tables together
+ * 100,000 elements. Throws `WasmError` MEMORY_LIMIT where it begins with more, imports what it should have itself, or has
+ * more memories than one, shared or of 64 bits, or what lives outside it; BAD_COMPONENT where it cannot be read.
  */
 export const capMemory = (module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> =>
   rewritten(module, { imports: refuseImported, memories: (body) => memories(body, maxBytes) });

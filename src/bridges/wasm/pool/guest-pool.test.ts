@@ -119,7 +119,7 @@ test("2,000 guests share one worker that keeps 50 instances", async () => {
 });
 
 test("kept instances are bounded by their memory too", async () => {
-  await using sandbox = createSandbox({ workers: 1, instanceBytes: 2 * LIMITS.memoryBytes });
+  await using sandbox = createSandbox({ workers: 1, instanceBytes: 2.5 * LIMITS.memoryBytes });
   const bomb = (guest: string) => request(guest, "m", { component: HOSTILE });
   for (const guest of ["a", "b", "c", "d", "e"]) assert.equal(said(await sandbox.run(bomb(guest))), "still here");
   assert.equal(sandbox.measures.instances, 2);

@@ -1,4 +1,5 @@
 import type { LocalCall } from "../abi/index.ts";
+import { besideMemory } from "../binary/beside-memory.ts";
 import type { GuestCall } from "../sandbox.ts";
 import type { Flight } from "./flight.ts";
 import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
@@ -173,7 +174,7 @@ export class PoolWorker {
     this.#posted.delete(call);
     this.#computing.delete(call);
     for (const one of dropped) this.residents.delete(one);
-    this.#drop(this.residents.leave(guest, keptBytes));
+    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : besideMemory(flight.call.component)));
     // It went on after its caller had left, so what its instance holds is not what its state says.
     if (flight.answered) this.forget(guest);
     else flight.answer(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);

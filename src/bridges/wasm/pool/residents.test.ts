@@ -36,3 +36,13 @@ test("what was dropped counts no longer", () => {
   assert.equal(residents.delete("a"), false);
   assert.deepEqual(come(residents, "b", 90), []);
 });
+
+test("what instances have besides their memory counts, and is not told as memory", () => {
+  const residents = new Residents(10, 100);
+  residents.enter("a");
+  assert.deepEqual(residents.leave("a", 10, 60), []);
+  assert.equal(residents.bytesOf("a"), 10);
+  assert.deepEqual(come(residents, "b", 40), ["a"]);
+  residents.enter("b");
+  assert.deepEqual([residents.leave("b", 40, 50), come(residents, "c", 10), come(residents, "d", 1)], [[], [], ["b"]]);
+});

@@ -1,8 +1,16 @@
+interface Resident {
+  readonly bytes: number;
+  /** What it counts of the bytes there may be. */
+  readonly weight: number;
+}
+
+const NEW: Resident = { bytes: 0, weight: 0 };
+
 /** Whose instances a worker keeps: the main thread decides who goes, so it knows where each guest is. */
 export class Residents {
-  /** Bytes of memory. The one used last stands last. */
-  readonly #idle = new Map<string, number>();
-  readonly #busy = new Map<string, number>();
+  /** The one used last stands last. */
+  readonly #idle = new Map<string, Resident>();
+  readonly #busy = new Map<string, Resident>();
   readonly #most: number;
   readonly #mostBytes: number;
   #bytes = 0;
@@ -20,37 +28,41 @@ export class Residents {
     return this.#idle.has(guest) || this.#busy.has(guest);
   }
 
+  /** Of its memory. */
   bytesOf(guest: string): number | undefined {
-    return this.#idle.get(guest) ?? this.#busy.get(guest);
+    return (this.#idle.get(guest) ?? this.#busy.get(guest))?.bytes;
   }
 
   /** A call of it begins. Gives who has to go for it: nobody who is busy. */
   enter(guest: string): readonly string[] {
-    this.#busy.set(guest, this.#idle.get(guest) ?? 0);
+    this.#busy.set(guest, this.#idle.get(guest) ?? NEW);
     this.#idle.delete(guest);
     return this.#excess();
   }
 
-  /** Its call is over; no bytes: its instance is gone. Gives who has to go. */
-  leave(guest: string, bytes: number | undefined): readonly string[] {
-    this.#bytes += (bytes ?? 0) - (this.#busy.get(guest) ?? 0);
+  /** Its call is over; no bytes: its instance is gone. `beside`: what it has besides its memory. Gives who has to go. */
+  leave(guest: string, bytes: number | undefined, beside = 0): readonly string[] {
+    this.#bytes -= this.#busy.get(guest)?.weight ?? 0;
     this.#busy.delete(guest);
-    if (bytes !== undefined) this.#idle.set(guest, bytes);
+    if (bytes !== undefined) {
+      this.#idle.set(guest, { bytes, weight: bytes + beside });
+      this.#bytes += bytes + beside;
+    }
     return this.#excess();
   }
 
   /** True: it was there, and idle. */
   delete(guest: string): boolean {
-    this.#bytes -= this.#idle.get(guest) ?? 0;
+    this.#bytes -= this.#idle.get(guest)?.weight ?? 0;
     return this.#idle.delete(guest);
   }
 
   #excess(): readonly string[] {
     const gone: string[] = [];
-    for (const [guest, bytes] of this.#idle) {
+    for (const [guest, { weight }] of this.#idle) {
       if (this.size <= this.#most && this.#bytes <= this.#mostBytes) break;
       this.#idle.delete(guest);
-      this.#bytes -= bytes;
+      this.#bytes -= weight;
       gone.push(guest);
     }
     return gone;

@@ -1,0 +1,35 @@
+import type { Component } from "../component.ts";
+import { boundedTables } from "./bounded-tables.ts";
+import { Reader } from "./reader.ts";
+import { preamble, sections } from "./sections.ts";
+
+/** Four times what each may take of its thread's heap: that is half as large as the memories that are kept in it. */
+const FUNCTION_BYTES = 256;
+const ELEMENT_BYTES = 64;
+
+const FUNCTIONS = 3;
+const TABLES = 4;
+
+const known = new WeakMap<Component, number>();
+
+/** What counts of an instance besides its memory where it is decided how many are kept: its tables and functions. Throws `WasmError`. */
+export function besideMemory(component: Component): number {
+  const found = known.get(component);
+  if (found !== undefined) return found;
+  const modules = [component.module, ...Object.values(component.glue?.modules ?? {})];
+  const bytes = modules.reduce((sum, module) => sum + besideIn(module), 0);
+  known.set(component, bytes);
+  return bytes;
+}
+
+function besideIn(module: Uint8Array): number {
+  const reader = new Reader(module);
+  preamble(reader);
+  let bytes = 0;
+  for (const { id, body } of sections(reader)) {
+    if (id === FUNCTIONS) bytes += body.count() * FUNCTION_BYTES;
+    else if (id === TABLES) bytes += boundedTables(body).reduce((sum, { max }) => sum + max * ELEMENT_BYTES, 0);
+    body.rest();
+  }
+  return bytes;
+}

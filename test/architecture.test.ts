@@ -88,6 +88,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "bridges/console",
     "bridges/operate",
     "bridges/theater",
+    "bridges/wasm",
     "mcp/transport",
     "mcp/mount",
     "testing",

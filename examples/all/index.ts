@@ -39,7 +39,7 @@ export async function start({ data, keys, ports }: Options) {
   const store = opened.use(sqliteStore({ directory: data }));
   const guests = opened.use(createGuests({ contents, manifests: GUESTS }));
   const engine = opened.use(await LocalEngine.start({ kinds: [...kinds, guests.kind], store }));
-  opened.defer(guests.attach(engine));
+  opened.defer(guests.attach(engine, kinds));
 
   // Five views of them.
   const play = cast({ engine, kinds });

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type ActorId, type Engine, EngineError, type Json, type JsonObject } from "../core/contract/index.ts";
+import { type ActorId, type Behaviour, type Engine, EngineError, type Json, type JsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { memoryContents, sqliteContents } from "../core/store/index.ts";
 import { createGuests, type Guests, ManifestFinder } from "../bridges/wasm/index.ts";
@@ -39,12 +39,15 @@ export class GuestHouse implements AsyncDisposable {
     });
   }
 
-  /** The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. */
-  open(engine: Engine, data: string | undefined): void {
+  /**
+   * The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. `kinds`: what
+   * it runs besides.
+   */
+  open(engine: Engine, data: string | undefined, kinds: readonly Behaviour[] = []): void {
     if (!this.contents.isOpen)
       this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents, this.#disk));
     this.leave();
-    this.#detach = this.guests.attach(engine);
+    this.#detach = this.guests.attach(engine, kinds);
     this.#engine = engine;
     this.#tails = new ChainTails(engine, (digest) => this.contents.get(digest));
   }

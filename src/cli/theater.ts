@@ -84,7 +84,11 @@ export class Theater implements AsyncDisposable {
     await this.#saving?.();
     const directory = data === undefined ? undefined : new DataDirectory(data);
     const isNew = directory?.holdsContents() === false;
-    this.#house.open(engine, data);
+    this.#house.open(
+      engine,
+      data,
+      parts.flatMap((part) => part.kinds),
+    );
     if (directory !== undefined && isNew) await this.#tellLoss(engine, directory.contents);
     const kinds = parts.flatMap((part) => part.cast);
     const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });

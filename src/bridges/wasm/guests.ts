@@ -37,8 +37,11 @@ export interface Guests extends Closable {
   readonly kind: Behaviour<GuestState>;
   /** The `host` of channels that somebody outside holds by this process. */
   readonly host: string;
-  /** Once the engine has started; what is delivered to guests before waits. Returns its undo. */
-  attach(engine: Engine): () => void;
+  /**
+   * Once the engine has started; what is delivered to guests before waits. `kinds`: those that it runs besides. Guests have no scopes,
+   * so what requires some in these is refused to them. Returns its undo.
+   */
+  attach(engine: Engine, kinds?: readonly Behaviour[]): () => void;
   /** What this process measured of its calls; undefined: none has ended here. */
   measured(id: ActorId): GuestMeasures | undefined;
   /** The message a guest begins with. Throws what is wrong with its manifest or its component. */
@@ -56,7 +59,7 @@ export interface Guests extends Closable {
 }
 
 /**
- * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine)`. Kept on disk, in a sandbox of
+ * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine, […])`. Kept on disk, in a sandbox of
  * their own, and shown nothing of the environment, unless said otherwise. Dispose of it after the engine.
  */
 export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
@@ -86,6 +89,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
           }),
   };
   let attached: Engine | undefined;
+  let others: readonly Behaviour[] = [];
   let attaching = Promise.withResolvers<void>();
   const engine = (): Engine => {
     if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
@@ -99,13 +103,15 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     ran: new Ran(options.sandbox),
     company: new Company(engine),
     engine,
+    kinds: () => others,
     attached: () => (attached === undefined ? attaching.promise : undefined),
   };
   return {
     kind: guestKind(room),
     host: room.process,
-    attach(started) {
+    attach(started, kinds = []) {
       attached = started;
+      others = kinds;
       attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
         library.young.kept(id, seq);

@@ -1,4 +1,4 @@
-import type { ActorId, Engine, Message } from "../../../core/contract/index.ts";
+import type { ActorId, Behaviour, Engine, Message } from "../../../core/contract/index.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Company } from "./company.ts";
@@ -15,6 +15,8 @@ export interface Room {
   readonly company: Company;
   /** Throws while none is attached. */
   readonly engine: () => Engine;
+  /** What else that engine runs, as far as it is known: what a guest asks of it may require scopes. */
+  readonly kinds: () => readonly Behaviour[];
   /** Settles once one is. Undefined: one is. */
   readonly attached: () => Promise<void> | undefined;
 }

@@ -79,6 +79,7 @@ function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, co
   return {
     options,
     engine: room.engine(),
+    kinds: room.kinds(),
     process: room.process,
     context,
     message,

@@ -181,7 +181,7 @@ export async function stage(
     ...options,
   });
   const engine = await LocalEngine.start({ kinds: [guests.kind, ...kinds], store, clock, entropy });
-  const detach = guests.attach(engine);
+  const detach = guests.attach(engine, kinds);
   let count = 0;
   return {
     engine,

@@ -1,5 +1,5 @@
 /** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
-import type { Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
+import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
 import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
@@ -26,6 +26,8 @@ export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
 export interface Circumstances {
   readonly options: GuestOptions;
   readonly engine: Engine;
+  /** Those of actors that are no guests, as far as they are known. */
+  readonly kinds: readonly Behaviour[];
   /** The `host` of channel ends in this process. */
   readonly process: string;
   readonly context: Context;

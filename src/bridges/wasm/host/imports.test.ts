@@ -4,6 +4,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
+import * as z from "zod";
+import { actor } from "../../../core/actor/index.ts";
 import { readBody } from "../../../core/chain/index.ts";
 import { tallyKind } from "../../../testing/conformance/index.ts";
 import { type ActorId, type ContentStore, isJsonObject } from "../../../core/contract/index.ts";
@@ -208,6 +210,37 @@ test("to actors that are no guests go JSON actions, decided as for any viewer", 
     { kinds: [tallyKind("tally")] },
   );
   await on.engine.call({ to: tally, action: "add", args: null, start: null });
+  const id = await on.start("actor");
+  assert.equal(textOf(await on.request(id, "?")), "done");
+});
+
+test("what requires scopes is refused to a guest, asked or sent", async () => {
+  const vault = actor("vault", {
+    description: "A vault.",
+    per: "link",
+    autoStart: true,
+    state: z.object({ opened: z.number().default(0) }),
+    tools: {
+      look: { description: "Look at it.", run: ({ state }) => `${state.opened}` },
+      open: {
+        description: "Open it.",
+        scopes: ["admin"],
+        run({ state }) {
+          state.opened += 1;
+        },
+      },
+    },
+  });
+  const to: ActorId = "vault/a";
+  await using on = await stage(
+    doing(async ({ ask }) => {
+      for (const how of ["request", "send"] as const)
+        assert.match(err(await ask(`message-server-host.${how}`, to, bytesOf('{"action":"tools/open"}'))), /^SCOPE: .*admin/u);
+      assert.equal(told(ok(await ask("message-server-host.request", to, bytesOf('{"action":"tools/look"}')))), '"0"');
+    }),
+    { kinds: [vault] },
+  );
+  assert.deepEqual(await on.engine.call({ to, action: "tools/look", args: {} }), { ok: "0" });
   const id = await on.start("actor");
   assert.equal(textOf(await on.request(id, "?")), "done");
 });

@@ -1,5 +1,6 @@
 /** `message-server-host`: what is sent leaves with the commit, what is asked waits. */
 import type { ActorId, Json, Outgoing, Reply } from "../../../core/contract/index.ts";
+import { kindOf, scopesOf } from "../../../core/contract/internal.ts";
 import type { ChannelEnd } from "../guest-state.ts";
 import type { CallHost, Import } from "./call-host.ts";
 import { derived } from "./derived.ts";
@@ -16,7 +17,18 @@ const MOST_SENDS = 10_000;
 /** Law 3: whoever is no guest decides as for any viewer, and is told which actor asks. */
 function told(host: CallHost, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
   if (isGuest(to)) return { to, action, args: { data: base64(data) } };
-  return { to, ...actionIn(data), viewer: { self: host.of.message.to, scopes: [] } };
+  const asked = actionIn(data);
+  checkScopes(host, to, asked.action);
+  return { to, ...asked, viewer: { self: host.of.message.to, scopes: [] } };
+}
+
+/** Those who call an actor check them, and a guest calls it itself. */
+function checkScopes({ of }: CallHost, to: ActorId, action: string): void {
+  const catalogue = of.kinds.find(({ kind }) => kind === kindOf(to))?.catalogue;
+  const offers = [...(catalogue?.tools ?? []), ...(catalogue?.resources ?? []), ...(catalogue?.prompts ?? [])];
+  const scopes = offers.filter((offer) => offer.action === action).flatMap(({ definition }) => scopesOf(definition));
+  if (scopes.length > 0)
+    throw new Error(`SCOPE: ${action} requires the scopes ${scopes.join(", ")}, and a guest has none: ask a client to call it.`);
 }
 
 function gather({ gathered }: CallHost, outgoing: Outgoing): void {

@@ -9,14 +9,20 @@ const MOST_NAME_BYTES = 256;
 
 const isId = (text: string): text is ActorId => ID.test(text);
 
-/** A guest's actor, by its name. Throws `InvalidRequest` where that cannot be one. */
-export function guestNamed(name: string): ActorId {
+/** An actor of that kind, by its name. Throws `InvalidRequest` where that cannot be one. */
+export function actorNamed(kind: string, name: string): ActorId {
   const bytes = Buffer.byteLength(name);
-  if (bytes === 0 || bytes > MOST_NAME_BYTES || !name.isWellFormed())
+  if (bytes === 0 || bytes > MOST_NAME_BYTES)
     throw new StageError("InvalidRequest", `A name is text of 1 to ${MOST_NAME_BYTES} bytes; this one has ${bytes}.`);
+  if (!name.isWellFormed()) throw new StageError("InvalidRequest", "This name holds half a character: choose another name.");
+  return `${kind}/${encodeURIComponent(name)}`;
+}
+
+/** The same of a guest, which its name alone stands for. */
+export function guestNamed(name: string): ActorId {
   // A name that looks like an id would name another actor than itself.
   if (UUID.test(name) || isId(name)) throw new StageError("InvalidRequest", `"${name}" looks like an actor's id: choose another name.`);
-  return `${GUEST}/${encodeURIComponent(name)}`;
+  return actorNamed(GUEST, name);
 }
 
 export const notFound = (id: string): StageError =>

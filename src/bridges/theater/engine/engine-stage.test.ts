@@ -47,6 +47,9 @@ describe("our engine as a stage", () => {
     await assert.rejects(on.stage.request(began.id, bytes("push"), never), { code: "InvalidRequest" });
     await assert.rejects(on.stage.start({ manifest: "kind:door", name: "front" }), { code: "ActorAlreadyExists" });
     await assert.rejects(on.stage.start({ manifest: "kind:window" }), { code: "InvalidRequest", message: /door/ });
+    for (const start of [{ manifest: "kind:door" }, { manifest: BOTH, component: on.wasm("echo") }])
+      for (const name of ["", "é".repeat(129), "\ud800"])
+        await assert.rejects(on.stage.start({ ...start, name }), { code: "InvalidRequest", message: /name/ });
   });
 
   it("what an actor's links offer is requested of it, and it is its own act #whole.links", async () => {

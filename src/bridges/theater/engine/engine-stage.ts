@@ -20,7 +20,7 @@ import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import { addressed, guestNamed, named, notFound } from "./addresses.ts";
+import { actorNamed, addressed, guestNamed, named, notFound } from "./addresses.ts";
 import { pageOf, single } from "./chain-page.ts";
 import { Channels } from "./channels.ts";
 import { Chains } from "./chains.ts";
@@ -302,7 +302,7 @@ export class EngineStage implements TheaterStage, Closable {
     if (!this.#options.kinds.some((one) => one.kind === kind))
       throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
     const key = name ?? this.#options.entropy.uuid();
-    const to: ActorId = `${kind}/${encodeURIComponent(key)}`;
+    const to = actorNamed(kind, key);
     await this.#free(to, key);
     const args = initialState === undefined ? {} : jsonOf(initialState);
     valueOf(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));

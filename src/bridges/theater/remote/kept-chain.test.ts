@@ -77,6 +77,29 @@ test("the newest events are kept, and what they mean is still known", () => {
   assert.equal(chain.event(idOf(99))?.parent, idOf(98));
 });
 
+test("of one chain no more bytes are kept than may be, its last event however long", () => {
+  const chain = new KeptChain("a", 100, 10_000);
+  for (let at = 1; at < 100; at += 1) {
+    chain.append(event(at, "x".repeat(998)), 1);
+    assert.ok(chain.bytes <= 10_000);
+  }
+  const newest = chain.page({ limit: 100 });
+  assert.ok(newest.length >= 7 && chain.bytes === newest.length * 1_000);
+  assert.deepEqual([newest.at(-1)?.id, chain.first], [idOf(99), newest[0]?.id]);
+  chain.append(event(100, "x".repeat(20_000)), 1);
+  assert.deepEqual(
+    chain.page({ limit: 100 }).map(({ id }) => id),
+    [idOf(100)],
+  );
+  chain.append(event(101), 1);
+  assert.equal(chain.last, idOf(101));
+  chain.replace([event(1, "x".repeat(9_998)), event(2, "x".repeat(4_998)), event(3)], 1);
+  assert.deepEqual(
+    chain.page({ limit: 100 }).map(({ id }) => id),
+    [idOf(2), idOf(3)],
+  );
+});
+
 test("what was judged without what came before it is judged again when the whole comes", () => {
   const chain = new KeptChain("a", 100);
   assert.equal(chain.append(event(3, result("y")), 1), true);

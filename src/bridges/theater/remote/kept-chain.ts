@@ -20,6 +20,7 @@ interface Kept {
 export class KeptChain {
   readonly actor: string;
   readonly #most: number;
+  readonly #mostBytes: number;
   #kept: Kept[] = [];
   #at = new Map<string, number>();
   #bytes = 0;
@@ -28,9 +29,11 @@ export class KeptChain {
   /** Of those that are here nothing is said for want of what was before them. */
   #judged = true;
 
-  constructor(actor: string, most: number) {
+  /** `most`: events, of which at most twice as many are here. `mostBytes`: of their data. */
+  constructor(actor: string, most: number, mostBytes = Number.POSITIVE_INFINITY) {
     this.actor = actor;
     this.#most = most;
+    this.#mostBytes = mostBytes;
   }
 
   get bytes(): number {
@@ -100,7 +103,7 @@ export class KeptChain {
     if (this.#kept.length === 0) this.#judged = parent === undefined;
     else this.#gapless &&= parent === this.#kept.at(-1)?.id;
     this.#push(this.#judge(event, id, now));
-    if (this.#kept.length >= this.#most * 2) this.#trim();
+    if (this.#kept.length >= this.#most * 2 || this.#bytes > this.#mostBytes) this.#trim();
     return true;
   }
 
@@ -163,10 +166,14 @@ export class KeptChain {
     this.#bytes += kept.event.data.length;
   }
 
+  /** The last stays, however long. Of bytes more go than must, since each time all are looked at. */
   #trim(): void {
-    const extra = this.#kept.length - this.#most;
-    if (extra <= 0) return;
-    for (const { event } of this.#kept.slice(0, extra)) this.#bytes -= event.data.length;
+    let extra = Math.max(0, this.#kept.length - this.#most);
+    let bytes = this.#kept.slice(extra).reduce((sum, { event }) => sum + event.data.length, 0);
+    const enough = bytes > this.#mostBytes ? (this.#mostBytes * 3) / 4 : bytes;
+    for (; bytes > enough && extra < this.#kept.length - 1; extra += 1) bytes -= this.#kept[extra]?.event.data.length ?? 0;
+    if (extra === 0) return;
+    this.#bytes = bytes;
     this.#kept = this.#kept.slice(extra);
     this.#at = new Map(this.#kept.map(({ id }, at) => [id, at]));
   }

@@ -45,7 +45,7 @@ export class KeptChains {
 
   #change(actor: string, change: (chain: KeptChain) => void): KeptChain {
     const { limits } = this.#settings;
-    const chain = this.#chains.get(actor) ?? new KeptChain(actor, limits.events);
+    const chain = this.#chains.get(actor) ?? new KeptChain(actor, limits.events, limits.eventBytes);
     this.#chains.delete(actor);
     this.#chains.set(actor, chain);
     this.#bytes -= chain.bytes;

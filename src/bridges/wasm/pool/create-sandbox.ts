@@ -1,4 +1,4 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { type Closable, type Clock, systemClock } from "../../../core/contract/index.ts";
 import type { Sandbox } from "../sandbox.ts";
@@ -15,6 +15,11 @@ export interface SandboxOptions {
   readonly instances?: number;
   /** Bytes of memory of the instances each worker keeps; default 512 MiB. */
   readonly instanceBytes?: number;
+  /**
+   * Bytes of memory of all guests that wait for their host, together; default half of what this process may have. Beyond it the calls of
+   * those with the most end.
+   */
+  readonly waitingBytes?: number;
   /** Of each worker's JavaScript heap, in MiB; default 256. A guest's memory is not in it. */
   readonly heapMb?: number;
   /** Between two looks at what computes. How long a guest has computed, its thread's processor time says. */
@@ -30,6 +35,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox & Closable 
     workers,
     instances: Math.min(instances, Math.max(1, Math.floor(MEMORIES / workers))),
     instanceBytes: positive("instanceBytes", options.instanceBytes ?? 512 * 1_048_576),
+    waitingBytes: positive(
+      "waitingBytes",
+      options.waitingBytes ?? Math.floor(Math.min(process.constrainedMemory() || Infinity, totalmem()) / 2),
+    ),
     heapMb: positive("heapMb", options.heapMb ?? 256),
     clock: options.clock ?? systemClock,
   });

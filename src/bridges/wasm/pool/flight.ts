@@ -33,6 +33,8 @@ export class Flight {
   lasting = false;
   /** What its host is doing for it. */
   asking: Promise<void> | undefined;
+  /** Of this attempt: it may wait no longer, since those that wait hold too much memory. */
+  crowdedOut = false;
   /** Its caller has an answer. */
   answered = false;
   /** Its guest is free again. */
@@ -72,7 +74,7 @@ export class Flight {
     if (this.#suspect >= SUSPECT || this.#innocent >= INNOCENT) return this.#suspect + this.#innocent;
     this.worker = this.asking = this.#host = undefined;
     this.did = [];
-    this.begun = this.lasting = false;
+    this.begun = this.lasting = this.crowdedOut = false;
     return undefined;
   }
 }

@@ -9,6 +9,7 @@ import { Watchdog } from "./watchdog.ts";
 
 interface PoolOptions extends WorkerOptions {
   readonly workers: number;
+  readonly waitingBytes: number;
   readonly clock: Clock;
 }
 
@@ -39,6 +40,9 @@ export class GuestPool implements Sandbox, Pool, Closable {
   });
   /** By guest: the first is being tried, the others wait for it. */
   readonly #flights = new Map<string, Flight[]>();
+  /** Those that wait for their host, with the bytes of their memories. */
+  readonly #waiting = new Map<Flight, number>();
+  #waitingBytes = 0;
   #closed = false;
   #killed = 0;
   #started = 0;
@@ -95,11 +99,25 @@ export class GuestPool implements Sandbox, Pool, Closable {
     await Promise.all([...this.#workers].map((worker) => worker.end()));
   }
 
-  computes({ call }: Flight): void {
-    this.#watchdog.watch(call.limits.callMs);
+  computes(flight: Flight): void {
+    this.#waitsNoLonger(flight);
+    this.#watchdog.watch(flight.call.limits.callMs);
+  }
+
+  /** Where all that wait hold too much, those with the most end: one alone may have as much as thousands. */
+  waits(flight: Flight, bytes: number): void {
+    this.#waiting.set(flight, bytes);
+    this.#waitingBytes += bytes;
+    while (this.#waitingBytes > this.#options.waitingBytes) {
+      const [[largest] = []] = [...this.#waiting].toSorted(([, one], [, other]) => other - one);
+      if (largest === undefined) return;
+      this.#waitsNoLonger(largest);
+      largest.worker?.crowdOut(largest);
+    }
   }
 
   over(flight: Flight): void {
+    this.#waitsNoLonger(flight);
     if (flight.over) return;
     flight.over = true;
     const { guest } = flight.call;
@@ -117,12 +135,18 @@ export class GuestPool implements Sandbox, Pool, Closable {
     if (this.#closed) return;
     const why = error ?? "another guest in it computed for too long";
     for (const flight of flights) {
+      this.#waitsNoLonger(flight);
       flight.worker = undefined;
       if (flight === guilty) {
         this.#killed += 1;
         this.#answer(flight, error === undefined ? tooLong(flight.call.limits.callMs) : { end: "trap", message: died(error) });
       } else void this.#again(flight, partIn(flight, { known, error }), why);
     }
+  }
+
+  #waitsNoLonger(flight: Flight): void {
+    this.#waitingBytes -= this.#waiting.get(flight) ?? 0;
+    this.#waiting.delete(flight);
   }
 
   #abort(flight: Flight): void {

@@ -35,6 +35,8 @@ export interface Death {
 export interface Pool {
   /** It begins to compute, or goes on. */
   computes(flight: Flight): void;
+  /** For its host, with so many bytes of memory. */
+  waits(flight: Flight, bytes: number): void;
   /** Its guest is free for the next. */
   over(flight: Flight): void;
   died(worker: PoolWorker, flights: readonly Flight[], death: Death): void;
@@ -96,6 +98,12 @@ export class PoolWorker {
     for (const [call, one] of this.#posted) if (one === flight) this.#compute(flight, { kind: "abort", call });
   }
 
+  /** It waits, and may no longer. */
+  crowdOut(flight: Flight): void {
+    flight.crowdedOut = true;
+    this.abort(flight);
+  }
+
   forget(guest: string): void {
     if (this.residents.delete(guest)) this.#drop([guest]);
   }
@@ -148,7 +156,10 @@ export class PoolWorker {
       this.#computing.delete(message.call);
       flight.begun = true;
       // What would be done for a worker on its way out would be done twice.
-      if (this.open) flight.asking = this.#ask(flight, message);
+      if (this.open) {
+        flight.asking = this.#ask(flight, message);
+        this.#pool.waits(flight, message.bytes);
+      }
     }
     this.#pump();
   }
@@ -166,7 +177,7 @@ export class PoolWorker {
       flight.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };
     }
-    if (this.#posted.get(call) === flight && !flight.answered) this.#compute(flight, answer);
+    if (this.#posted.get(call) === flight && !flight.answered && !flight.crowdedOut) this.#compute(flight, answer);
   }
 
   #end(flight: Flight, { call, ending, keptBytes, dropped }: End): void {
@@ -177,8 +188,15 @@ export class PoolWorker {
     this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : besideMemory(flight.call.component)));
     // It went on after its caller had left, so what its instance holds is not what its state says.
     if (flight.answered) this.forget(guest);
+    else if (flight.crowdedOut) void this.#lost(flight);
     else flight.answer(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
     this.#left(flight);
+  }
+
+  /** When its host has done what it was asked last: that is on its record. */
+  async #lost(flight: Flight): Promise<void> {
+    await flight.asking;
+    if (!flight.answered) flight.answer({ end: "lost", message: NO_ROOM });
   }
 
   #left(flight: Flight): void {

@@ -36,6 +36,8 @@ export type FromWorker =
       readonly did: readonly HostCall[];
       readonly name: ImportName;
       readonly args: readonly WitValue[];
+      /** Of its instance's memory. */
+      readonly bytes: number;
     }
   | {
       readonly kind: "end";

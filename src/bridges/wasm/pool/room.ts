@@ -147,9 +147,10 @@ export class Room {
       return Promise.resolve(UNFIT);
     }
     running.waiting = Promise.withResolvers();
-    const { call, did } = running;
+    const { call, did, guest } = running;
     running.did = [];
-    this.#post({ kind: "wait", call, did, name, args }, buffersOf(args));
+    const bytes = this.#instances.get(guest)?.instance.memoryBytes ?? 0;
+    this.#post({ kind: "wait", call, did, name, args, bytes }, buffersOf(args));
     return running.waiting.promise;
   }
 

@@ -9,6 +9,7 @@ import { childError, childExit, ended } from "./family.ts";
 import type { Room } from "./room.ts";
 import { pause, resume, update } from "./standing.ts";
 import { refused } from "./visit.ts";
+import { whyPaused } from "./why-paused.ts";
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["start", begin],
@@ -76,8 +77,3 @@ function receive(
   if (state.status === "paused" && !WHILE_PAUSED.has(message.action)) return refused("PAUSED", whyPaused(state));
   return handler(room, { self: message.to, state, message, life, seq, uid });
 }
-
-const whyPaused = ({ failed }: GuestState): string =>
-  failed === undefined
-    ? "This actor is paused with its parent, which failed: restart either."
-    : `This actor is paused after event ${failed.seq} (${failed.message}): restart it.`;

@@ -10,7 +10,7 @@ import { readBody } from "../../../core/chain/index.ts";
 import { tallyKind } from "../../../testing/conformance/index.ts";
 import { type ActorId, type ContentStore, isJsonObject } from "../../../core/contract/index.ts";
 import { memoryContents } from "../../../core/store/index.ts";
-import { ALL, type Asked, bytesOf, manifest, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
+import { ALL, type Asked, bytesOf, manifest, Said, say, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants } from "../manifest.ts";
 import type { WitValue } from "../wit.ts";
@@ -243,6 +243,38 @@ test("what requires scopes is refused to a guest, asked or sent", async () => {
   assert.deepEqual(await on.engine.call({ to, action: "tools/look", args: {} }), { ok: "0" });
   const id = await on.start("actor");
   assert.equal(textOf(await on.request(id, "?")), "done");
+});
+
+test("to a guest that is paused nothing is sent: its sender is told, since the message would be refused there unread", async () => {
+  const other: ActorId = "guest/actor2";
+  const seen: WitValue[] = [];
+  let channel = "";
+  await using on = await stage({
+    actor: {
+      "actor.init": async () => ({}),
+      "message-server-client.handle-channel-open": async () => ({ back: { accepted: true, message: undefined } }),
+      "message-server-client.handle-send": async (_, [data]) => {
+        if (told(data) === "fail") throw new Said("no");
+        return { state: told(data) };
+      },
+      "message-server-client.handle-request": async ({ ask }) => {
+        channel ||= told(ok(await ask("message-server-host.open-channel", other, bytesOf(""))));
+        seen.push(await ask("message-server-host.send", other, bytesOf("sent")));
+        seen.push(await ask("message-server-host.send-on-channel", channel, bytesOf("said")));
+        return { back: bytesOf("done") };
+      },
+    },
+  });
+  const [id, paused] = [await on.start("actor"), await on.start("actor")];
+  assert.equal(paused, other);
+  await on.request(id, "?");
+  await on.engine.call(say(paused, "send", "fail"));
+  await on.request(id, "?");
+  assert.deepEqual(seen.slice(0, 2), [{ ok: undefined }, { ok: undefined }]);
+  for (const refused of seen.slice(2)) assert.match(err(refused), /^PAUSED: This actor is paused after event \d+ .*restart it/u);
+  await on.engine.call({ to: paused, action: "resume", args: {} });
+  await on.request(id, "?");
+  assert.deepEqual(seen.slice(4), [{ ok: undefined }, { ok: undefined }]);
 });
 
 test("whom a guest means: a UUID, a unique name, kind/key, itself", async () => {

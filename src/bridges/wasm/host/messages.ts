@@ -7,7 +7,7 @@ import { derived } from "./derived.ts";
 import type { Given } from "./given.ts";
 import { actionIn } from "./json-text.ts";
 import { guestReplyOf, replyOf } from "./reply-of.ts";
-import { isGuest, lives, targetOf } from "./target.ts";
+import { isGuest, lives, refusePaused, targetOf } from "./target.ts";
 import { base64, bytes, ok, text } from "./values.ts";
 
 const MOST_CHANNELS = 1_000;
@@ -115,6 +115,7 @@ async function sendOn(host: CallHost, [given, data]: Parameters<Import>[1]): Pro
     host.gathered.closed.add(channel);
     throw new Error(`The channel ${channel} is closed: ${end.actor} has stopped.`);
   }
+  if ("actor" in end) await refusePaused(host, end.actor);
   tellEnd(host, end, channel, { data: base64(bytes(data)) });
   return { result: ok() };
 }
@@ -130,7 +131,9 @@ function answer({ of, gathered }: CallHost, id: string, reply: Reply): Given {
 
 export const messages: Readonly<Record<string, Import>> = {
   async send(host, [name, data]) {
-    gather(host, told(host, await targetOf(host, text(name)), "send", bytes(data)));
+    const to = await targetOf(host, text(name));
+    await refusePaused(host, to);
+    gather(host, told(host, to, "send", bytes(data)));
     return { result: ok() };
   },
   request,

@@ -1,5 +1,7 @@
 import type { ActorId } from "../../../core/contract/index.ts";
 import { GUEST } from "../guest-state.ts";
+import { isGuestState } from "../guest/is-guest-state.ts";
+import { whyPaused } from "../guest/why-paused.ts";
 import type { CallHost } from "./call-host.ts";
 import { isUuid } from "./derived.ts";
 
@@ -17,6 +19,12 @@ export async function targetOf({ of, gathered }: CallHost, name: string): Promis
 export async function lives({ engine }: Pick<CallHost["of"], "engine">, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now !== undefined && now.status !== "stopped";
+}
+
+/** Throws where it is a guest that is paused: what is sent would be refused there, and nobody reads that. */
+export async function refusePaused({ of }: CallHost, id: ActorId): Promise<void> {
+  const state = (await of.engine.read(id))?.state;
+  if (isGuestState(state) && state.status === "paused") throw new Error(`PAUSED: ${whyPaused(state)}`);
 }
 
 export const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);

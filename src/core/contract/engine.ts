@@ -109,6 +109,8 @@ export interface Engine extends AsyncDisposable {
   count(query: Omit<ListQuery, "after" | "limit">): Promise<number>;
   /** By the UUID every actor has. */
   find(uid: string): Promise<ActorId | undefined>;
+  /** Those that it has started and that have not stopped. Absent: an engine that cannot say. */
+  children?(id: ActorId): Promise<readonly ActorId[]>;
   event(id: string): Promise<ChainEvent | undefined>;
   /** Events, there or elsewhere, that name this one as their cause: the first 1,000. */
   caused(id: string): Promise<readonly ChainEvent[]>;

@@ -33,8 +33,8 @@ export class Company {
    * Channels whose other end is an actor that has none of that name: it is no more, lives again, or was cut short as it opened it.
    * None if this life has looked in this process.
    */
-  async gone({ self, life }: Entered, channels: Channels): Promise<ReadonlySet<string>> {
-    if (this.#looked.get(self) === life) return NONE;
+  async gone(at: Entered, channels: Channels): Promise<ReadonlySet<string>> {
+    if (this.hasLooked(at)) return NONE;
     const gone = new Set<string>();
     const known = new Map<ActorId, Channels | undefined>();
     for (const [channel, end] of Object.entries(channels)) {
@@ -55,6 +55,10 @@ export class Company {
 
   looked({ self, life }: Entered): void {
     this.#looked.set(self, life);
+  }
+
+  hasLooked({ self, life }: Entered): boolean {
+    return this.#looked.get(self) === life;
   }
 
   /** It has stopped just now. Never rejects. */

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readBody } from "../../../core/chain/index.ts";
-import type { ActorId } from "../../../core/contract/index.ts";
-import { settle, until } from "../../../testing/index.ts";
+import { type ActorId, StoreError } from "../../../core/contract/index.ts";
+import { memoryContents, memoryStore } from "../../../core/store/index.ts";
+import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
 import { bytesOf, manifest, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
 
 const peer: Script = {
@@ -80,6 +81,38 @@ test("C5 a message that comes again after a restart finds its child, and opens a
   assert.deepEqual((await on.state(b)).channels, { [channel]: { actor: a } });
   assert.equal((await childrenOf(on, a)).length, 1);
   assert.deepEqual(Object.values((await on.state(a)).children), await childrenOf(on, a));
+});
+
+test("a child that was started in a call which its process ended is the actor's after its next call", async () => {
+  const asleep = Promise.withResolvers<void>();
+  // What an engine sends outside of turns is lost, as in a process that is killed.
+  const store = new (class extends FaultyStore {
+    override enqueue(): Promise<void> {
+      return Promise.reject(new StoreError("STORE_FULL", "No space."));
+    }
+  })(memoryStore(), () => "pass");
+  const contents = memoryContents();
+  const listing: Script = {
+    ...peer,
+    "message-server-client.handle-request": async ({ call }) => ({ back: bytesOf(call.children.join()) }),
+  };
+  await using on = await stage({ peer, parent: doing(asleep.resolve) }, { store, contents });
+  const [a, b] = [await on.start("parent"), await on.start("peer")];
+  const asked = assert.rejects(on.request(a, b));
+  await asleep.promise;
+  await on.engine[Symbol.asyncDispose]();
+  await asked;
+  await using next = await stage({ peer, parent: listing }, { store, contents, entropy: new SimulatedEntropy(7) });
+  assert.deepEqual((await next.state(a)).children, {});
+  const [child = ""] = await childrenOf(next, a);
+  assert.equal(textOf(await next.request(a, "?")), "");
+  const { children } = await next.state(a);
+  assert.deepEqual(Object.values(children), [child]);
+  assert.equal(textOf(await next.request(a, "?")), Object.keys(children).join());
+  assert.deepEqual(
+    (await next.guests.reexecute(a)).mismatches.filter(({ seq }) => seq > 1),
+    [],
+  );
 });
 
 test("a call that ends with its actor leaves neither a child nor a channel", async () => {

@@ -43,6 +43,22 @@ async function stopAll(room: Room, parent: ActorId, children: readonly ActorId[]
   for (const [, id] of await livingOf(room, parent, children)) await room.engine().stop(id, `its parent ${parent} has stopped`);
 }
 
+/**
+ * Children that its state does not have: a process ended in the call that started them, and told nobody. None if this life has
+ * looked in this process. Never rejects.
+ */
+export async function unlisted(room: Room, at: Entered, { children }: GuestState): Promise<readonly (readonly [string, ActorId])[]> {
+  if (room.company.hasLooked(at)) return [];
+  const listed = new Set(Object.values(children));
+  try {
+    const ids = (await room.engine().children?.(at.self)) ?? [];
+    return await livingOf(room, at.self, ids.filter((id) => !listed.has(id)).slice(0, MOST_CHILDREN));
+  } catch {
+    // The next call looks.
+    return [];
+  }
+}
+
 async function livingOf(room: Room, parent: ActorId, ids: readonly ActorId[]): Promise<readonly (readonly [string, ActorId])[]> {
   const living: (readonly [string, ActorId])[] = [];
   for (const id of ids) {

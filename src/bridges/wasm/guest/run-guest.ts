@@ -5,7 +5,7 @@ import { CallHost, type Circumstances, type Put } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import type { Library, Program } from "./library.ts";
-import { cutShort } from "./cut.ts";
+import { cutShort, unlisted } from "./cut.ts";
 import { prepare } from "./prepare.ts";
 import { recordOf } from "./record.ts";
 import type { Entered, Room } from "./room.ts";
@@ -44,10 +44,13 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
   ran.before(at.self, at.life, at.seq);
   try {
     const gone = await room.company.gone(at, visit.state.channels);
+    const children = await unlisted(room, at, visit.state);
     const from = options.clock.now();
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
     ran.took(at.self, at.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
     const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
+    // From its next call on, so that this one can run again from the state before it.
+    for (const [uid, id] of children) gathered.born.set(uid, id);
     const record = await recordOf(visit, outcome, put);
     const after = await stateAfter(library, visit, outcome, put);
     // Its turn would be dropped: what was done is not.

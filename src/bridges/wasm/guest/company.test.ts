@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readBody } from "../../../core/chain/index.ts";
 import { StoreError, type ActorId, type Message } from "../../../core/contract/index.ts";
 import { memoryContents, memoryStore } from "../../../core/store/index.ts";
-import { FaultyStore, SimulatedEntropy, until } from "../../../testing/index.ts";
+import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
 import { base64, bytesOf, manifest, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
 
 const peer: Script = {
@@ -56,6 +56,27 @@ test("an actor that is stopped ends its channels: whoever is at the other end is
   await on.engine.stop(a, "enough");
   await until("it is told", async () => (await heard(on, b)) === `closed ${lost};`);
   assert.deepEqual((await on.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("an engine that goes while ends are told of fails nobody", async () => {
+  let leave = (): void => undefined;
+  const notified: string[] = [];
+  const store = new (class extends FaultyStore {
+    override enqueue(message: Message): Promise<void> {
+      notified.push(message.to);
+      leave();
+      return super.enqueue(message);
+    }
+  })(memoryStore(), () => "pass");
+  await using on = await stage({ peer }, { store });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  for (const to of [b, c]) await opened(on, a, to);
+  leave = on.guests.attach(on.engine);
+  await on.engine.stop(a, "enough");
+  await until("one is told", () => notified.length > 0);
+  // A rejection that nobody awaits would end the process.
+  await settle();
+  on.guests.attach(on.engine);
 });
 
 test("nobody but who runs it says that an actor has ended", async () => {

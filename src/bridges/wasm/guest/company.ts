@@ -64,11 +64,13 @@ export class Company {
   /** It has stopped just now. Never rejects. */
   async ended(id: ActorId): Promise<void> {
     this.#looked.delete(id);
-    // Read at once: later it may be in another life.
-    const now = await this.#engine()
-      .read(id)
-      .catch(() => undefined);
-    if (isGuestState(now?.state)) await this.#close(id, Object.entries(now.state.channels), "the actor has stopped");
+    try {
+      // Read at once: later it may be in another life.
+      const state = (await this.#engine().read(id))?.state;
+      if (isGuestState(state)) await this.#close(id, Object.entries(state.channels), "the actor has stopped");
+    } catch {
+      // As below.
+    }
   }
 
   /** It asked for these, and does not know what was answered. Never rejects. */
@@ -84,10 +86,11 @@ export class Company {
   async #close(of: ActorId, channels: readonly (readonly [string, ChannelEnd])[], why: string): Promise<void> {
     for (const [channel, end] of channels) {
       if (!("actor" in end)) continue;
-      // The engine ends, or its store fails: the next process's guests look.
-      await this.#engine()
-        .send({ to: end.actor, action: "channel-close", args: { channel, why, end: of } })
-        .catch(() => undefined);
+      try {
+        await this.#engine().send({ to: end.actor, action: "channel-close", args: { channel, why, end: of } });
+      } catch {
+        // The engine ends or has gone, or its store fails: the next process's guests look.
+      }
     }
   }
 }

@@ -41,7 +41,7 @@ export class GuestHouse implements AsyncDisposable {
 
   /**
    * The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. `kinds`: what
-   * it runs besides.
+   * it runs as well.
    */
   open(engine: Engine, data: string | undefined, kinds: readonly Behaviour[] = []): void {
     if (!this.contents.isOpen)

@@ -38,7 +38,7 @@ export interface Guests extends Closable {
   /** The `host` of channels that somebody outside holds by this process. */
   readonly host: string;
   /**
-   * Once the engine has started; what is delivered to guests before waits. `kinds`: those that it runs besides. Guests have no scopes,
+   * Once the engine has started; what is delivered to guests before waits. `kinds`: the others that it runs. Guests have no scopes,
    * so what requires some in these is refused to them. Returns its undo.
    */
   attach(engine: Engine, kinds?: readonly Behaviour[]): () => void;

@@ -77,7 +77,7 @@ test("the newest events are kept, and what they mean is still known", () => {
   assert.equal(chain.event(idOf(99))?.parent, idOf(98));
 });
 
-test("of one chain no more bytes are kept than may be, its last event however long", () => {
+test("one chain holds a bounded number of bytes, and its last event however long", () => {
   const chain = new KeptChain("a", 100, 10_000);
   for (let at = 1; at < 100; at += 1) {
     chain.append(event(at, "x".repeat(998)), 1);

@@ -58,7 +58,7 @@ test("an actor that is stopped ends its channels: whoever is at the other end is
   assert.deepEqual((await on.state(b)).channels, { [kept]: { actor: c } });
 });
 
-test("an engine that goes while ends are told of fails nobody", async () => {
+test("an engine that is detached while ends are sent causes no rejection", async () => {
   let leave = (): void => undefined;
   const notified: string[] = [];
   const store = new (class extends FaultyStore {
@@ -73,8 +73,8 @@ test("an engine that goes while ends are told of fails nobody", async () => {
   for (const to of [b, c]) await opened(on, a, to);
   leave = on.guests.attach(on.engine);
   await on.engine.stop(a, "enough");
-  await until("one is told", () => notified.length > 0);
-  // A rejection that nobody awaits would end the process.
+  await until("one is notified", () => notified.length > 0);
+  // An unhandled rejection would end the process.
   await settle();
   on.guests.attach(on.engine);
 });

@@ -89,7 +89,7 @@ export class Company {
       try {
         await this.#engine().send({ to: end.actor, action: "channel-close", args: { channel, why, end: of } });
       } catch {
-        // The engine ends or has gone, or its store fails: the next process's guests look.
+        // The engine ends or is detached, or its store fails: the next process's guests look.
       }
     }
   }

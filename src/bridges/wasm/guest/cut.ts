@@ -44,7 +44,7 @@ async function stopAll(room: Room, parent: ActorId, children: readonly ActorId[]
 }
 
 /**
- * Children that its state does not have: a process ended in the call that started them, and told nobody. None if this life has
+ * Children that its state does not have: a process ended in the call that started them. None if this life has
  * looked in this process. Never rejects.
  */
 export async function unlisted(room: Room, at: Entered, { children }: GuestState): Promise<readonly (readonly [string, ActorId])[]> {

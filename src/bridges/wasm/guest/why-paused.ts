@@ -1,6 +1,6 @@
 import type { GuestState } from "../guest-state.ts";
 
-/** For whoever asks a paused guest. */
+/** For the callers of a paused guest. */
 export const whyPaused = ({ failed }: GuestState): string =>
   failed === undefined
     ? "This actor is paused with its parent, which failed: restart either."

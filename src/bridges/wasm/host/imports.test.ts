@@ -214,7 +214,7 @@ test("to actors that are no guests go JSON actions, decided as for any viewer", 
   assert.equal(textOf(await on.request(id, "?")), "done");
 });
 
-test("what requires scopes is refused to a guest, asked or sent", async () => {
+test("what requires scopes is refused to a guest, requested or sent", async () => {
   const vault = actor("vault", {
     description: "A vault.",
     per: "link",
@@ -245,7 +245,7 @@ test("what requires scopes is refused to a guest, asked or sent", async () => {
   assert.equal(textOf(await on.request(id, "?")), "done");
 });
 
-test("to a guest that is paused nothing is sent: its sender is told, since the message would be refused there unread", async () => {
+test("a send to a paused guest fails, since the guest would refuse the message unread", async () => {
   const other: ActorId = "guest/actor2";
   const seen: WitValue[] = [];
   let channel = "";

@@ -17,9 +17,9 @@ const MOST_SENDS = 10_000;
 /** Law 3: whoever is no guest decides as for any viewer, and is told which actor asks. */
 function told(host: CallHost, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
   if (isGuest(to)) return { to, action, args: { data: base64(data) } };
-  const asked = actionIn(data);
-  checkScopes(host, to, asked.action);
-  return { to, ...asked, viewer: { self: host.of.message.to, scopes: [] } };
+  const message = actionIn(data);
+  checkScopes(host, to, message.action);
+  return { to, ...message, viewer: { self: host.of.message.to, scopes: [] } };
 }
 
 /** Those who call an actor check them, and a guest calls it itself. */

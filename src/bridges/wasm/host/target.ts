@@ -21,7 +21,7 @@ export async function lives({ engine }: Pick<CallHost["of"], "engine">, id: Acto
   return now !== undefined && now.status !== "stopped";
 }
 
-/** Throws where it is a guest that is paused: what is sent would be refused there, and nobody reads that. */
+/** Throws where it is a guest that is paused: it would refuse what is sent, and no one reads that reply. */
 export async function refusePaused({ of }: CallHost, id: ActorId): Promise<void> {
   const state = (await of.engine.read(id))?.state;
   if (isGuestState(state) && state.status === "paused") throw new Error(`PAUSED: ${whyPaused(state)}`);

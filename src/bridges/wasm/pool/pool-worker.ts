@@ -1,5 +1,5 @@
 import type { LocalCall } from "../abi/index.ts";
-import { besideMemory } from "../binary/beside-memory.ts";
+import { outsideMemory } from "../binary/outside-memory.ts";
 import type { GuestCall } from "../sandbox.ts";
 import type { Flight } from "./flight.ts";
 import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
@@ -185,7 +185,7 @@ export class PoolWorker {
     this.#posted.delete(call);
     this.#computing.delete(call);
     for (const one of dropped) this.residents.delete(one);
-    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : besideMemory(flight.call.component)));
+    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : outsideMemory(flight.call.component)));
     // It went on after its caller had left, so what its instance holds is not what its state says.
     if (flight.answered) this.forget(guest);
     else if (flight.crowdedOut) void this.#lost(flight);
@@ -193,7 +193,7 @@ export class PoolWorker {
     this.#left(flight);
   }
 
-  /** When its host has done what it was asked last: that is on its record. */
+  /** When its host has finished its last call, which is on record. */
   async #lost(flight: Flight): Promise<void> {
     await flight.asking;
     if (!flight.answered) flight.answer({ end: "lost", message: NO_ROOM });

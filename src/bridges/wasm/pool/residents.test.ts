@@ -37,7 +37,7 @@ test("what was dropped counts no longer", () => {
   assert.deepEqual(come(residents, "b", 90), []);
 });
 
-test("what instances have besides their memory counts, and is not told as memory", () => {
+test("what instances hold outside their memory counts, and is not reported as memory", () => {
   const residents = new Residents(10, 100);
   residents.enter("a");
   assert.deepEqual(residents.leave("a", 10, 60), []);

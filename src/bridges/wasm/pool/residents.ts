@@ -40,13 +40,13 @@ export class Residents {
     return this.#excess();
   }
 
-  /** Its call is over; no bytes: its instance is gone. `beside`: what it has besides its memory. Gives who has to go. */
-  leave(guest: string, bytes: number | undefined, beside = 0): readonly string[] {
+  /** Its call is over; no bytes: its instance is gone. `outside`: what it holds outside its memory. Gives who has to go. */
+  leave(guest: string, bytes: number | undefined, outside = 0): readonly string[] {
     this.#bytes -= this.#busy.get(guest)?.weight ?? 0;
     this.#busy.delete(guest);
     if (bytes !== undefined) {
-      this.#idle.set(guest, { bytes, weight: bytes + beside });
-      this.#bytes += bytes + beside;
+      this.#idle.set(guest, { bytes, weight: bytes + outside });
+      this.#bytes += bytes + outside;
     }
     return this.#excess();
   }

@@ -3,7 +3,7 @@ import { boundedTables } from "./bounded-tables.ts";
 import { Reader } from "./reader.ts";
 import { preamble, sections } from "./sections.ts";
 
-/** Four times what each may take of its thread's heap: that is half as large as the memories that are kept in it. */
+/** Four times what each may take of its thread's heap, which is half as large as the memories that a thread holds. */
 const FUNCTION_BYTES = 256;
 const ELEMENT_BYTES = 64;
 
@@ -12,17 +12,17 @@ const TABLES = 4;
 
 const known = new WeakMap<Component, number>();
 
-/** What counts of an instance besides its memory where it is decided how many are kept: its tables and functions. Throws `WasmError`. */
-export function besideMemory(component: Component): number {
+/** What an instance holds outside its memory, its tables and functions, in bytes of memory. Throws `WasmError`. */
+export function outsideMemory(component: Component): number {
   const found = known.get(component);
   if (found !== undefined) return found;
   const modules = [component.module, ...Object.values(component.glue?.modules ?? {})];
-  const bytes = modules.reduce((sum, module) => sum + besideIn(module), 0);
+  const bytes = modules.reduce((sum, module) => sum + outsideIn(module), 0);
   known.set(component, bytes);
   return bytes;
 }
 
-function besideIn(module: Uint8Array): number {
+function outsideIn(module: Uint8Array): number {
   const reader = new Reader(module);
   preamble(reader);
   let bytes = 0;

@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { component } from "../component.fixture.ts";
 import { readComponent } from "../read-component.ts";
-import { besideMemory } from "./beside-memory.ts";
+import { outsideMemory } from "./outside-memory.ts";
 import { type Bytes, coreModule, leb } from "./core-module.fixture.ts";
 
 const read = readComponent(component({}));
-const beside = (functions: number, ...tables: readonly Bytes[]): number => {
+const outside = (functions: number, ...tables: readonly Bytes[]): number => {
   const all = Array.from({ length: functions }, (_, n) => ({ name: `f${n}`, type: { params: [], results: [] } }));
-  return besideMemory({ ...read, module: Uint8Array.from(coreModule({ functions: all, tables })) });
+  return outsideMemory({ ...read, module: Uint8Array.from(coreModule({ functions: all, tables })) });
 };
 
 test("an instance counts for its functions and its tables, as large as these may become", () => {
-  const element = beside(0, [0x70, 1, 1, 2]) - beside(0, [0x70, 1, 1, 1]);
-  const each = beside(1) - beside(0);
+  const element = outside(0, [0x70, 1, 1, 2]) - outside(0, [0x70, 1, 1, 1]);
+  const each = outside(1) - outside(0);
   assert.ok(element >= 4 * 8 && each >= 4 * 64);
-  assert.equal(beside(3, [0x70, 1, 0, 5], [0x6f, 0, ...leb(1_000)]), 3 * each + 2_005 * element);
-  assert.equal(beside(0, [0x70, 1, 1, ...leb(10_000_000)], [0x70, 0, 1]), 100_000 * element);
+  assert.equal(outside(3, [0x70, 1, 0, 5], [0x6f, 0, ...leb(1_000)]), 3 * each + 2_005 * element);
+  assert.equal(outside(0, [0x70, 1, 1, ...leb(10_000_000)], [0x70, 0, 1]), 100_000 * element);
 });
 
 test("what a component is linked with counts, too", () => {
   const module = Uint8Array.from(coreModule({ functions: [], tables: [[0x70, 1, 1, 10]] }));
   const alone = { ...read, module };
   const glue = { script: "", main: "main", modules: { shim: module }, wasi: {} };
-  assert.equal(besideMemory({ ...alone, glue }), 2 * besideMemory(alone));
+  assert.equal(outsideMemory({ ...alone, glue }), 2 * outsideMemory(alone));
 });

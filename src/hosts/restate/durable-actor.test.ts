@@ -20,6 +20,7 @@ import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { cutEverywhere, played, told, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
+import { laterKey } from "./written.ts";
 
 const ID = "golden/some%20one";
 /** Events under one name in the archive, and as many an actor's own key has at most. */
@@ -582,6 +583,31 @@ void test("C4 work that is cut and runs again asks the same under the same key #
   assert.ok(again.length >= 2, "it was asked again");
   assert.deepEqual(world.state("other/heap"), { n: 8, log: ["begun heap"] });
   assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
+});
+
+void test("C4 a call that repeats while its reply is on its way to the archive gets that reply", async () => {
+  const world = new World({ kinds: [tally()] });
+  const add = (n: number) => world.call({ to: TALLY, action: "add", args: null, start: null }, { key: `key ${n}`, settle: false });
+  for (let n = 0; n < 16; n += 1) await add(n);
+  assert.deepEqual(world.kept("archive-tally/main reply/"), {}, "nothing has arrived");
+  assert.equal(world.own(TALLY)?.archived, true);
+  assert.deepEqual(told(await add(0)), { ok: 1 });
+  assert.deepEqual(world.state(TALLY), { n: 16, log: [] });
+});
+
+void test("who waits for an answer gets it while it is on its way to the archive", async () => {
+  const world = new World({ kinds: [tally()] });
+  const waiting: string[] = [];
+  const call = (action: string) => world.call({ to: TALLY, action, args: { value: 7 }, start: null }, { settle: false });
+  for (let n = 0; n < 20; n += 1) {
+    const { later } = Object(await call("later"));
+    waiting.push(String(later));
+  }
+  await call("answer");
+  for (const id of waiting) {
+    const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), laterKey(id)));
+    assert.deepEqual(Object(Object(value).reply).reply, { ok: 7 });
+  }
 });
 
 void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {

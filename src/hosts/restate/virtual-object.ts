@@ -108,7 +108,8 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
         return { value: null };
       }),
       events: shared(options, (context, after) => settled(eventsAfter(reading(context), idOf(context.key), seqOf(after)))),
-      reply: shared(options, (context, key) => settled(replyTo(reading(context), String(key)))),
+      // Exclusive, although it only reads: so it comes after what the actor has sent here before it asks.
+      reply: exclusive(options, (context, key) => settled(replyTo(reading(context), String(key)))),
       ...archiveTransfer({ sdk, host }, kind),
     },
   });

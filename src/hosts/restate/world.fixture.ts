@@ -272,7 +272,10 @@ export class World {
     this.#objects.set(place, keys);
     return {
       keys,
-      call: (to, input) => this.ask(to, input),
+      call: async (to, input) => {
+        await this.#arrive(to);
+        return this.ask(to, input);
+      },
       send: (to, input, afterMs) =>
         void (afterMs === undefined || afterMs <= 0
           ? this.#queue.push({ to, input })
@@ -280,6 +283,15 @@ export class World {
       sleep: async (ms) => void (this.now += ms),
       again: () => void (this.now += this.#options.cutMs ?? 0),
     };
+  }
+
+  /** As on the server: what was sent to an object is there before an exclusive call that comes after it. A shared one does not wait. */
+  async #arrive({ object, key, handler }: Handler): Promise<void> {
+    if (this.#served.get(`${object} ${handler}`)?.exclusive !== true) return;
+    const isFirst = ({ to }: Sent): boolean => to.object === object && to.key === key;
+    const first = this.#queue.filter(isFirst);
+    this.#queue.splice(0, Infinity, ...this.#queue.filter((sent) => !isFirst(sent)));
+    for (const sent of first) await this.ask(sent.to, sent.input);
   }
 
   #named(message: Message, key: string): { readonly key: string; readonly call: string } {

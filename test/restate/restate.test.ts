@@ -284,6 +284,12 @@ void test("what a kind redacts is nowhere on the server: not while it is worked 
   for (const { message } of letters) assert.ok(await engine.letter(message.id, "drop"));
 });
 
+void test("a message of 14 MiB reaches an actor whose last event was as large", async () => {
+  const [to, text] = ["safe/large", "x".repeat(14 * 2 ** 20)] as const;
+  for (let n = 0; n < 3; n += 1) assert.deepEqual(await engine.call({ to, action: "take", args: text, start: null }), { ok: null });
+  assert.equal((await engine.read(to))?.state, 3);
+});
+
 void test("kill −9 of the server under load: every acknowledged call, keyed or not, is in its chain exactly once, and the chains verify #cluster.killed", async () => {
   const actors = 4;
   const callers = 16;

@@ -46,6 +46,8 @@ export const restateEnvironment = (settings: RestateSettings): Readonly<Record<s
     RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: "2s",
     RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: "2s",
     RESTATE_WORKER__INVOKER__CONNECT_TIMEOUT: "3s",
+    // It also bounds what a turn is sent, state and message together: with the default of 32 MiB, one that is sent more waits for ever.
+    RESTATE_NETWORKING__MESSAGE_SIZE_LIMIT: "128MiB",
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: `${settings.memoryMiB}MiB`,
     ...(settings.turnsPerConnection !== undefined && {
       RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: String(settings.turnsPerConnection),

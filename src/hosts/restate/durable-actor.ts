@@ -249,8 +249,7 @@ export class DurableActor {
       context.set(ACTOR_KEY, keptText(rest));
     }
     const change = { seq: kept.seq, head: kept.head, status: kept.row.status };
-    // Who restarts it otherwise waits for this, and tells of it.
-    if (by !== undefined) this.#host.hint({ id, ...change });
+    if (ifUnborn !== true && kept.health?.why !== undefined) this.#host.hint({ id, ...change });
     return { reply: OK_NULL, change };
   }
 
@@ -381,7 +380,8 @@ export class DurableActor {
         const { seq, head } = kept;
         const told = fails ? failedMessage(kept.row, message.to, why, message, now) : undefined;
         if (told !== undefined) deliver(context, this.#host, told);
-        if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" }, message);
+        // Without the message: the fault that its caller gets says nothing of this.
+        if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" });
       }
     }
     return failed(failure);

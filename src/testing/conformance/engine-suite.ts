@@ -855,6 +855,21 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
+      "watchers are notified of a failure that a call causes, and of the restart",
+      async ({ engine }) => {
+        const statuses: string[] = [];
+        engine.watch(A, ({ status }) => statuses.push(status));
+        await engine.call(say("add", null, { to: A }));
+        await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
+        await until("the failure is known", () => statuses.at(-1) === "failed");
+        await engine.restart(A);
+        await until("the restart is known", () => statuses.at(-1) === "live");
+        assert.deepEqual(statuses, ["live", "failed", "live"]);
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
+    );
+
+    it(
       "each failure is a message of its own, by the same message too, and its restart is told of",
       async ({ engine, clock }) => {
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));

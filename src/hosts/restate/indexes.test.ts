@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor, index } from "../../core/actor/index.ts";
-import type { Index, IndexQuery } from "../../core/contract/index.ts";
+import { type Clock, type Index, type IndexQuery, systemClock } from "../../core/contract/index.ts";
+import { settle, until } from "../../testing/index.ts";
 import { cutEverywhere } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
@@ -69,6 +70,30 @@ test("a query may miss a turn whose row has not arrived, and has it afterwards",
   assert.equal(await keys(world), "a");
   await call(world, "a", "note");
   assert.equal(await keys(world), "a");
+});
+
+test("however often a watched index changes, one timer reads it again", async () => {
+  const long = new Set<() => void>();
+  const patience: Clock = {
+    now: () => systemClock.now(),
+    after(ms, run) {
+      if (ms < 15_000) return systemClock.after(ms, run);
+      long.add(run);
+      return () => long.delete(run);
+    },
+  };
+  const world = new World({ kinds: [incident], indexes: [open], patience });
+  await world.rows.open();
+  const seen: string[] = [];
+  world.rows.watch(open, ({ id }) => seen.push(id));
+  for (let n = 0; n < 10; n += 1) {
+    await report(world, `a${n}`, 2);
+    await until("the change is known", () => seen.length === n + 1);
+    await settle();
+  }
+  assert.equal(long.size, 1);
+  world.rows.close();
+  assert.equal(long.size, 0);
 });
 
 test("law 4: every cut of a turn that changes rows leaves the same rows, once", async () => {

@@ -85,6 +85,8 @@ interface Declared {
   /** What hints said of its parts. */
   readonly wanted: Map<string, Pick<ShardHead, "epoch" | "version">>;
   following: Promise<void> | undefined;
+  /** Of the one timer that reads it again. */
+  undoResync: () => void;
   working: Promise<void> | undefined;
 }
 
@@ -111,6 +113,7 @@ export class RestateIndexes implements IndexOperations {
         listeners: new Listeners(),
         wanted: new Map(),
         following: undefined,
+        undoResync: () => undefined,
         working: undefined,
       };
       this.#byName.set(name, declared);
@@ -147,6 +150,7 @@ export class RestateIndexes implements IndexOperations {
   close(): void {
     this.#isClosed = true;
     for (const undo of this.#undos.splice(0)) undo();
+    for (const { undoResync } of this.#byName.values()) undoResync();
   }
 
   // ── queries ─────────────────────────────────────────────────────────────────
@@ -234,7 +238,10 @@ export class RestateIndexes implements IndexOperations {
         declared.following = undefined;
         if (this.#isClosed || declared.listeners.none) return;
         if (declared.wanted.size > 0) return this.#follow(declared);
-        this.#undos.push(this.#host.clock.after(RESYNC_MS, () => this.#resync()));
+        declared.undoResync();
+        declared.undoResync = this.#host.clock.after(RESYNC_MS, () => {
+          if (!declared.listeners.none) this.#follow(declared);
+        });
       });
   }
 

@@ -4,6 +4,7 @@ import type {
   ActorId,
   Behaviour,
   ChainEvent,
+  Clock,
   Entropy,
   Index,
   IndexProgress,
@@ -50,6 +51,8 @@ interface Sent {
 export interface WorldOptions {
   readonly kinds: readonly Behaviour[];
   readonly indexes?: readonly Index[];
+  /** By which its node reads them again. */
+  readonly patience?: Clock;
   /** What goes wrong with an invocation of an actor, by its handler and how many were begun before. */
   readonly faults?: (handler: string, nth: number) => Faults;
   readonly entropy?: Entropy;
@@ -348,7 +351,7 @@ export class World {
       ingress,
       changes: this.indexes,
       kinds: kinds.map(({ kind }) => kind),
-      clock: systemClock,
+      clock: this.#options.patience ?? systemClock,
       entropy: this.#entropy,
       read: async (id) => {
         const answer = await asked({ ...this.names.actor(id, "read"), input: null });

@@ -9,8 +9,8 @@ import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
-import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
-import type { DurableContext } from "./durable-context.ts";
+import { childrenOf, enter, type Entered, leave, objectOf, ofClaims, ofLetters } from "./directory.ts";
+import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
 import { sendChanges } from "./index-sends.ts";
 import { insist } from "./insist.ts";
@@ -56,14 +56,18 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     host.fault(error, { where: "turn", message });
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
   }
-  if (plan.born) {
-    const refused = await begin(turn);
-    if (refused !== undefined) return { fault: faultOf(refused) };
-  }
   const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind);
   const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
-  if (claimed !== undefined)
-    await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
+  const entered = plan.born ? enteredBy(turn) : undefined;
+  try {
+    const refused = entered && (await begin(turn, entered));
+    if (refused !== undefined) return { fault: faultOf(refused) };
+    if (claimed !== undefined)
+      await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
+  } catch (error) {
+    if (entered !== undefined && error instanceof Withdrawn) leave(context, host.names, entered);
+    throw error;
+  }
   const { text, life, sealed, blocks, timers, out, change } = written;
   for (const part of sealed) context.send(host.names.archive(id, "put"), part);
   for (const block of blocks)
@@ -138,24 +142,24 @@ export function bury(context: DurableContext, host: NodeHost, message: Message, 
   host.fault(error, { where: "outbox", message });
 }
 
-/** Enters the actor where it is found. An error: it must not begin. */
-async function begin({ context, host, place, plan, sent }: Commit): Promise<EngineError | undefined> {
-  const { id, extra, life, message } = plan;
-  const { from } = message;
-  const { parent } = extra;
-  await enter(context, host.names, {
-    id,
-    uid: extra.uid ?? life,
-    first: place.kept === undefined,
-    owner: extra.owner,
-    ownerBefore: place.kept?.row.owner,
-    parent,
-  });
-  if (!sent || parent === undefined || from === undefined) return undefined;
+const enteredBy = ({ place, plan: { id, life, extra } }: Commit): Entered => ({
+  id,
+  uid: extra.uid ?? life,
+  first: place.kept === undefined,
+  owner: extra.owner,
+  ownerBefore: place.kept?.row.owner,
+  parent: extra.parent,
+});
+
+/** Enters the actor where it is found. An error: it must not begin, and is not found any more. */
+async function begin({ context, host, plan: { id, message }, sent }: Commit, entered: Entered): Promise<EngineError | undefined> {
+  const { parent } = entered;
+  await enter(context, host.names, entered);
+  if (!sent || parent === undefined || message.from === undefined) return undefined;
   // After the child can be found: either this sees that the parent has stopped, or the parent's stop sees the child.
   const lives = await context.call(host.names.actor(parent, "lives"), message.id);
   if (lives === true) return undefined;
-  context.send(objectOf(host.names, childrenOf(parent), id, "delete"), { key: id });
+  leave(context, host.names, entered);
   return faults.parentStopped(id, parent);
 }
 

@@ -55,3 +55,17 @@ export async function enter(context: DurableContext, names: Names, { id, uid, fi
     ...(parent === undefined ? [] : [put(childrenOf(parent), id, null)]),
   ]);
 }
+
+/** Takes back what `enter` put, or was about to: the actor does not begin. */
+export function leave(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): void {
+  const remove = (index: Index, key: string): void => context.send(objectOf(names, index, key, "delete"), { key });
+  if (first) {
+    remove(ofKind(kindOf(id)), id);
+    remove(ofUids, uid);
+  }
+  if (owner !== ownerBefore) {
+    if (owner !== undefined) remove(ofOwner(owner), id);
+    if (ownerBefore !== undefined) context.send(objectOf(names, ofOwner(ownerBefore), id, "put"), { key: id, value: null });
+  }
+  if (parent !== undefined) remove(childrenOf(parent), id);
+}

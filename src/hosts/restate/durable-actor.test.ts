@@ -384,6 +384,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check(world) {
       assert.equal(world.row("other/late"), undefined);
+      for (const map of ["kind/other", "children"]) assert.deepEqual(world.kept(`troupe-map/${map}`), {}, "and not counted");
       assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
     },
   },

@@ -4,6 +4,7 @@ import { exportLine, importLine, readHeader, verify } from "../../core/chain/ind
 import type { ChainEvent } from "../../core/contract/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
 import { put, replyTo, type Sealed } from "./archive.ts";
+import { claimKey } from "./commit.ts";
 import type { KeptReply } from "./kept.ts";
 import { eventsAfter, seqsIn } from "./slots.ts";
 import { archivedCalls, type ArchivedCalls } from "./transfer-archive.ts";
@@ -211,4 +212,18 @@ void test("C4 the one list that archives began with is gone on with", async () =
   for (let n = 0; n < 3; n += 1) await put(names, ID, part(0, 0, { replies: [reply(`new ${n}`, 9_000)], now: 2_000 }));
   assert.equal(await replyTo(names, "old 7"), undefined);
   assert.deepEqual(await replyTo(names, "new"), reply("new", 9_000));
+});
+
+void test("C4 keys that are no whole text have replies of their own", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  const keys = ["\ud800", "\udfff", "\ufffd", '"\\ud800"'];
+  const calls = async (): Promise<readonly unknown[]> => {
+    const replies: unknown[] = [];
+    for (const key of keys) replies.push(Object(await world.call({ to: ID, action: "add", args: null, start: null }, { key })).reply);
+    return replies;
+  };
+  const first = await calls();
+  for (let n = 0; n < 20; n += 1) await world.call({ to: ID, action: "add", args: null }, { key: `key ${n}` });
+  assert.deepEqual(await calls(), first);
+  assert.equal(new Set(keys.map((key) => claimKey("tally", key))).size, keys.length);
 });

@@ -10,7 +10,8 @@ import { isObject } from "./is-object.ts";
 import { isReply, type KeptReply } from "./kept.ts";
 import { putEvents, type SlotWriter } from "./slots.ts";
 
-const replyKey = (key: string): string => `reply/${key}`;
+/** Names are UTF-8, in which all halves of a pair of surrogates would be the same. */
+const replyKey = (key: string): string => (key.isWellFormed() ? `reply/${key}` : `reply-escaped/${JSON.stringify(key)}`);
 
 /** What a turn hands to the archive. */
 export interface Sealed {

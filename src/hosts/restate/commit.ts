@@ -120,7 +120,9 @@ const damaged = (id: ActorId, cause: StoreError): StoreError =>
     cause,
   });
 
-export const claimKey = (kind: string, key: string): string => sha256(`${kind}\n${key}`);
+/** Escaped where its digest would be that of other keys. */
+export const claimKey = (kind: string, key: string): string =>
+  sha256(key.isWellFormed() ? `${kind}\n${key}` : `${kind}\t${JSON.stringify(key)}`);
 
 /** A message that a turn sent: to its actor, or where no node serves such, to the dead letters. */
 export function deliver(context: DurableContext, host: NodeHost, message: Message): void {

@@ -121,7 +121,7 @@ class Attempt implements DurableContext {
   }
 
   async get(name: string): Promise<string | undefined> {
-    const text = await this.#wait(`get ${name}`, async () => this.#grounds.keys.kept.get(name), false);
+    const text = await this.#wait(`get ${name}`, async () => this.#grounds.keys.kept.get(name.toWellFormed()), false);
     return typeof text === "string" ? text : undefined;
   }
 

@@ -16,7 +16,7 @@ export class MapText implements PageWrites {
 
   async get(name: string): Promise<unknown> {
     this.reads.push(name);
-    const text = this.kept.get(name);
+    const text = this.kept.get(name.toWellFormed());
     return text === undefined ? null : JSON.parse(text);
   }
 
@@ -29,7 +29,9 @@ export class MapText implements PageWrites {
     this.write([name, undefined]);
   }
 
-  write([name, text]: Write): void {
+  write([given, text]: Write): void {
+    // As bytes, too.
+    const name = given.toWellFormed();
     this.writes.push([name, text]);
     if (text === undefined) this.kept.delete(name);
     else this.kept.set(name, text);

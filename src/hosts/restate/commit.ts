@@ -9,7 +9,7 @@ import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
-import { childrenOf, enter, type Entered, leave, objectOf, ofClaims, ofLetters } from "./directory.ts";
+import { childrenOf, enter, type Entered, objectOf, ofClaims, ofLetters, takeBack } from "./directory.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
 import { sendChanges } from "./index-sends.ts";
@@ -65,7 +65,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     if (claimed !== undefined)
       await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
   } catch (error) {
-    if (entered !== undefined && error instanceof Withdrawn) leave(context, host.names, entered);
+    if (entered !== undefined && error instanceof Withdrawn) takeBack(context, host.names, entered);
     throw error;
   }
   const { text, life, sealed, blocks, timers, out, change } = written;
@@ -161,7 +161,7 @@ async function begin({ context, host, plan: { id, message }, sent }: Commit, ent
   // After the child can be found: either this sees that the parent has stopped, or the parent's stop sees the child.
   const lives = await context.call(host.names.actor(parent, "lives"), message.id);
   if (lives === true) return undefined;
-  leave(context, host.names, entered);
+  takeBack(context, host.names, entered);
   return faults.parentStopped(id, parent);
 }
 

@@ -57,7 +57,7 @@ export async function enter(context: DurableContext, names: Names, { id, uid, fi
 }
 
 /** Takes back what `enter` put, or was about to: the actor does not begin. */
-export function leave(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): void {
+export function takeBack(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): void {
   const remove = (index: Index, key: string): void => context.send(objectOf(names, index, key, "delete"), { key });
   if (first) {
     remove(ofKind(kindOf(id)), id);

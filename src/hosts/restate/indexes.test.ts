@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as z from "zod";
 import { actor, index } from "../../core/actor/index.ts";
 import { type Clock, type Index, type IndexQuery, systemClock } from "../../core/contract/index.ts";
-import { settle, until } from "../../testing/index.ts";
+import * as testing from "../../testing/index.ts";
 import { cutEverywhere } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
@@ -88,8 +88,8 @@ test("however often a watched index changes, one timer reads it again", async ()
   world.rows.watch(open, ({ id }) => seen.push(id));
   for (let n = 0; n < 10; n += 1) {
     await report(world, `a${n}`, 2);
-    await until("the change is known", () => seen.length === n + 1);
-    await settle();
+    await testing.until("the change is known", () => seen.length === n + 1);
+    await testing.settle();
   }
   assert.equal(long.size, 1);
   world.rows.close();

@@ -220,6 +220,52 @@ void test("a wake that is due while its node is being restarted rings once anoth
   assert.equal(verify(await chainOf(second, to)).flaw, undefined);
 });
 
+/** A node that takes turns, and one that calls only. The first is replaced when `during` has come to an end. */
+async function replaced(prefix: string, kinds: readonly Behaviour[], call: Outgoing, during: () => Promise<void>): Promise<unknown> {
+  await using caller = await open({ prefix, kinds });
+  const first = await open({ prefix, kinds });
+  await server.register(first.url);
+  const replied = caller.call(call);
+  await during();
+  await first[Symbol.asyncDispose]();
+  await using _ = await open({ prefix, kinds, listen: { port: Number(new URL(first.url).port) } });
+  return await replied;
+}
+
+void test("C4 work whose node stops while it waits for another actor gets that actor's reply on the next node #cluster.again", async () => {
+  const at = new Gate();
+  let begun = 0;
+  const pass = async (): Promise<void> => {
+    begun += 1;
+    if (begun > 1) at.open();
+    await at.pass();
+  };
+  const kinds = [tallyKind("asking", { persistence: "distributed" }, { gate: pass })];
+  const work = { to: "asking/other", action: "work", with: { by: 5 }, start: null };
+  const reply = await replaced("asking-", kinds, { to: "asking/one", action: "call", args: work, start: null }, () => at.entered);
+  assert.deepEqual(reply, { ok: 5 });
+});
+
+void test("C4 work that runs again and calls otherwise is not given the reply to its first call", async () => {
+  const at = new Gate();
+  let runs = 0;
+  const wavering: Behaviour = {
+    kind: "wavering",
+    version: 1,
+    policy: DISTRIBUTED,
+    initial: () => null,
+    receive: () => async (context) => {
+      const by = (runs += 1);
+      const reply = await context.call({ to: "counted/one", action: "add", args: { by }, start: null });
+      if (by === 1) await at.pass();
+      return { reply };
+    },
+  };
+  const kinds = [wavering, tallyKind("counted", { persistence: "distributed" })];
+  const reply = await replaced("wavering-", kinds, { to: "wavering/one", action: "go", args: null, start: null }, () => at.entered);
+  assert.deepEqual(reply, { ok: 3 });
+});
+
 async function rowsOf(table: string): Promise<string> {
   const response = await fetch(`${server.admin}/query`, {
     method: "POST",

@@ -45,6 +45,10 @@ export interface CallsHost {
   fault(error: unknown, actor: ActorId): void;
 }
 
+interface More extends Pick<TurnInput, "waiting"> {
+  readonly idempotencyKey: string;
+}
+
 /** Another call, since the server has the outcome of the first. */
 const anew = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
 
@@ -67,7 +71,11 @@ export class Calls {
     return this.#waiting.get(messageId) ?? NOBODY;
   }
 
-  async call(message: Message, options: CallOptions, more: Pick<TurnInput, "waiting"> = {}): Promise<Reply> {
+  call(message: Message, options: CallOptions): Promise<Reply> {
+    return this.#call(message, options, { idempotencyKey: message.id });
+  }
+
+  async #call(message: Message, options: CallOptions, { idempotencyKey, ...more }: More): Promise<Reply> {
     const { key, signal } = options;
     if (signal?.aborted) throw faults.cancelled(message.to);
     const named = key === undefined ? undefined : this.#named(message, key);
@@ -80,7 +88,7 @@ export class Calls {
     };
     this.#waiting.put(message.id, options);
     try {
-      const outcome = await this.#run(message, input, signal);
+      const outcome = await this.#run(message, input, idempotencyKey, signal);
       if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
       const { reply, later, change, committed } = outcome;
       if (change !== undefined) await this.#host.announce({ id: message.to, ...change });
@@ -88,7 +96,9 @@ export class Calls {
         const first = later ?? message.id;
         const settled = await this.#wait(message, first, options);
         // The caller of the first call left and this one did not: the call is made again.
-        return first !== message.id && isCancelledReply(settled) ? await this.call(anew(message), options, more) : settled;
+        return first !== message.id && isCancelledReply(settled)
+          ? await this.#call(anew(message), options, { ...more, idempotencyKey: `${idempotencyKey}.again` })
+          : settled;
       }
       if (committed && change !== undefined) this.#receipt(options, message.to, change);
       return reply;
@@ -123,10 +133,10 @@ export class Calls {
   }
 
   /** A caller may leave, or its time be over: the invocation is taken back, unless it has been applied already. */
-  async #run(message: Message, input: TurnInput, signal: CancelSignal | undefined): Promise<Outcome> {
+  async #run(message: Message, input: TurnInput, idempotencyKey: string, signal: CancelSignal | undefined): Promise<Outcome> {
     const { ingress, names, clock } = this.#host;
-    const { to, deadline, id } = message;
-    const invocation = { ...names.actor(to, "turn"), input: this.#host.seal(message, input), idempotencyKey: id };
+    const { to, deadline } = message;
+    const invocation = { ...names.actor(to, "turn"), input: this.#host.seal(message, input), idempotencyKey };
     let withdrawn: EngineError | undefined;
     const withdraw = (why: EngineError): void => {
       if (withdrawn !== undefined) return;
@@ -206,10 +216,13 @@ export class Calls {
     if (outcome.change !== undefined) await this.#host.announce({ id, ...outcome.change });
   }
 
-  /** Actors whose work waits for each other would wait until their time is over. */
-  inner(call: InnerCall, message: Message, key: string): Promise<Reply> {
+  /**
+   * Actors whose work waits for each other would wait until their time is over. `run` differs whenever the work runs: what it calls is then
+   * another invocation, since the first one may have been withdrawn, or was for another call. The actor knows a repeated call by its key.
+   */
+  inner(call: InnerCall, message: Message, { key, run }: { readonly key: string; readonly run: string }): Promise<Reply> {
     const { waiting, signal, work } = call;
     if (waiting.includes(message.to)) return Promise.reject(faults.cycle(work.to, message.to));
-    return this.call(message, { key, signal }, { waiting });
+    return this.#call(message, { key, signal }, { waiting, idempotencyKey: `${message.id}.${run}` });
   }
 }

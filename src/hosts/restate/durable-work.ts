@@ -57,9 +57,8 @@ export interface Job {
 export async function runWork(context: DurableContext, host: WorkHost, job: Job): Promise<Guarded<Turn<unknown>>> {
   const withdrawn = new AbortController();
   const superseded = context.superseded();
-  const over = AbortSignal.any([withdrawn.signal, superseded]);
   const step = context.run("work", async () => {
-    const ended = await fenced(host, job, over).then(
+    const ended = await fenced(host, job, { withdrawn: withdrawn.signal, superseded }).then(
       (turn) => ({ turn }),
       (error: unknown) => ({ error }),
     );
@@ -86,14 +85,23 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
   }
 }
 
+/** What ends work from outside. */
+interface Ends {
+  readonly withdrawn: AbortSignal;
+  readonly superseded: AbortSignal;
+}
+
 /** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
 async function fenced(
   host: WorkHost,
   { work, message, key, node, waiting, workMs, past }: Job,
-  outside: AbortSignal,
+  { withdrawn, superseded }: Ends,
 ): Promise<Turn<unknown>> {
   const { to, deadline } = message;
+  const outside = AbortSignal.any([withdrawn, superseded]);
   const abort = new AbortController();
+  /** Of its calls. Not where another attempt takes over: that gets their replies. */
+  const leave = new AbortController();
   const { progress, log } = host.hearing(message, node);
   let over = false;
   const fence = (): void => {
@@ -106,7 +114,7 @@ async function fenced(
     past,
     async call(outgoing) {
       fence();
-      const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: abort.signal });
+      const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: leave.signal });
       fence();
       return reply;
     },
@@ -126,6 +134,7 @@ async function fenced(
     ended.reject(error);
     over = true;
     abort.abort(error);
+    if (!superseded.aborted) leave.abort(error);
   };
   const cut = (): void => end(faults.cancelled(to));
   if (outside.aborted) cut();
@@ -145,6 +154,9 @@ async function fenced(
     unregister?.();
     outside.removeEventListener("abort", cut);
     ended.promise.catch(() => undefined);
-    if (!abort.signal.aborted) abort.abort(faults.turnOver(to));
+    if (!abort.signal.aborted) {
+      abort.abort(faults.turnOver(to));
+      leave.abort(faults.turnOver(to));
+    }
   }
 }

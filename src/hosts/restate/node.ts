@@ -244,7 +244,10 @@ export class Node implements NodeHost {
     const { work, n, outgoing, endsAt, key } = call;
     const message = stampFrom(work, n, outgoing, endsAt, this.clock.now(), this.entropy);
     this.kinds.check(message.to);
-    return this.calls.inner(call, message, innerKey(work, key, n, message.action, this.kinds.shown(message)));
+    return this.calls.inner(call, message, {
+      key: innerKey(work, key, n, message.action, this.kinds.shown(message)),
+      run: this.entropy.hex(8),
+    });
   }
 
   history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent> {

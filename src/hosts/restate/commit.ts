@@ -9,7 +9,7 @@ import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
-import { childrenOf, enter, type Entered, objectOf, ofClaims, ofLetters, takeBack } from "./directory.ts";
+import { childrenOf, enter, type Entered, isPut, noRoom, objectOf, ofClaims, ofLetters, takeBack } from "./directory.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
 import { sendChanges } from "./index-sends.ts";
@@ -60,10 +60,11 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
   const entered = plan.born ? enteredBy(turn) : undefined;
   try {
-    const refused = entered && (await begin(turn, entered));
-    if (refused !== undefined) return { fault: faultOf(refused) };
-    if (claimed !== undefined)
-      await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
+    const refused = (entered && (await begin(turn, entered))) ?? (claimed === undefined ? undefined : await claimWith(turn, claimed));
+    if (refused !== undefined) {
+      if (entered !== undefined) takeBack(context, host.names, entered);
+      return { fault: faultOf(refused) };
+    }
   } catch (error) {
     if (entered !== undefined && error instanceof Withdrawn) takeBack(context, host.names, entered);
     throw error;
@@ -153,16 +154,21 @@ const enteredBy = ({ place, plan: { id, life, extra } }: Commit): Entered => ({
   parent: extra.parent,
 });
 
-/** Enters the actor where it is found. An error: it must not begin, and is not found any more. */
+/** Enters the actor where it is found. An error: it must not begin. */
 async function begin({ context, host, plan: { id, message }, sent }: Commit, entered: Entered): Promise<EngineError | undefined> {
   const { parent } = entered;
-  await enter(context, host.names, entered);
+  const refused = await enter(context, host.names, entered);
+  if (refused !== undefined) return refused;
   if (!sent || parent === undefined || message.from === undefined) return undefined;
   // After the child can be found: either this sees that the parent has stopped, or the parent's stop sees the child.
   const lives = await context.call(host.names.actor(parent, "lives"), message.id);
-  if (lives === true) return undefined;
-  takeBack(context, host.names, entered);
-  return faults.parentStopped(id, parent);
+  return lives === true ? undefined : faults.parentStopped(id, parent);
+}
+
+/** C4: whose the key is. An error: it could not be noted. */
+async function claimWith({ context, host, plan: { id, message } }: Commit, key: string): Promise<EngineError | undefined> {
+  const value = { id, until: message.at + host.keyMs };
+  return isPut(await context.call(objectOf(host.names, ofClaims, key, "put"), { key, value })) ? undefined : noRoom(id);
 }
 
 const PAGE = 100;

@@ -3,11 +3,12 @@
  * whoever lists asks each one whether it is there; one that is there is never missing.
  */
 import { sha256 } from "../../core/chain/index.ts";
-import type { ActorId } from "../../core/contract/index.ts";
+import { type ActorId, EngineError } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { Names } from "./names.ts";
 import { shardOf } from "./map-client.ts";
+import { isGuarded } from "./outcome.ts";
 
 /** A map, and over how many objects it is spread. */
 export interface Index {
@@ -42,19 +43,34 @@ export interface Entered {
   readonly parent: ActorId | undefined;
 }
 
-/** Settles when all of it is there. */
-export async function enter(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): Promise<void> {
+/** Settles when all of it is there. An error: not all of it fits. */
+export async function enter(
+  context: DurableContext,
+  names: Names,
+  { id, uid, first, owner, ownerBefore, parent }: Entered,
+): Promise<EngineError | undefined> {
   const put = (index: Index, key: string, value: string | null): readonly [Handler, unknown] => [
     objectOf(names, index, key, "put"),
     { key, value },
   ];
   if (owner !== ownerBefore && ownerBefore !== undefined) context.send(objectOf(names, ofOwner(ownerBefore), id, "delete"), { key: id });
-  await context.callAll([
+  const answers = await context.callAll([
     ...(first ? [put(ofKind(kindOf(id)), id, null), put(ofUids, uid, id)] : []),
     ...(owner === ownerBefore || owner === undefined ? [] : [put(ofOwner(owner), id, null)]),
     ...(parent === undefined ? [] : [put(childrenOf(parent), id, null)]),
   ]);
+  return answers.every(isPut) ? undefined : noRoom(id);
 }
+
+/** Whether a map has taken what it was to put. */
+export const isPut = (answer: unknown): boolean => isGuarded(answer) && "value" in answer;
+
+/** An actor that exists is always found, so one that could not be must not begin. No `STORE_FULL`: no disk is, and trying again would not help. */
+export const noRoom = (id: ActorId): EngineError =>
+  new EngineError(
+    "STATE_TOO_LARGE",
+    `${id} cannot be noted where actors are found: there are as many of its kind, owner or parent as fit. Use others, or shorter keys.`,
+  );
 
 /** Takes back what `enter` put, or was about to: the actor does not begin. */
 export function takeBack(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): void {

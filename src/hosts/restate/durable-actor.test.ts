@@ -15,6 +15,7 @@ import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
 import { chainOf, golden, goldenCalls, runGolden, tallyKind } from "../../testing/conformance/index.ts";
+import { objectOf, ofKind } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
@@ -609,6 +610,35 @@ void test("who waits for an answer gets it while it is on its way to the archive
     const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), laterKey(id)));
     assert.deepEqual(Object(Object(value).reply).reply, { ok: 7 });
   }
+});
+
+void test("an actor does not begin where it could not be found", async () => {
+  const world = new World({ kinds: [tally(), other()] });
+  const to = `tally/${"m".repeat(100)}` as const;
+  await world.call({ to: "other/heap", action: "add", args: null, start: null });
+  const { object, key = "" } = objectOf(world.names, ofKind("tally"), to, "");
+  const fill = async (size: number, name: (n: number, m: number) => string): Promise<void> => {
+    for (let n = 100, isFull = false; !isFull; n += 1) {
+      const entries = Array.from({ length: size }, (_, m) => [name(n, m), null]);
+      isFull = "fault" in Object(await world.ask({ object, key, handler: "putMany" }, { entries }));
+    }
+  };
+  // Until there is room for no page more, and then for no such name on its page.
+  await fill(1_000, (n, m) => `tally/x${"x".repeat(800)}${n} ${m}`);
+  for (const [letter, length] of [
+    ["a", 800],
+    ["b", 200],
+    ["c", 40],
+  ] as const)
+    await fill(1, (n) => `tally/l${letter.repeat(length)}${n}`);
+  const uids = world.kept("troupe-map/uid");
+  assert.equal(Object(await world.call({ to, action: "add", args: null, start: null })).fault?.code, "STATE_TOO_LARGE");
+  assert.equal(world.row(to), undefined);
+  assert.deepEqual(world.kept("troupe-map/uid"), uids, "and its uid leads nowhere");
+  await world.call({ to: "other/heap", action: "send", args: { to, action: "add", start: null } });
+  await world.pass(60_000);
+  assert.equal(world.row(to), undefined);
+  assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /STATE_TOO_LARGE/);
 });
 
 void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {

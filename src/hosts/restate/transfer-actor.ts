@@ -7,7 +7,7 @@ import { atMostBytes, hasParent, type Kind, type SinceFull } from "../../core/ch
 import { StoreError, type ActorId, type Json, type Row } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import { NOTHING_HELD } from "./blocks.ts";
-import { enter } from "./directory.ts";
+import { enter, type Entered, takeBack } from "./directory.ts";
 import type { DurableContext, DurableReader } from "./durable-context.ts";
 import type { ExpireInput, RingInput } from "./inputs.ts";
 import { sendRows } from "./index-sends.ts";
@@ -87,14 +87,19 @@ export async function settle(context: DurableContext, host: NodeHost, id: ActorI
   if (!(await isComing(context, head))) return `The import of ${id} was given up meanwhile.`;
   const text = keptTextOf(id, input);
   const { uid, owner, parent, status } = row;
-  await enter(context, host.names, {
+  const entered: Entered = {
     id,
     uid,
     first: true,
     owner,
     ownerBefore: undefined,
     parent: status === "stopped" ? undefined : parent,
-  });
+  };
+  const refused = await enter(context, host.names, entered);
+  if (refused !== undefined) {
+    takeBack(context, host.names, entered);
+    throw refused;
+  }
   await context.call(host.names.archive(id, "arrive"), head);
   context.set(ACTOR_KEY, text);
   context.clear(HEALTH_KEY);

@@ -21,6 +21,12 @@ export interface EndpointOptions {
   readonly direct: DirectTurns;
 }
 
+/**
+ * What waits to be sent on one connection, in all. With Node's default of 10, whoever sent one large piece had the connection refuse all other
+ * turns until it was through: a turn may leave several, each of up to 31 MiB.
+ */
+const SESSION_MEGABYTES = 128;
+
 /** Where the server finds the actors of this node, and other nodes find it: HTTP/2 in clear. */
 export class Endpoint {
   readonly url: string;
@@ -52,7 +58,7 @@ export class Endpoint {
       ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
     });
     let endpoint: Endpoint | undefined;
-    const server = createServer({ Http2ServerRequest: TurnRequest }, (request, response) => {
+    const server = createServer({ Http2ServerRequest: TurnRequest, maxSessionMemory: SESSION_MEGABYTES }, (request, response) => {
       if (endpoint?.extra?.(request, response) === true) return;
       const taken = direct.take(request);
       if (taken === undefined) serve(request, response);

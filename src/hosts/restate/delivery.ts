@@ -17,8 +17,10 @@ import type { NodeHost } from "./node-host.ts";
 import { errorFrom, type Fault } from "./outcome.ts";
 import { DELIVERY_ATTEMPTS, hasOwn } from "../../core/contract/internal.ts";
 
-/** A wake of an actor that has failed is looked at again after this. */
+/** A wake that its actor cannot take now is looked at again after this. */
 const PUT_OFF_MS = 60_000;
+/** Better code, or a restart, helps: the wake waits for it. */
+const PUT_OFF: ReadonlySet<EngineCode | StoreCode> = new Set(["ACTOR_FAILED", "STATE_NEWER"]);
 const MISSING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED"]);
 const NOBODY_THERE: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "ACTOR_FAILED"]);
 
@@ -63,12 +65,14 @@ export async function ring(actor: DurableActor, context: DurableContext, host: N
     return;
   }
   const { fault } = done.outcome;
-  if (fault.code === "ACTOR_FAILED") return again(PUT_OFF_MS);
+  if (PUT_OFF.has(fault.code)) return again(PUT_OFF_MS);
   if (isPassing(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;
   // C5's measure for wakes: after three failures it is over, and the event says so.
   if (failures < DELIVERY_ATTEMPTS) again(host.retryMs * 4 ** input.failures, { failures });
-  else if (failures === DELIVERY_ATTEMPTS) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
+  else if (input.dropped === undefined) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
+  // Its event could not be written: without another ring it would be set for ever, and never come.
+  else again(PUT_OFF_MS);
 }
 
 export async function expire(actor: DurableActor, context: DurableContext, host: NodeHost, input: ExpireInput, id: ActorId): Promise<void> {

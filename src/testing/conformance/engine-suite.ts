@@ -739,6 +739,21 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(again, A, `tick beat ${at + 1_100}`);
     });
 
+    it("a wake that is due while older code runs comes once newer code does", async ({ opened, clock }) => {
+      const versioned = (version: number): Behaviour => tallyKind("tally", {}, {}, { version, migrate: (state) => Object(state) });
+      const newer = await opened.reopen([versioned(2)]);
+      await newer.call(say("add", null, { to: A }));
+      await newer.call(say("wake", { name: "once", at: clock.now() + 50 }, { to: A }));
+      const older = await opened.reopen([versioned(1)]);
+      assert.equal((await older.read(A))?.status, "failed");
+      await clock.advance(10_000);
+      assert.equal((await older.read(A))?.status, "failed");
+      const again = await opened.reopen([versioned(2)]);
+      await clock.advance(60_000);
+      await logged(again, A, /^tick once/);
+      assert.equal((await logOf(again, A)).filter((line) => line.startsWith("tick once")).length, 1);
+    });
+
     it("a wake by cron that was missed comes once, and then at its next time #actors.wakes.cron", async ({ engine, opened, clock }) => {
       const at = clock.now();
       // The first tick is given, so that the test need not wait for the next.

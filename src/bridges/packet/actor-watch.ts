@@ -57,7 +57,10 @@ export class ActorWatch implements Disposable {
         if (owner === principal) then();
       });
     if (!shared) look(() => undefined);
-    return this.#engine.watch(id, ({ status }) => {
+    return this.#engine.watch(id, (change) => {
+      const { status } = change;
+      // An actor with the key `*` has the id that is the topic of all actors of its kind.
+      if (change.id !== id) return;
       if (!mine) return look(dirty);
       dirty();
       // Who begins its next life may be another.

@@ -422,6 +422,20 @@ test("C8 of another's actor under the id of one's own that ended nothing is told
   assert.deepEqual([ann.told().length, actors.length], [1, 1]);
 });
 
+test("C8 who has an actor with the key * is notified of no other user's actors", async () => {
+  await using world = await served([chat]);
+  const [ann, bob] = [await world.client("ann"), await world.client("bob")];
+  await ann.call("chat_room", { message: "a", actor_id: "*" });
+  await ann.send("resources/subscribe", { uri: "packetflow://actor/chat_room/*" });
+  await ann.call("chat_room", { message: "b", actor_id: "*" });
+  await until("the change is notified", () => ann.told().length > 0);
+  await settle();
+  const before = ann.told().length;
+  await bob.call("chat_room", { message: "c", actor_id: "his" });
+  await settle();
+  assert.equal(ann.told().length, before);
+});
+
 test("nothing of the engine is watched once nobody listens, or the source is disposed", async () => {
   const watched = new Set<string>();
   const engine = {

@@ -1,14 +1,19 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
+import type { SearchTerm } from "../../../core/contract/internal.ts";
 import { Unreadable } from "./index-file.ts";
+import { type Candidate, ranked } from "./rank.ts";
 import { compareTimes, EVERYBODY, NOBODY, type Range, rangeOf, type Times, WHOLE } from "./place.ts";
-import { int, principalText, split, text } from "./rows.ts";
+import { int, principalText, split, text, wordsOf } from "./rows.ts";
 
 /** Of one owner's matches the newest are ranked: a word that is everywhere would take as long as all texts together. */
 const RANKED = 2_048;
+/** Of their texts, in UTF-16 units: they are read again to be ranked. */
+const RANKED_CHARS = 65_536;
 
 export interface Wanted extends Times {
   readonly match: string;
+  readonly terms: readonly SearchTerm[];
   readonly owner: string | undefined;
   /** Those of all owners. */
   readonly everyone?: true;
@@ -23,18 +28,12 @@ export interface Found {
   readonly event: string;
   readonly at: number;
   readonly text: string;
-  /** The less the better. */
+  /** The more the better. */
   readonly rank: number;
 }
 
-interface Ranked {
-  readonly id: bigint;
-  readonly rank: number;
-}
-
-const RANK = "bm25(words, 1.0, 0.0) AS score";
+const MATCHING = "words MATCH ? AND words.rowid BETWEEN ? AND ?";
 const NEWEST = `ORDER BY words.rowid DESC LIMIT ${RANKED}`;
-const best = (newest: string): string => `SELECT id, score FROM (${newest}) ORDER BY score, id DESC LIMIT ?`;
 
 /** Reads: the best matches in what an owner may see. */
 export class Finder {
@@ -44,6 +43,7 @@ export class Finder {
   readonly #late: StatementSync;
   readonly #all: StatementSync;
   readonly #timed: StatementSync;
+  readonly #text: StatementSync;
   readonly #doc: StatementSync;
 
   constructor(database: DatabaseSync, kinds: readonly string[]) {
@@ -51,16 +51,13 @@ export class Finder {
     this.#actor = database.prepare("SELECT id FROM actor WHERE kind = ? AND key = ?");
     this.#owner = database.prepare("SELECT id FROM owner WHERE principal = ?");
     this.#late = database.prepare("SELECT late FROM owner WHERE id = ?");
-    this.#all = database.prepare(
-      best(`SELECT words.rowid AS id, ${RANK} FROM words WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ${NEWEST}`),
-    );
+    this.#all = database.prepare(`SELECT words.rowid AS id FROM words WHERE ${MATCHING} ${NEWEST}`);
     this.#timed = database.prepare(
-      best(
-        `SELECT words.rowid AS id, ${RANK} FROM words CROSS JOIN doc ON doc.id = words.rowid WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? AND doc.at >= ? AND doc.at < ? ${NEWEST}`,
-      ),
+      `SELECT words.rowid AS id FROM words CROSS JOIN doc ON doc.id = words.rowid WHERE ${MATCHING} AND doc.at >= ? AND doc.at < ? ${NEWEST}`,
     );
     this.#all.setReadBigInts(true);
     this.#timed.setReadBigInts(true);
+    this.#text = database.prepare("SELECT text FROM doc WHERE id = ?");
     this.#doc = database.prepare(
       "SELECT kind, key, doc.seq, at, lower(hex(event)) AS event, text FROM doc JOIN actor ON actor.id = doc.actor WHERE doc.id = ?",
     );
@@ -70,11 +67,12 @@ export class Finder {
     const scope = this.#scope(wanted);
     if (scope === undefined) return [];
     const match = scope + wanted.match;
-    const found = this.#rangesOf(wanted).flatMap((range) => this.#ranked(match, range, wanted));
-    // Two texts as good as each other: the newer one first, whoever's it is.
-    return found
-      .toSorted((one, other) => one.rank - other.rank || compareTimes(other.id, one.id))
-      .slice(0, wanted.limit)
+    const { terms, limit } = wanted;
+    // Newest first, of all owners: of two texts as good as each other the newer one comes first.
+    const ids = this.#rangesOf(wanted).flatMap((range) => this.#newest(match, range, wanted));
+    const candidates = this.#candidates(ids.toSorted((one, other) => compareTimes(other, one)).slice(0, RANKED), limit);
+    return ranked(candidates, terms)
+      .slice(0, limit)
       .map(({ id, rank }) => this.#found(id, rank));
   }
 
@@ -107,12 +105,26 @@ export class Finder {
     return this.#ownersOf(wanted).map((owner) => rangeOf(owner, wanted, late(owner)));
   }
 
-  #ranked(match: string, range: Range, { limit, after, before }: Wanted): readonly Ranked[] {
+  #newest(match: string, range: Range, { after, before }: Wanted): readonly bigint[] {
     const rows =
       after === undefined && before === undefined
-        ? this.#all.all(match, ...range, limit)
-        : this.#timed.all(match, ...range, after ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER, limit);
-    return rows.map(({ id, score }) => ({ id: bigintOf(id), rank: real(score) }));
+        ? this.#all.all(match, ...range)
+        : this.#timed.all(match, ...range, after ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER);
+    return rows.map(({ id }) => bigintOf(id));
+  }
+
+  #candidates(ids: readonly bigint[], limit: number): readonly Candidate[] {
+    const candidates: Candidate[] = [];
+    let chars = 0;
+    for (const id of ids) {
+      if (chars >= RANKED_CHARS && candidates.length >= limit) break;
+      const columns = this.#text.get(id);
+      if (columns === undefined) throw new Unreadable("a text is missing");
+      const one = text(columns["text"]);
+      chars += one.length;
+      candidates.push({ id, words: wordsOf(one) });
+    }
+    return candidates;
   }
 
   #found(id: bigint, rank: number): Found {
@@ -126,9 +138,4 @@ export class Finder {
 function bigintOf(value: SQLOutputValue | undefined): bigint {
   if (typeof value === "bigint") return value;
   throw new Unreadable("an id is missing");
-}
-
-function real(value: SQLOutputValue | undefined): number {
-  if (typeof value === "number") return value;
-  throw new Unreadable("a rank is missing");
 }

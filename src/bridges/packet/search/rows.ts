@@ -162,7 +162,7 @@ export class Rows {
 }
 
 /** As it is found: the same of a text each time, or what is taken out again would not be what was put in. */
-const wordsOf = (shown: string): string => searchableText(parted(shown).map((field) => field.text));
+export const wordsOf = (shown: string): string => searchableText(parted(shown).map((field) => field.text));
 
 /** Apart from the two that are none. */
 export const principalText = (principal: string): string => `=${principal}`;

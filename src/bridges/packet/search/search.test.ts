@@ -70,6 +70,19 @@ test("all words must occur, in whichever fields; the better match is first, of e
   assert.deepEqual((await found(on.search, "retention", undefined, { limit: 3 })).slice(0, 3), ["board/a#2", "board/c#1", "board/b#2"]);
 });
 
+test("what others write changes neither the order nor the scores of what one finds", async () => {
+  await using on = await stage();
+  const search = () => on.search.search("merger common", { owner: "eve" });
+  for (const text of ["merger merger common", "merger common common", "merger common"]) await tell(on.engine, "diary/eve", { text }, "eve");
+  await on.search.caughtUp();
+  const before = await search();
+  for (const text of ["nothing of it", "common", "merger merger merger", "a long one ".repeat(100)]) {
+    await tell(on.engine, "diary/victim", { text }, "victim");
+    await on.search.caughtUp();
+    assert.deepEqual(await search(), before);
+  }
+});
+
 test("case, accents and how a letter is composed make no difference, and scripts without spaces are found by their characters #packet.search.index", async () => {
   await using on = await stage();
   const texts = [

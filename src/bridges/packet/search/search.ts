@@ -122,6 +122,7 @@ export function searchIndex(options: SearchIndexOptions): Search {
         const { owner, everyone, kind, actor } = wanted;
         const found = finder.find({
           match: read.match,
+          terms: read.terms,
           owner,
           limit,
           ...times,
@@ -170,7 +171,7 @@ function timesOf({ after, before }: Times): Times {
 }
 
 function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<string, Searched>, chars: number): readonly Hit[] {
-  const best = found[0]?.rank ?? -1;
+  const best = found[0]?.rank ?? 0;
   return found.map(({ actor, seq, event, at, text, rank }) => {
     const { field, snippet } = snippetOf(parted(text), terms, chars);
     const name = kinds.get(split(actor)[0])?.fields.name(field) ?? "";

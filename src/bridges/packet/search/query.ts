@@ -16,6 +16,6 @@ export function readQuery(query: string): Query {
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const { message } = error;
-    throw new PacketError("validation_failed", message, { issues: [{ field: "query", message }] });
+    throw new PacketError("validation_failed", message, { issues: [{ path: "/query", message }] });
   }
 }

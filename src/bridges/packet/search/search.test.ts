@@ -209,6 +209,7 @@ test("a bad query is told what to ask instead", async () => {
       assert.ok(error instanceof PacketError);
       assert.equal(error.type, "validation_failed");
       assert.match(error.message, says);
+      assert.match(JSON.stringify(error.details), /^\{"issues":\[\{"path":"\/(?:query|limit|snippetChars|after)",/u);
       return true;
     });
   await bad("", /at least one word/u);

@@ -157,7 +157,7 @@ const unavailable = (cause?: unknown): PacketError =>
   );
 
 const bad = (field: string, message: string): PacketError =>
-  new PacketError("validation_failed", message, { issues: [{ field, message }] });
+  new PacketError("validation_failed", message, { issues: [{ path: `/${field}`, message }] });
 
 function bounded(field: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;

@@ -272,6 +272,25 @@ test("of an actor in memory every message is found, though it keeps its last eve
   assert.deepEqual(await found(search, "said", "ann"), [], "gone with the process");
 });
 
+test("after a life in memory of an actor on disk, its messages on disk are found, and none of that life", async () => {
+  await using engine = await start(memoryStore({}));
+  await using search = open(engine, ":memory:");
+  const all = async (): Promise<readonly string[]> => {
+    await search.caughtUp();
+    return (await found(search, "word", "ann")).toSorted();
+  };
+  await tell(engine, "diary/a", { text: "word on disk" }, "ann");
+  await tell(engine, "diary/a", {}, "ann", "end");
+  const viewer = { principal: "ann", scopes: [] };
+  const inMemory = { to: "diary/a", start: null, policy: { persistence: "memory" }, viewer } as const;
+  for (let n = 0; n < 3; n += 1) await engine.call({ ...inMemory, action: "note", args: { text: `word in memory ${n}` } });
+  assert.equal((await all()).length, 4);
+  await engine.call({ ...inMemory, action: "end", args: {} });
+  assert.deepEqual(await all(), ["diary/a#1"], "its life took them along");
+  await tell(engine, "diary/a", { text: "word on disk again" }, "ann");
+  assert.deepEqual(await all(), ["diary/a#1", "diary/a#3"]);
+});
+
 test("an index that met an actor in memory late asks whose it is", async () => {
   await using engine = await start(memoryStore({}));
   for (let n = 0; n < 3; n += 1) await tell(engine, "chat/a", { text: `said ${n}` }, "ann");

@@ -2,7 +2,7 @@ import type { ActorId, ChainEvent, Engine } from "../../../core/contract/index.t
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { Fields, SearchKind } from "./fields.ts";
 import { isFleeting, ownerAtBirth, readEvent, type Owner, type Reading } from "./read-event.ts";
-import type { Cursor, Doc, Step } from "./rows.ts";
+import { type Cursor, type Doc, isAhead, type Step } from "./rows.ts";
 
 /** Events read of one actor before others have their turn. */
 const PAGE = 256;
@@ -83,13 +83,18 @@ async function newEvents(engine: Engine, look: Look): Promise<Page> {
   const cursor = anew ? undefined : look.cursor;
   const page = await read(engine, look.id, cursor?.seq ?? 0);
   const [next] = page;
-  // Another chain than the one that was read: the store was restored from a copy.
-  if (cursor !== undefined && next !== undefined && next.parent !== null && follows(next, cursor) && next.parent !== cursor.head)
+  if (cursor !== undefined && (await isOfAnotherChain(engine, look.id, cursor, next)))
     return { events: await read(engine, look.id, 0), cursor: undefined, anew: true, more: true };
   const more = page.length === PAGE;
   if (next !== undefined && follows(next, cursor)) return { events: page, cursor, anew, more };
   const since = early.filter(({ seq }) => seq > (cursor?.seq ?? 0) && (next === undefined || seq < next.seq));
   return { events: [...since, ...page], cursor, anew, more };
+}
+
+/** The store was restored from a copy, or the actor on disk had a life in memory, which has taken its events with it. */
+async function isOfAnotherChain(engine: Engine, id: ActorId, cursor: Cursor, next: Reading | undefined): Promise<boolean> {
+  if (next !== undefined) return next.parent !== null && follows(next, cursor) && next.parent !== cursor.head;
+  return isAhead(cursor, await engine.read(id));
 }
 
 async function read(engine: Engine, id: ActorId, afterSeq: number): Promise<readonly Reading[]> {

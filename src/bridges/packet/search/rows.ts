@@ -15,6 +15,10 @@ export interface Cursor {
   readonly head: string;
 }
 
+/** What was read is more than there is now, or is another chain. */
+export const isAhead = (read: Cursor, now: Pick<Cursor, "seq" | "head"> | undefined): boolean =>
+  now !== undefined && (now.seq < read.seq || (now.seq === read.seq && now.head !== read.head));
+
 /** A text for the index. */
 export interface Doc {
   readonly seq: number;

@@ -1,6 +1,6 @@
 import type { ActorId, Change, Engine } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
-import { split, type Rows } from "./rows.ts";
+import { isAhead, split, type Rows } from "./rows.ts";
 
 const PAGE = 500;
 /** Behind every key: these are ASCII. */
@@ -47,8 +47,7 @@ export class Sweep {
     for (const change of page) {
       const cursor = rows.cursor(change.id);
       if (cursor === undefined || cursor.seq < change.seq) found.push({ change, anew: false });
-      else if ((cursor.seq > change.seq || cursor.head !== change.head) && (await this.#isBehind(change.id, rows)))
-        found.push({ change, anew: true });
+      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, rows))) found.push({ change, anew: true });
     }
     const there = new Set(page.map(({ id }) => id));
     const from = after === undefined ? "" : split(after)[1];
@@ -72,8 +71,6 @@ export class Sweep {
   /** The store was restored from a copy: what was read is ahead of it, or is another chain. Asked again, since the list may be older than the cursor. */
   async #isBehind(id: ActorId, rows: Rows): Promise<boolean> {
     const cursor = rows.cursor(id);
-    const now = await this.#engine.read(id);
-    if (cursor === undefined || now === undefined) return false;
-    return now.seq < cursor.seq || (now.seq === cursor.seq && now.head !== cursor.head);
+    return cursor !== undefined && isAhead(cursor, await this.#engine.read(id));
   }
 }

@@ -9,7 +9,6 @@ import { matcher, type Matcher } from "./match.ts";
 import { PacketError } from "./packet-error.ts";
 import { PacketRun, PacketWork, packetArgs } from "./packet-run.ts";
 import type { PacketContext } from "./packet.ts";
-import { missing } from "./required.ts";
 import { recordedServers } from "./recorded.ts";
 import type { Servers } from "./servers.ts";
 import type { ActorTimes, Timeout } from "./timeout.ts";
@@ -34,7 +33,6 @@ export interface AnyPeriodic {
 
 export interface HandlersOptions {
   readonly id: string;
-  readonly provides: readonly string[];
   readonly timeout: Timeout | undefined;
   /** Of its kind, in memory: it ends after so long without a message. */
   readonly expireMs: number | undefined;
@@ -173,15 +171,10 @@ export class Handlers {
     return { payload: matched.payload, context, metadata: before };
   }
 
-  /** What it promised is looked at before anything is kept: a broken promise changes nothing (C3). */
   #leave(turn: Turn, result: unknown): Value {
     if (isPromise(result)) return result;
-    const { id, provides } = this.#options;
-    const lacking = missing(provides, result);
-    if (lacking.length > 0)
-      refuse(`${id} did not give what it promises: ${lacking.join(", ")}.`, { code: "contract_violation", data: { missing: lacking } });
     this.#timers.ask(turn);
-    return valueOf(result, id);
+    return valueOf(result, this.#options.id);
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refuse } from "../../core/actor/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
@@ -77,6 +78,57 @@ void test("C3 what breaks the contract leaves no trace in its actor, turn and wo
   const state = await on.actors.getActorState("shop", "a", as("ada"));
   assert.deepEqual([state.state, state.metadata.message_count], [{ sold: ['"tea"'] }, 1]);
   assert.equal((await on.say("shop", "a", { item: "tea" })).metadata["message_count"], 2);
+});
+
+void test("what is promised is looked at once the reply is there, later or settled", async () => {
+  const desk = actorCapability("desk", {
+    intent: "Takes orders",
+    provides: ["price"],
+    initialState: { waiting: "", notes: 0 },
+    messages: {
+      wait: {
+        match: { order: "later" },
+        run({ state, message, later }) {
+          state.waiting = message.id;
+          return later();
+        },
+      },
+      reply: {
+        match: { reply: true },
+        run({ state, payload, answer }) {
+          answer(state.waiting, payload["with"]);
+          return { price: 0 };
+        },
+      },
+      note: {
+        match: { note: true },
+        run({ state }) {
+          state.notes += 1;
+          return { price: 0 };
+        },
+      },
+      settle: {
+        match: { order: "settled" },
+        run({ payload, self, send, settled }) {
+          send({ to: self, action: "note", args: { payload: { note: true }, context: {} } });
+          return settled(payload["with"]);
+        },
+      },
+      count: { match: { count: true }, view: ({ state }) => ({ price: 0, notes: state.notes }) },
+    },
+  });
+  await using on = await world([desk]);
+  const say = (payload: JsonObject) => on.say("desk", "a", payload);
+  for (const [price, type] of [
+    [{ price: 3 }, undefined],
+    [{ cost: 3 }, "contract_violation"],
+  ] as const) {
+    const waiting = say({ order: "later" });
+    await say({ reply: true, with: price });
+    assert.equal(typeOf(await waiting), type);
+    assert.equal(typeOf(await say({ order: "settled", with: price })), type);
+  }
+  assert.equal((await say({ count: true })).payload["notes"], 1, "what was broken has sent nothing");
 });
 
 void test("a refusal is told with its code and data, of turn, read and work, and changes nothing #packet.implied.2-execution #packet.implied.5-returns", async () => {

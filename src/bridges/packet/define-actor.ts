@@ -12,6 +12,7 @@ import { checkCompilable, described, type Described } from "./define-capability.
 import { checkActorWords } from "./known-words.ts";
 import { capabilityStateIn, type CapabilityState, type CapabilityStateDraft } from "./capability-state.ts";
 import type { Persistence } from "./packet.ts";
+import { withPromises } from "./promises.ts";
 import { noServers } from "./servers.ts";
 import { idle, type Timeout } from "./timeout.ts";
 
@@ -59,7 +60,7 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
   const policy = policyFor(persistence, ends);
   const { messages } = definition;
   const { provides } = about;
-  const handlers = new Handlers({ id, provides, timeout, expireMs: policy.expireMs, messages, periodic, servers, asks, clock });
+  const handlers = new Handlers({ id, timeout, expireMs: policy.expireMs, messages, periodic, servers, asks, clock });
   const beginning: Beginning = { ...definition, id, version, timed: handlers.timed, shared };
   const handled = handlers.messages();
   const plainKind = actor(kindOf(id), {
@@ -73,7 +74,8 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(beginning, state, from) }),
     messages: handled,
   });
-  const received = withoutStrays<CapabilityStateDraft>(plainKind, (action) => Object.hasOwn(handled, action));
+  const promising = { ...plainKind, receive: withPromises(plainKind, id, provides, (action) => Object.hasOwn(messages, action)) };
+  const received = withoutStrays<CapabilityStateDraft>(promising, (action) => Object.hasOwn(handled, action));
   const receive: typeof received = (state, message, ...life) =>
     received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...life);
   const kind = Object.freeze({ ...plainKind, receive });

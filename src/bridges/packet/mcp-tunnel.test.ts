@@ -5,7 +5,10 @@ import { type JsonObject, type Caller, type Channel, EngineError, type Gateway, 
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
+import { InFlightMemoryBudget } from "../../core/contract/internal.ts";
+import { world as flowWorld } from "./core.fixture.ts";
 import { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
+import { Session } from "./packet-session.ts";
 
 const ANN: Caller = { principal: "ann", scopes: [] };
 const BOB: Caller = { principal: "bob", scopes: [] };
@@ -149,6 +152,31 @@ test("without a principal no connection is shared: another's session_id leads no
     undefined,
   );
   await until("they are closed", () => w.open.size === 0);
+});
+
+test("the reply to an mcp_request says how long its message took", async () => {
+  await using all = world();
+  await using flows = await flowWorld([]);
+  let now = 0;
+  const session = new Session(
+    {
+      running: flows.packets.running,
+      tunnel: all.tunnel,
+      admit: () => undefined,
+      held: new InFlightMemoryBudget(1_000_000, () => new Error("full")),
+      traceId: () => "t",
+      elapsed: () => now,
+      fault: () => undefined,
+    },
+    { caller: ANN },
+  );
+  const reply = session.receive(
+    JSON.stringify({ version: "1.0", type: "mcp_request", payload: { mcp_message: call(1, "wait", { name: "a" }) } }),
+  );
+  await until("it waits", () => all.waiting.has("a"));
+  now = 250;
+  all.waiting.get("a")?.();
+  assert.equal((await reply).metadata["execution_time_ms"], 250);
 });
 
 test("a JSON-RPC error is a response like any other #packet.implied.1-mcp-reply", async () => {

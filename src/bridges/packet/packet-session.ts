@@ -101,8 +101,10 @@ export class Session implements PacketSession {
         return heartbeatTo(packet, facts());
       case "cancel":
         return responseTo(packet, { ...facts(), result: { cancelled: this.#cancel(packet.payload["id"]) } });
-      case "mcp_request":
-        return responseTo(packet, { ...facts(), result: await this.#tunnelled(packet, abort.signal) });
+      case "mcp_request": {
+        const result = await this.#tunnelled(packet, abort.signal);
+        return responseTo(packet, { ...facts(), result });
+      }
       case "capability_request":
       case "actor_message":
         return responseTo(packet, { ...(await this.#ran(packet, abort.signal, trace_id, since)), ...facts() });

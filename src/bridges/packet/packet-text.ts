@@ -1,5 +1,5 @@
 import { type JsonObject, type Json, isList } from "../../core/contract/index.ts";
-import { pointerStep, tooManyValues } from "../../core/contract/internal.ts";
+import { mayBeRounded, pointerStep, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
@@ -32,6 +32,11 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
   const walk = new Walk(limits.depth);
   const issue = walk.flaw(value, 0);
   if (issue !== undefined) return { value, issue };
+  const rounded = walk.large.size === 0 ? undefined : roundedInteger(text, walk.large);
+  if (rounded !== undefined) {
+    const message = `${rounded.digits.slice(0, 40)} is an integer that no double holds: send integers beyond ±9007199254740991 as text.`;
+    return { value, issue: { path: pathTo(value, rounded.value) ?? "", message } };
+  }
   // JSON.parse keeps the last of two members of one name, and reports nothing.
   if (walk.members === membersWritten(text)) return { value };
   return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
@@ -70,6 +75,8 @@ export const isSound = (value: Json, depth: number): boolean => new Walk(depth).
 
 class Walk {
   members = 0;
+  /** Numbers that may have been rounded. */
+  readonly large = new Set<number>();
   readonly #depth: number;
 
   constructor(depth: number) {
@@ -78,8 +85,10 @@ class Walk {
 
   flaw(value: Json, above: number): PacketIssue | undefined {
     if (typeof value === "string") return value.isWellFormed() ? undefined : lone();
-    if (typeof value === "number")
+    if (typeof value === "number") {
+      if (mayBeRounded(value)) this.large.add(value);
       return Number.isFinite(value) ? undefined : { path: "", message: "A number is too large for a double: send it as text." };
+    }
     if (typeof value !== "object" || value === null) return undefined;
     if (above >= this.#depth) return { path: "", message: `A packet nests at most ${this.#depth} levels deep: flatten it.` };
     return isList(value) ? this.#items(value, above + 1) : this.#fields(value, above + 1);
@@ -102,6 +111,17 @@ class Walk {
     }
     return undefined;
   }
+}
+
+/** Where a number stands first. */
+function pathTo(value: Json, wanted: number): string | undefined {
+  if (value === wanted) return "";
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const path = pathTo(inner ?? null, wanted);
+    if (path !== undefined) return segment(key) + path;
+  }
+  return undefined;
 }
 
 const lone = (): PacketIssue => ({

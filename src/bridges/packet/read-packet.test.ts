@@ -232,6 +232,24 @@ describe("text is refused", () => {
     assert.match(refused(packet(members(20)), { values: 10 }).message, /A message may hold 10 values/);
   });
 
+  test("where an integer would be rounded, by its path; one that a double holds, or is written by, is read", () => {
+    const payload = (n: string): string => `{"version":"1.0","type":"heartbeat","payload":{"a":[1,{"n": ${n} }]}}`;
+    for (const n of ["9007199254740993", "-9007199254740993", "1915883588174806058", "9007199254740993.0", "9".repeat(300)]) {
+      const error = refused(payload(n));
+      assert.deepEqual(paths(error), ["/payload/a/1/n"], n);
+      assert.match(error.message, /as text/);
+    }
+    for (const n of [
+      "9007199254740992",
+      "1152921504606846976",
+      JSON.stringify(2 ** 60),
+      "1e300",
+      "0.1234567890123456789",
+      '"9007199254740993"',
+    ])
+      assert.ok(!(readPacket(payload(n)) instanceof RefusedPacket), n);
+  });
+
   test("where an object names a member twice, wherever and however it is written", () => {
     for (const payload of [
       '{"a":1,"a":1}',

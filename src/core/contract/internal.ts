@@ -90,6 +90,7 @@ export {
   type SearchTerm,
   searchTerms,
 } from "./search-text.ts";
+export { mayBeRounded, roundedInteger } from "./rounded-integers.ts";
 export { ReceiptRecorder } from "./source.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";

@@ -60,6 +60,10 @@ describe("integers in arguments that no double can represent", () => {
     assert.equal(complaintOf('{"id":"1915883588174806058","n":1915883588174806016}'), undefined);
   });
 
+  test("are accepted as JavaScript writes a double: a client in it has no other way", () => {
+    for (const n of [2 ** 60, 2 ** 63, -(2 ** 63), 1e20 + 2 ** 20]) assert.equal(complaintOf(JSON.stringify({ n })), undefined, String(n));
+  });
+
   test("are found in each call of a batch", () => {
     const one = (n: string): string => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"n":${n}}}}`;
     const batch = decode(`[${one("1")},${one("9007199254740993")}]`, limits);

@@ -1,6 +1,6 @@
 // Owns: reading JSON-RPC messages: their shape, their bounds, and integers that cannot be represented. Does not own: what a message does.
 import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
-import { getOwn, tooManyValues } from "../../core/contract/internal.ts";
+import { getOwn, mayBeRounded, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf } from "../../core/platform/index.ts";
 import { Fault, type Reason, type ValidationError } from "./errors.ts";
 
@@ -182,8 +182,6 @@ function deeperThan(value: Json, max: number): boolean {
   return false;
 }
 
-// A number between other values. Longer ones are Infinity.
-const WRITTEN = /(?<=[:,[\s])(-?\d{16,400})(?:\.0+)?(?=[,\]}\s])/g;
 const MOST = 64;
 
 const inexact = new WeakMap<JsonObject, ValidationError>();
@@ -197,11 +195,14 @@ function noteInexact(params: JsonObject | undefined, text: string): void {
   if (!isJsonObject(args) || !holdsLarge(args)) return;
   const large = new Map<number, string>();
   collect(args, "", large);
-  for (const [, digits = ""] of text.matchAll(WRITTEN)) {
-    const value = Number(digits);
-    const path = Number.isFinite(value) ? large.get(value) : undefined;
-    if (path === undefined || BigInt(digits) === BigInt(value)) continue;
-    return note(args, path, `is ${digits.slice(0, 40)}, which no double holds: give integers beyond ±9007199254740991 as text`);
+  const rounded = roundedInteger(text, large);
+  if (rounded !== undefined) {
+    const { digits, value } = rounded;
+    return note(
+      args,
+      large.get(value) ?? "",
+      `is ${digits.slice(0, 40)}, which no double holds: give integers beyond ±9007199254740991 as text`,
+    );
   }
   const path = large.get(Infinity) ?? large.get(-Infinity);
   // A schema would refuse it, but an argument need not have one, and JSON cannot express it.
@@ -215,7 +216,7 @@ function note(args: JsonObject, path: string, words: string): void {
 /** What was found in these arguments when the message was read. */
 export const inexactIntegersIn = (args: JsonObject): ValidationError | undefined => inexact.get(args);
 
-const isLarge = (value: Json): value is number => typeof value === "number" && (value > 9007199254740991 || value < -9007199254740991);
+const isLarge = (value: Json): value is number => typeof value === "number" && mayBeRounded(value);
 
 // Every call is checked, so no list of members is allocated.
 function holdsLarge(value: JsonObject | readonly Json[]): boolean {

@@ -99,6 +99,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/client.ts": ["cli"],
   "bridges/packet/config.ts": ["cli"],
   "bridges/packet/packet-error.ts": ["cli"],
+  "bridges/packet/packet-text.ts": ["cli"],
   "bridges/operate/operation-error.ts": ["cli"],
   "bridges/operate/paging.ts": ["cli"],
   "mcp/gateway/session-name.ts": ["bridges/console", "bridges/sql"],

@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
-import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../core/contract/index.ts";
 import { tryParseJson, stripBom } from "../core/contract/internal.ts";
+import { textOf as decodeUtf8 } from "../core/platform/index.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
+import { parsePacketText } from "../bridges/packet/packet-text.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { output, visible } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
@@ -52,19 +54,24 @@ const textOf = async (file: string): Promise<string> => {
     throw usage(`${file} cannot be read: ${whyUnreadable(error)}.`);
   }
   if (bytes > MOST_BYTES) throw usage(`${nameOf(file)} has more than ${MOST_BYTES} bytes: send fewer packets at once.`);
-  return stripBom(Buffer.concat(chunks).toString("utf8"));
+  const text = decodeUtf8(Buffer.concat(chunks));
+  if (text === undefined) throw usage(`${nameOf(file)} is not UTF-8: write it in that. Nothing was sent.`);
+  return stripBom(text);
 };
 
 /** One packet over several lines, or one a line. */
 const packetsIn = (text: string, file: string): readonly JsonObject[] => {
-  const whole = tryParseJson(text);
-  if (whole !== undefined) return [packetOr(whole, nameOf(file))];
+  if (tryParseJson(text) !== undefined) return [packetIn(text, nameOf(file))];
   const lines = text.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [{ line, where: `${nameOf(file)}, line ${at + 1},` }]));
   if (lines.length === 0) throw usage(`${nameOf(file)} has no packet: write one as JSON, or one a line.`);
-  return lines.map(({ line, where }) => packetOr(tryParseJson(line), where));
+  return lines.map(({ line, where }) => packetIn(line, where));
 };
 
-const packetOr = (value: Json | undefined, where: string): JsonObject => {
+/** What is refused as text would be lost with it: numbers that are rounded, members that are there twice. */
+const packetIn = (text: string, where: string): JsonObject => {
+  const { value, issue } = parsePacketText(text);
+  if (issue !== undefined && tryParseJson(text) !== undefined)
+    throw usage(`${where} is no packet: ${issue.path === "" ? "" : `${issue.path}: `}${issue.message} Nothing was sent.`);
   if (isJsonObject(value)) return value;
   throw usage(`${where} is no packet: write each as a JSON object, several one a line. Nothing was sent.`);
 };

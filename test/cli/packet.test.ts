@@ -11,7 +11,7 @@ import { lines, type Ran, troupe } from "./run.ts";
 const folder = mkdtempSync(join(tmpdir(), "troupe-packets-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const written = (name: string, text: string): string => {
+const written = (name: string, text: string | Uint8Array): string => {
   const file = join(folder, name);
   writeFileSync(file, text);
   return file;
@@ -122,6 +122,9 @@ describe("troupe packet send", () => {
       ["", /has no packet/],
       ["[1]", /is no packet/],
       [`${JSON.stringify(request({}))}\n{"type":\n`, /, line 2, is no packet/],
+      ['{"type":"heartbeat","payload":{"n":9007199254740993}}', /\/payload\/n: 9007199254740993 is an integer that no double holds/],
+      [`${JSON.stringify(request({}))}\n{"type":"heartbeat","id":"a","id":"b"}`, /, line 2, is no packet: An object names a member twice/],
+      [Buffer.from('{"type":"heartbeat","payload":{"t":"caf\u00e9"}}', "latin1"), /is not UTF-8/],
     ] as const) {
       const ran = await troupe("packet", "send", written("odd.json", text), "--url", server.url);
       assert.equal(ran.code, 2, ran.stderr);

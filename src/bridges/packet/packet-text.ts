@@ -1,7 +1,7 @@
 import { type JsonObject, type Json, isList } from "../../core/contract/index.ts";
 import { mayBeRounded, pointerStep, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
-import type { PacketLimits } from "./packet-limits.ts";
+import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet-limits.ts";
 
 /** What is wrong with a packet, and where. */
 export interface PacketIssue {
@@ -17,7 +17,7 @@ export interface ParsedText {
 }
 
 /** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
-export function parsePacketText(given: string | Uint8Array, limits: PacketLimits): ParsedText {
+export function parsePacketText(given: string | Uint8Array, limits: PacketLimits = DEFAULT_PACKET_LIMITS): ParsedText {
   if (tooLong(given, limits.bytes)) return whole(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
   const excess = tooManyValues(given, limits);
   if (excess !== undefined) return whole(`${excess}: send less at once.`);

@@ -31,6 +31,8 @@ interface Waiting {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 const FOREVER_MS = 2_147_483_647;
+/** Of a server that does not reply to what was cancelled. */
+const MOST_ABANDONED = 10_000;
 
 /**
  * One connection for all packets, replies told apart by their ids. It is opened for a packet and stays; one that ended while
@@ -39,6 +41,8 @@ const FOREVER_MS = 2_147_483_647;
 export class Link implements Carrier {
   readonly #options: LinkOptions;
   readonly #waiting = new Map<string, Waiting>();
+  /** Ids of packets that were given up on this connection, whose replies still come. */
+  readonly #abandoned = new Set<string>();
   #wire: Wire | undefined;
   /** Aborted with each connection that is given up. */
   #unwanted = new AbortController();
@@ -69,7 +73,7 @@ export class Link implements Carrier {
     signal.addEventListener("abort", abandon, { once: true });
     this.#waiting.set(id, waiting);
     if (this.#wire === undefined) this.#connect();
-    else this.#send(this.#wire, waiting);
+    else if (!this.#abandoned.has(id)) this.#send(this.#wire, waiting);
     try {
       return await promise;
     } finally {
@@ -93,6 +97,9 @@ export class Link implements Carrier {
 
   #cancel(id: string): void {
     const { entropy } = this.#options;
+    this.#abandoned.add(id);
+    const [first] = this.#abandoned;
+    if (this.#abandoned.size > MOST_ABANDONED && first !== undefined) this.#abandoned.delete(first);
     this.#wire?.send(JSON.stringify({ version: PACKET_VERSION, type: "cancel", id: entropy.hex(8), payload: { id } }));
   }
 
@@ -131,9 +138,12 @@ export class Link implements Carrier {
     let gone: string | undefined;
     let failure: unknown;
     try {
+      const secret = await token();
+      // Closed meanwhile.
+      if (unwanted.signal.aborted) return;
       wire = await open({
         url,
-        token: await token(),
+        token: secret,
         maxChars,
         connectMs,
         clock,
@@ -173,6 +183,7 @@ export class Link implements Carrier {
 
   #ended(why: string): void {
     this.#wire = undefined;
+    this.#abandoned.clear();
     this.#failures = this.#hasReplied ? 0 : this.#failures + 1;
     const told = (this.#notice ?? why).replace(/\.$/, "");
     this.#rejectAll(({ sent }) =>
@@ -189,7 +200,12 @@ export class Link implements Carrier {
       return this.#ended(NO_PACKET);
     }
     const waiting = packet.id === undefined ? undefined : this.#waiting.get(packet.id);
-    if (waiting?.sent === true) {
+    if (packet.id !== undefined && this.#abandoned.has(packet.id)) {
+      if (packet.type === "capability_progress") return;
+      this.#abandoned.delete(packet.id);
+      // Another packet of that id has waited, or this would have been its reply.
+      if (waiting !== undefined && this.#wire !== undefined) this.#send(this.#wire, waiting);
+    } else if (waiting?.sent === true) {
       this.#hasReplied = true;
       if (packet.type === "capability_progress") waiting.outbound.progressed?.(packet);
       else waiting.resolve(packet);

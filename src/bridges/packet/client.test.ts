@@ -5,7 +5,7 @@ import { PacketClientError, type PacketClientCode } from "./client-error.ts";
 import { packetClient, type PacketClient } from "./client.ts";
 import { isTroupeError } from "./config.fixture.ts";
 import { PacketError } from "./packet-error.ts";
-import { type Answering, httpPackets, type PacketServer, tcpPackets, webSocketPackets } from "./packet-server.fixture.ts";
+import { type Answering, type Heard, httpPackets, type PacketServer, tcpPackets, webSocketPackets } from "./packet-server.fixture.ts";
 
 const DOORS: Readonly<Record<string, (answering: Answering) => Promise<PacketServer>>> = {
   http: (answering) => httpPackets(answering),
@@ -139,6 +139,27 @@ for (const [name, open] of Object.entries(DOORS)) {
       }
     });
 
+    test("opens no connection once it is closed, though its token came after that", async () => {
+      await using server = await open(echo);
+      const token = Promise.withResolvers<string>();
+      let wanted = false;
+      const client = packetClient(server.url, {
+        token: () => {
+          wanted = true;
+          return token.promise;
+        },
+      });
+      const closed = assert.rejects(client.heartbeat(), fails("CLOSED", false));
+      await until("it wants a token", () => wanted);
+      client.close();
+      await closed;
+      token.resolve("t");
+      // Another client's whole exchange takes longer than it would take this one to connect.
+      using other = packetClient(server.url);
+      await other.heartbeat();
+      assert.equal(server.connections, 1);
+    });
+
     test("gives a token no longer than a reply, and says where none comes that nothing was sent", async () => {
       await using server = await open(echo);
       const clock = new SimulatedClock();
@@ -208,6 +229,25 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
         Array.from({ length: 20 }, (_, at) => ({ got: { at } })),
       );
       assert.equal(server.connections, 1);
+    });
+
+    test("takes the reply to a packet it has given up for no other's", async () => {
+      const requests: Heard[] = [];
+      await using server = await open((heard) => void (heard.packet["type"] === "capability_request" && requests.push(heard)));
+      using client = packetClient(server.url);
+      const send = (signal?: AbortSignal) => client.send({ type: "capability_request", id: "a", capability_id: "x" }, signal && { signal });
+      const left = new AbortController();
+      const given = assert.rejects(send(left.signal), fails("CANCELLED", "unknown"));
+      await until("it is under way", () => requests.length === 1);
+      left.abort();
+      await given;
+      const again = send();
+      await until("the cancel is there", () => server.heard.some(({ type }) => type === "cancel"));
+      requests[0]?.reply("capability_progress", { progress: 1 });
+      requests[0]?.reply("capability_error", { error: { type: "cancelled", message: "It was cancelled.", details: {} } });
+      await until("the second is under way", () => requests.length === 2);
+      requests[1]?.reply("capability_response", { n: 2 });
+      assert.deepEqual((await again).payload, { n: 2 });
     });
 
     test("ends unnoticed while nothing waits, and is opened again for the next packet", async () => {

@@ -82,6 +82,8 @@ export class Actors {
   readonly #options: ActorsOptions;
   readonly #births: Births;
   readonly #own: OwnKinds;
+  /** Messages with a key that have not found out whether their actor is there, in the order they came. */
+  readonly #lookups = new Map<ActorId, Set<Promise<void>>>();
 
   constructor(options: ActorsOptions) {
     this.#options = options;
@@ -246,15 +248,38 @@ export class Actors {
     const mayBegin = sending.options?.create_if_missing !== false;
     // C4: work that runs again finds what it was answered by how many calls it had made, so it makes one for each request.
     if (mayBegin && sending.through !== undefined) await this.#births.begin({ does, id, actor_id, sending });
-    for (let lives = 0; ; lives += 1)
-      try {
-        // What comes while it begins waits behind what came before.
-        if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
-        return await this.#begun(does, actor_id, id, sending, call);
-      } catch (error) {
-        // Whoever came before may have ended it again, and this message found nobody.
-        if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
-      }
+    const earlier = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
+    const decided = sending.key === undefined ? undefined : this.#lookUp(id);
+    const made = (): Promise<Reply> => {
+      const reply = call();
+      decided?.();
+      return reply;
+    };
+    try {
+      for (let lives = 0; ; lives += 1)
+        try {
+          // What comes while it begins waits behind what came before.
+          if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
+          for (const one of earlier) await one;
+          return await this.#begun(does, actor_id, id, sending, made);
+        } catch (error) {
+          // An earlier message may have ended it again, so this one found no actor.
+          if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
+        }
+    } finally {
+      decided?.();
+    }
+  }
+
+  /** Until what it returns is called, a message has not found out whether its actor is there: that of a key takes longer. */
+  #lookUp(id: ActorId): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const lookups = this.#lookups.get(id) ?? new Set();
+    this.#lookups.set(id, lookups.add(promise));
+    return () => {
+      if (lookups.delete(promise) && lookups.size === 0 && this.#lookups.get(id) === lookups) this.#lookups.delete(id);
+      resolve();
+    };
   }
 
   async #begun(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {

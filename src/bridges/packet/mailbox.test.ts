@@ -194,3 +194,24 @@ void test("messages are applied in the order they came, those too that come whil
     Array.from(replies, (_, n) => n + 1),
   );
 });
+
+void test("messages with and without a call id are applied in the order they came, to an actor that begins too", async () => {
+  const { capability } = gated();
+  await using on = await world([capability], { disk: true });
+  for (const persistence of ["memory", "disk"] as const) {
+    const replies = Array.from({ length: 30 }, (_, n) =>
+      on.say(
+        "gate",
+        persistence,
+        { n },
+        { actor_options: { persistence }, ...(n % 3 === 0 && { metadata: { "troupe/callId": `${persistence} ${n}` } }) },
+      ),
+    );
+    const passed = (await Promise.all(replies)).map(({ payload }) => payload["passed"]);
+    assert.deepEqual(
+      passed,
+      passed.map((_, n) => n + 1),
+      persistence,
+    );
+  }
+});

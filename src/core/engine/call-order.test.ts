@@ -139,6 +139,48 @@ test("C2 C8 the order of one call in memory: its turn runs inside the call", asy
   assert.deepEqual(trace, ["call add", "received add", "changed 1", "receipt 1", "called", 'reply {"ok":1}']);
 });
 
+for (const [where, opened] of Object.entries({
+  "in memory": () => undefined,
+  "in a memory store": () => memoryStore(),
+  "on disk": (directory: string) => sqliteStore({ directory }),
+}))
+  test(`calls with and without a key are applied in the order they were made (${where})`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "troupe-call-order-"));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    await using store = opened(directory);
+    const policy = { persistence: store === undefined ? "memory" : "disk" } as const;
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", policy)], ...(store && { store }) });
+    const replied: unknown[] = [];
+    for (const [round, hasKey] of [(n: number) => n % 2 === 0, (n: number) => n % 2 === 1, (n: number) => n === 3].entries()) {
+      const calls = Array.from({ length: 12 }, (_, n) => engine.call(say("add"), hasKey(n) ? { key: `${round} ${n}` } : {}));
+      replied.push(...(await Promise.all(calls)));
+    }
+    assert.deepEqual(
+      replied,
+      replied.map((_, n) => ({ ok: n + 1 })),
+    );
+  });
+
+test("a call under a used key, or that is called off while its key is looked up, holds up none that come after", async () => {
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: memoryStore() });
+  const first = engine.call(say("add"), { key: "k" });
+  await first;
+  const left = new AbortController();
+  const replies = [
+    engine.call(say("add"), { key: "k" }),
+    engine.call(say("add")),
+    engine.call(say("add"), { key: "other", signal: left.signal }),
+  ];
+  replies.push(engine.call(say("add")), engine.call({ ...say("add"), args: { by: 2 } }, { key: "k" }), engine.call(say("add")));
+  left.abort();
+  const settled = await Promise.allSettled(replies);
+  assert.deepEqual(
+    settled.map((one) => (one.status === "fulfilled" ? Reflect.get(one.value, "ok") : Reflect.get(Object(one.reason), "code"))),
+    [1, 2, "CANCELLED", 3, "KEY_REUSED", 4],
+  );
+  assert.deepEqual(await engine.call(say("get")), { ok: 4 });
+});
+
 test("C1 C2 the order of a call with work: the next message waits for its turn", async () => {
   const { engine, trace, call, commit, openGate } = await traced("disk");
   await using _ = engine;

@@ -23,9 +23,18 @@ export interface DispatcherHost {
   readonly fault: OnFault;
 }
 
+/** Where a call is among those to its actor, while it is not known yet whether it is made. */
+export interface Place {
+  readonly to: ActorId;
+  isKnown: boolean;
+  job: Job | undefined;
+}
+
 export class Dispatcher {
   readonly #host: DispatcherHost;
   readonly #cancellations: CallCancellationHost;
+  /** Calls in the order they were made, of actors with a call whose key is being looked up: what was called after it must not overtake it. */
+  readonly #places = new Map<ActorId, Place[]>();
   #closed: EngineError | undefined;
 
   constructor(host: DispatcherHost) {
@@ -47,18 +56,62 @@ export class Dispatcher {
     return job;
   }
 
+  /** Keeps the place of a call until `submit` or `leave`. */
+  reserve(to: ActorId): Place {
+    const place: Place = { to, isKnown: false, job: undefined };
+    this.#append(place);
+    return place;
+  }
+
+  /** The call is not made. Without effect once it was submitted. */
+  leave(place: Place): void {
+    if (!place.isKnown) this.#fill(place, undefined);
+  }
+
   /** `signal` cancels the job until its commit, as does its deadline. */
-  submit(job: Job, signal: CancelSignal | undefined): void {
+  submit(job: Job, signal: CancelSignal | undefined, place?: Place): void {
     const onHandled = job.options?.onHandled;
     if (onHandled !== undefined) job.timer = new CallTimer(job.message.to, this.#host.clock, onHandled);
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
-    if (this.#host.outbox.empty || !this.#isBehind(job)) this.accept(job);
+    if (place?.isKnown === false) this.#fill(place, job);
+    else if (this.#places.size === 0 || !this.#isOvertaking(job)) this.#enter(job);
     // An idle actor's turn has run by now, and a job that is over cannot be cancelled.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
     const cancellation = new CallCancellation(this.#cancellations, job, signal);
     job.cancellation = cancellation;
     // Its caller may have cancelled while its work was being started, before there was a listener.
     if (signal?.aborted) cancellation.cancel();
+  }
+
+  #isOvertaking(job: Job): boolean {
+    const { to } = job.message;
+    // A read is never queued.
+    if (!this.#places.has(to) || this.#host.cells.isRead(job.message)) return false;
+    job.fresh = false;
+    this.#append({ to, isKnown: true, job });
+    return true;
+  }
+
+  #append(place: Place): void {
+    const queue = this.#places.get(place.to);
+    if (queue === undefined) this.#places.set(place.to, [place]);
+    else queue.push(place);
+  }
+
+  #fill(place: Place, job: Job | undefined): void {
+    place.job = job;
+    place.isKnown = true;
+    const queue = this.#places.get(place.to) ?? [];
+    // A turn that runs now may call this actor again: that comes last.
+    while (queue[0]?.isKnown === true) {
+      const next = queue.shift()?.job;
+      if (next !== undefined && next.phase !== "over") this.#enter(next);
+    }
+    if (queue.length === 0 && this.#places.get(place.to) === queue) this.#places.delete(place.to);
+  }
+
+  #enter(job: Job): void {
+    if (this.#host.outbox.empty || !this.#isBehind(job)) this.accept(job);
   }
 
   // A method of its own, since V8 allocates what a function's closures capture each time the function is entered.

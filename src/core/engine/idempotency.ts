@@ -4,7 +4,8 @@ import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { Lru, settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, isCancelledReply, pendingReply, scopedKey } from "../chain/internal.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import type { Cell } from "./cell.ts";
+import type { Dispatcher, Place } from "./dispatcher.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
 import type { CellDirectory } from "./cells.ts";
 import { type DeferredReplies, Job } from "./job.ts";
@@ -19,7 +20,7 @@ export interface IdempotencyHost {
   readonly store: Store | undefined;
   readonly deferred: DeferredReplies;
   readonly cells: Pick<CellDirectory, "reachedBy" | "redactedArgs">;
-  readonly dispatcher: Pick<Dispatcher, "submit">;
+  readonly dispatcher: Pick<Dispatcher, "submit" | "reserve" | "leave">;
   readonly fault: OnFault;
 }
 
@@ -138,7 +139,7 @@ export class IdempotencyCache {
   }
 
   async #run(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
-    const { store } = this.#host;
+    const { dispatcher } = this.#host;
     const { key: scoped } = named;
     // Of an actor in memory. Before its cell is looked up, which would make one for an actor that has stopped.
     const inMemory = this.#remembered(message.to, scoped);
@@ -146,31 +147,54 @@ export class IdempotencyCache {
     const cell = this.#host.cells.reachedBy(message);
     const job = new Job(message, options);
     job.key = named;
-    if (cell !== undefined) {
-      for (;;) {
-        // A loop, since the cell may start to load again during the await.
-        while (cell.loading !== undefined) await cell.loading;
-        if (cell.lost) throw cell.lost;
-        // Synchronous from here to `#waitFor`, so that a deferred reply cannot be sent in between.
-        const { pending } = cell.actor.extra;
-        const due = Object.keys(pending).find((id) => pendingReply(pending[id]).key === scoped);
-        if (due !== undefined) {
-          refuseOther(message.to, pendingReply(pending[due]).call, named);
-          const reply = await this.#waitFor(due, new Job(message, options), signal);
-          // Its caller left and this one did not: the call is made again.
-          if (isCancelledReply(reply)) continue;
-          return reply;
-        }
-        // The turn that replies to this key has run and its commit is pending: wait for it, then look again.
-        const committing = cell.uncommitted?.replyTo(scoped);
-        if (committing === undefined) break;
-        await committing;
+    if (cell === undefined) dispatcher.submit(job, signal);
+    else {
+      const place = dispatcher.reserve(message.to);
+      try {
+        const earlier = await this.#earlier(cell, message, named, place, options, signal);
+        if (earlier !== undefined) return earlier;
+        dispatcher.submit(job, signal, place);
+      } finally {
+        dispatcher.leave(place);
       }
-      const known = cell.actor.memory ? this.#remembered(message.to, scoped) : await fromStore(store?.remembered(message.to, scoped));
-      if (known !== undefined) return firstReply(message.to, known, named);
     }
-    this.#host.dispatcher.submit(job, signal);
     return job.promise();
+  }
+
+  /** The reply to a call that was made before under that key; undefined: there was none. Leaves the place before it waits for a turn. */
+  async #earlier(
+    cell: Cell,
+    message: Message,
+    named: CallKey,
+    place: Place,
+    options: CallOptions,
+    signal: AbortSignal,
+  ): Promise<Reply | undefined> {
+    const { store, dispatcher } = this.#host;
+    const { key: scoped } = named;
+    for (;;) {
+      // A loop, since the cell may start to load again during the await.
+      while (cell.loading !== undefined) await cell.loading;
+      if (cell.lost) throw cell.lost;
+      // Synchronous from here to `#waitFor`, so that a deferred reply cannot be sent in between.
+      const { pending } = cell.actor.extra;
+      const due = Object.keys(pending).find((id) => pendingReply(pending[id]).key === scoped);
+      if (due !== undefined) {
+        refuseOther(message.to, pendingReply(pending[due]).call, named);
+        dispatcher.leave(place);
+        const reply = await this.#waitFor(due, new Job(message, options), signal);
+        // Its caller left and this one did not: the call is made again.
+        if (isCancelledReply(reply)) continue;
+        return reply;
+      }
+      // The turn that replies to this key has run and its commit is pending: wait for it, then look again.
+      const committing = cell.uncommitted?.replyTo(scoped);
+      if (committing === undefined) break;
+      dispatcher.leave(place);
+      await committing;
+    }
+    const known = cell.actor.memory ? this.#remembered(message.to, scoped) : await fromStore(store?.remembered(message.to, scoped));
+    return known && firstReply(message.to, known, named);
   }
 
   /** The first call's reply is deferred, and will be this job's reply too. The first call may have been made in an earlier process. */

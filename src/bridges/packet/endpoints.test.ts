@@ -232,7 +232,14 @@ describe("packets over TCP", () => {
     await using stranger = await rawSocket(server.port);
     stranger.write(`${packet("a")}\n`);
     assert.match(await stranger.closed(), /metadata\[.*troupe\/authorization.*of the first packet/);
-    assert.deepEqual(await first("GET /packets HTTP/1.1"), [undefined, "protocol_error"]);
+    for (const line of ["GET /packets HTTP/1.1", "{"]) {
+      await using other = await rawSocket(server.port);
+      other.write(`${line}\n`);
+      const answer = await other.closed();
+      assert.deepEqual(linesIn(answer)[0]?.error, "protocol_error");
+      // The same listener serves MCP elsewhere.
+      assert.doesNotMatch(answer, /JSON-RPC/);
+    }
     assert.deepEqual(await first(`{"x":"${"x".repeat(70_000)}"}`), [undefined, "protocol_error"]);
     assert.equal(server.flow.sessions.length, 0);
   });

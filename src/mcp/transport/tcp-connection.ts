@@ -107,7 +107,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     if (served.auth === undefined) return;
     checking = true;
     const first = takeToken(line);
-    if (first === undefined) return refuse("PARSE", "The first line is not a JSON-RPC request in UTF-8.");
+    if (first === undefined) return refuse("PARSE", "The first line is not one message as JSON in UTF-8.");
     if (first === "twice") return refuse("PARSE", TWICE);
     const verdict = await served.auth.check(first.authorization, options.resource, options.caller.peer);
     undoToken?.();
@@ -124,7 +124,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     if (over) return;
     // A web page can make a browser speak HTTP to this port: its body would be lines like any other.
     if (!begun && !beginsJson(line))
-      return refuse("PARSE", "The first line is no JSON: speak one JSON-RPC message a line here, or use HTTP.");
+      return refuse("PARSE", "The first line is no JSON: send one message a line here, as JSON, or use HTTP.");
     begun = true;
     if (connection === undefined) {
       // What is pipelined behind the first request waits; how much is bounded by the pause below.

@@ -50,7 +50,8 @@ export function packetErrorOf(error: unknown, about: About): PacketError {
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
   const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
-  return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
+  const wait = type === "rate_limited" ? { reset: 1 } : {};
+  return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
 }
 
 function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineError): string {

@@ -215,3 +215,31 @@ void test("messages with and without a call id are applied in the order they cam
     );
   }
 });
+
+void test("a full mailbox is rate_limited, with the seconds to wait", async () => {
+  const { capability, seen, open } = gated();
+  const narrow = actorCapability("narrow", {
+    intent: "Takes one",
+    initialState: {},
+    policy: { mailbox: 1 },
+    messages: {
+      wait: {
+        async work({ request }) {
+          await request("gate", { do: "pass", name: "one" }, { actor_id: "a" });
+          return {};
+        },
+      },
+    },
+  });
+  await using on = await world([capability, narrow]);
+  const replies = [on.say("narrow", "a", {})];
+  await until("it works", () => seen.length === 1);
+  replies.push(on.say("narrow", "a", {}), on.say("narrow", "a", {}));
+  const refused = await Promise.race(replies);
+  assert.equal(typeOf(refused), "rate_limited");
+  assert.deepEqual([refused.metadata["error_code"], refused.metadata["retry_after"]], ["MAILBOX_FULL", 1]);
+  open("one");
+  await until("the second works", () => seen.length === 2);
+  open("one");
+  await Promise.all(replies);
+});

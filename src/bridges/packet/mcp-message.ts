@@ -48,3 +48,15 @@ export function unasked(message: JsonObject): JsonObject {
   const { elicitation: _elicitation, sampling: _sampling, roots: _roots, ...rest } = capabilities;
   return { ...message, params: { ...params, capabilities: rest } };
 }
+
+const W3C_TRACE = /^(?!0{32})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/;
+
+/** A call with the packet's trace, as MCP has it: W3C's `traceparent`, which takes only ids of that form, as those that are made up. */
+export function traced(message: Json, trace_id: string): Json {
+  if (!W3C_TRACE.test(trace_id) || !isJsonObject(message) || memberOf(message, "method") !== "tools/call") return message;
+  const params = memberOf(message, "params");
+  const meta = isJsonObject(params) ? (memberOf(params, "_meta") ?? {}) : undefined;
+  if (!isJsonObject(params) || !isJsonObject(meta) || Object.hasOwn(meta, "traceparent")) return message;
+  const traceparent = `00-${trace_id}-${trace_id.slice(16)}-01`;
+  return { ...message, params: { ...params, _meta: { ...meta, traceparent } } };
+}

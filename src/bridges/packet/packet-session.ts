@@ -1,6 +1,7 @@
 import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
+import { traced } from "./mcp-message.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import { PacketError } from "./packet-error.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
@@ -102,7 +103,7 @@ export class Session implements PacketSession {
       case "cancel":
         return responseTo(packet, { ...facts(), result: { cancelled: this.#cancel(packet.payload["id"]) } });
       case "mcp_request": {
-        const result = await this.#tunnelled(packet, abort.signal);
+        const result = await this.#tunnelled(packet, abort.signal, trace_id);
         return responseTo(packet, { ...facts(), result });
       }
       case "capability_request":
@@ -140,13 +141,14 @@ export class Session implements PacketSession {
     });
   }
 
-  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<JsonObject> {
+  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal, trace_id: string): Promise<JsonObject> {
     const { tunnel } = this.#host;
     if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
     const { principal, scopes, claims } = guestOf(viewerOf(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
     const caller: Caller = { scopes, ...omitUndefined({ principal, claims, peer }) };
-    const response = await tunnel.request(memberOf(payload, "mcp_message") ?? null, caller, context.session_id, { signal });
+    const message = traced(memberOf(payload, "mcp_message") ?? null, trace_id);
+    const response = await tunnel.request(message, caller, context.session_id, { signal });
     return response === undefined ? {} : { mcp_message: response };
   }
 

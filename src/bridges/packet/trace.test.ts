@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settle, until } from "troupe/testing";
+import { createGateway } from "../../mcp/gateway/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
@@ -77,6 +78,32 @@ void test("a packet's trace goes into its reply, what it calls, the chain and th
   assert.equal(reply.context.trace_id, "trace-7");
   assert.match(await chainOf(on, "store/a"), /"trace":\{"trace_id":"trace-7"\}/);
   assert.deepEqual(new Set(on.effects.map(({ trace_id }) => trace_id)), new Set(["trace-7"]));
+});
+
+void test("a tool call in a packet is within the packet's trace, where MCP has a form for it", async () => {
+  await using on = await world(all, { disk: true });
+  const gateway = createGateway({ source: on.packets.source(), info: { name: "t", version: "1" } });
+  on.packets.tunnelTo(gateway);
+  const call = async (context: object, meta: object = {}) => {
+    const params = { name: "outer", arguments: {}, ...meta };
+    const { context: replied } = await on.send({
+      type: "mcp_request",
+      payload: { mcp_message: { jsonrpc: "2.0", id: 1, method: "tools/call", params } },
+      context: { ...context },
+    });
+    const [last] = on.effects.slice(-1);
+    return [replied.trace_id, last?.trace_id];
+  };
+  const [made, used] = await call({});
+  assert.equal(used, made);
+  assert.match(await chainOf(on, "store/a"), new RegExp(String(made)));
+  const given = "0af7651916cd43dd8448eb211c80319c";
+  assert.deepEqual(await call({ trace_id: given }), [given, given]);
+  const own = "4bf92f3577b34da6a3ce929d0e0e4736";
+  assert.deepEqual(await call({ trace_id: given }, { _meta: { traceparent: `00-${own}-00f067aa0ba902b7-01` } }), [given, own]);
+  const [other, apart] = await call({ trace_id: "trace-9" });
+  assert.deepEqual([other, /^[0-9a-f]{32}$/.test(String(apart))], ["trace-9", true]);
+  await gateway[Symbol.asyncDispose]();
 });
 
 void test("a capability that calls one that is not there is there itself", async () => {

@@ -379,3 +379,12 @@ void test("resources list and show only actors of declared capabilities", async 
   assert.equal(told, 0);
   for (const end of undo) end();
 });
+
+void test("the list of capabilities names it, without tools", async () => {
+  await using on = await world([capabilityOf(counter)]);
+  using source = on.packets.source();
+  const reply = await source.act(as("ada"), "resources/capabilities", null, {});
+  const listed = "ok" in reply && typeof reply.ok === "object" ? Object(reply.ok).capabilities : [];
+  assert.partialDeepStrictEqual(listed, [{ id: "counter", actor_enabled: true, mcp_enabled: false, tools: [] }]);
+  assert.deepEqual((await source.surface(as("ada"))).catalogue.tools, []);
+});

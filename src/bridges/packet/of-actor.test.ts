@@ -295,7 +295,9 @@ void test("an actor of a handle is reached by its handle, never by its key", asy
     assert.deepEqual((await ask({ tool: "count" }, handle, who)).payload, { result: 0 });
     assert.deepEqual(await on.engine.list({ kind: "order", limit: 9 }), [], "a read begins nothing");
     assert.deepEqual((await ask({ tool: "add" }, handle, who)).payload, { result: 1 });
-    assert.deepEqual((await ask({ tool: "add", handle }, undefined, who)).payload, { result: 2 });
+    const added = await ask({ tool: "add", handle }, undefined, who);
+    assert.deepEqual([added.payload, added.metadata["message_count"]], [{ result: 2 }, 2]);
+    assert.equal(typeOf(await ask({ tool: "add", handle: "h_none" }, undefined, who)), "actor_not_found");
     const [{ id } = { id: "" }] = await on.engine.list({ kind: "order", limit: 9 });
     const key = id.slice("order/".length);
     for (const other of ["ada", "bob", undefined]) {

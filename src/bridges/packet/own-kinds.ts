@@ -18,6 +18,7 @@ import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
+import { memberOf } from "./packet-json.ts";
 
 export class OwnKinds {
   readonly #options: ActorsOptions;
@@ -31,12 +32,13 @@ export class OwnKinds {
   async request(
     capabilityId: string,
     does: Acts,
-    actor_id: string | undefined,
+    named: string | undefined,
     payload: JsonObject,
     sending: Sending,
     timeout_ms: number,
   ): Promise<Replied> {
     const { engine, clock } = this.#options;
+    const actor_id = named ?? handleIn(does, payload, sending);
     const { signal, key, onProgress, onLog, answers, can, through, context: { trace_id } = {} } = sending;
     const deadline = clock.now() + timeout_ms;
     const about = { actor_id: actor_id ?? "", timeout_ms };
@@ -151,6 +153,12 @@ export class OwnKinds {
       byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, names: "dots", ...omitUndefined({ handles }) })));
     return source;
   }
+}
+
+/** A tool takes it as an argument too, as over MCP. */
+function handleIn({ behaviour }: Acts, payload: JsonObject, { viewer }: Sending): string | undefined {
+  const handle = isByHandle(behaviour, viewer) ? memberOf(payload, "handle") : undefined;
+  return typeof handle === "string" ? handle : undefined;
 }
 
 const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";

@@ -174,6 +174,25 @@ const plainOnes = [
   }),
 ];
 
+void test("an error whose details are no JSON is sent without them", async () => {
+  const circle: { inner?: object } = {};
+  circle.inner = circle;
+  const details: readonly object[] = [{ big: 1n }, circle];
+  const fails = capability("fails", {
+    intent: "Fails",
+    execute: ({ n }) => {
+      throw Object.assign(new PacketError("rate_limited", "Too fast."), { details: details[Number(n)] });
+    },
+  });
+  await using on = await world([fails]);
+  for (const n of details.keys()) {
+    const reply = await on.send({ type: "capability_request", capability_id: "fails", payload: { n } });
+    assert.deepEqual(errorOf(reply), { type: "rate_limited", message: "Too fast.", details: {} });
+    assert.doesNotThrow(() => JSON.stringify(reply));
+  }
+  assert.equal(on.faults.length, details.length);
+});
+
 void test("a function's contract holds before and after, and what it throws inside stays inside #packet.implied.2-contract", async () => {
   await using on = await world(plainOnes);
   const request = (capability_id: string, payload: object) =>

@@ -130,7 +130,10 @@ export class Running {
       const said = error instanceof PacketError ? outward(capability.id, error) : refusalOf(error);
       if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
       else if (failedReading(capability, said)) this.#host.fault(said.cause, { capability_id: capability.id, trace_id });
-      const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
+      const failure = this.#serializable(said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error }), {
+        capability_id: capability.id,
+        trace_id,
+      });
       this.#tell(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
         trace_id,
@@ -138,6 +141,17 @@ export class Running {
         error: failure.type,
       });
       throw failure;
+    }
+  }
+
+  /** An author's details may be no JSON, which no transport can send: the rest is sent all the same. */
+  #serializable(error: PacketError, about: Parameters<RunningHost["fault"]>[1]): PacketError {
+    try {
+      JSON.stringify(error.details);
+      return error;
+    } catch (cause) {
+      this.#host.fault(cause, about);
+      return new PacketError(error.type, error.message, {}, { cause: error });
     }
   }
 

@@ -296,13 +296,13 @@ export class Actors {
   async #snapshot(does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
     const { engine } = this.#options;
     const mayBegin = sending.options?.create_if_missing !== false;
-    let snapshot = await engine.read(id);
-    if (!livesFor(snapshot, does, sending.viewer) && mayBegin) {
+    for (let lives = 0; ; lives += 1) {
+      const snapshot = await engine.read(id);
+      if (livesFor(snapshot, does, sending.viewer)) return snapshot;
+      if (!mayBegin || lives === MOST_LIVES) throw notFound(actor_id);
+      // An earlier message may end it again before it is read.
       await this.#births.begin({ does, id, actor_id, sending });
-      snapshot = await engine.read(id);
     }
-    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(actor_id);
-    return snapshot;
   }
 }
 

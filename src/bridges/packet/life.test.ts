@@ -202,6 +202,22 @@ void test("messages that come around an end begin the actor again, each of them,
   );
 });
 
+void test("a read that comes around an end begins the actor again, too", async () => {
+  await using on = await world([newer], { disk: true });
+  const { engine } = on;
+  const read = engine.read.bind(engine);
+  let ends = 3;
+  engine.read = async (id) => {
+    if (ends > 0 && (await read(id))?.status === "live") {
+      ends -= 1;
+      await engine.stop(id, "enough");
+    }
+    return read(id);
+  };
+  assert.deepEqual((await on.say("diary", "a", {})).payload, { numbered: [] });
+  assert.equal(ends, 0);
+});
+
 void test("C4 a packet that is sent again under its key has its first reply again, and is applied once", async () => {
   await using on = await world([diary], { disk: true });
   const keyed = { metadata: { "troupe/callId": "k1" } };

@@ -40,7 +40,8 @@ export class Follower {
   #taken = new Map<ActorId, Pending>();
   /** Failed: again in a while. */
   #later = new Map<ActorId, Pending>();
-  readonly #fleeting = new Set<ActorId>();
+  /** Known to live on disk, where no event has to be taken before it is looked at. */
+  readonly #lasting = new Set<ActorId>();
   readonly #room = new Room();
   #stuck: (() => void) | undefined;
   #renew = false;
@@ -93,15 +94,13 @@ export class Follower {
     if (!this.#pending.has(id) && this.#pending.size >= MOST_PENDING) return this.#sweep.restart();
     const pending = this.#add(id);
     if (status === "stopped") pending.stopped = true;
-    if (seq === 1 || pending.early !== undefined || this.#livesInMemory(id)) {
+    if (seq === 1 || pending.early !== undefined || !this.#lasting.has(id)) {
       pending.early ??= new Early(this.#options.engine, id, this.#room);
       pending.early.take(seq);
     }
+    // The next life may be in memory.
+    if (status === "stopped") this.#lasting.delete(id);
     this.#wake();
-  }
-
-  #livesInMemory(id: ActorId): boolean {
-    return this.#fleeting.has(id) || this.#options.kinds.get(split(id)[0])?.spec.policy.persistence === "memory";
   }
 
   #add(id: ActorId): Pending {
@@ -191,8 +190,10 @@ export class Follower {
       const early = (await pending.early?.events()) ?? [];
       const { anew, stopped } = pending;
       const looked = await lookAt(engine, { id, of, cursor: this.#cursor(id), anew, stopped, early });
-      if (looked.fleeting === true) this.#fleeting.add(id);
-      else if (looked.fleeting === false) this.#fleeting.delete(id);
+      if (!stopped && !this.#lasting.has(id) && (await livesOnDisk(engine, id))) {
+        if (this.#lasting.size >= MOST_PENDING) this.#lasting.clear();
+        this.#lasting.add(id);
+      }
       return looked;
     } catch (error) {
       if (isDamage(error)) throw error;
@@ -244,6 +245,11 @@ export class Follower {
       this.#stuck = undefined;
     };
   }
+}
+
+async function livesOnDisk(engine: Engine, id: ActorId): Promise<boolean> {
+  const now = await engine.read(id);
+  return now !== undefined && now.status !== "stopped" && now.persistence !== "memory";
 }
 
 function addTo(pending: Pending, before: Pending): void {

@@ -289,6 +289,16 @@ test("after a life in memory of an actor on disk, its messages on disk are found
   assert.deepEqual(await all(), ["diary/a#1"], "its life took them along");
   await tell(engine, "diary/a", { text: "word on disk again" }, "ann");
   assert.deepEqual(await all(), ["diary/a#1", "diary/a#3"]);
+  // Two such lives before anything is looked at.
+  await tell(engine, "diary/a", {}, "ann", "end");
+  await engine.call({ ...inMemory, action: "note", args: { text: "word in memory" } });
+  await engine.call({ ...inMemory, action: "end", args: {} });
+  for (let n = 0; n < 3; n += 1) await engine.call({ ...inMemory, action: "note", args: { text: `word in memory ${n}` } });
+  assert.deepEqual(await all(), ["diary/a#1", "diary/a#3", "diary/a#5", "diary/a#6", "diary/a#7"]);
+  await engine.call({ ...inMemory, action: "end", args: {} });
+  await tell(engine, "diary/a", { text: "word on disk at last" }, "ann");
+  assert.deepEqual(await all(), ["diary/a#1", "diary/a#3", "diary/a#5"]);
+  assert.deepEqual(await found(search, "last", "ann"), ["diary/a#5"]);
 });
 
 test("an index that met an actor in memory late asks whose it is", async () => {

@@ -50,9 +50,3 @@ export function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owne
   const principal = isJsonObject(viewer) ? viewer["principal"] : undefined;
   return owner === "anyone" ? "everybody" : typeof principal === "string" ? { principal } : "nobody";
 }
-
-/** Whether it lives only as long as the process, as its first event says. */
-export function isFleeting({ policy }: SearchKind, { message }: Reading): boolean {
-  const override = message?.["policy"];
-  return ((isJsonObject(override) ? override["persistence"] : undefined) ?? policy.persistence) === "memory";
-}

@@ -33,6 +33,8 @@ export interface Step {
   readonly id: ActorId;
   /** All that was known of it goes first. */
   readonly anew: boolean;
+  /** The texts from this event on go first. */
+  readonly from?: number;
   /** Absent: it is gone. */
   readonly cursor?: Cursor;
   readonly docs: readonly Doc[];
@@ -82,9 +84,9 @@ export class Rows {
        ON CONFLICT(kind, key) DO UPDATE SET life = excluded.life, owner = excluded.owner, seq = excluded.seq, head = excluded.head RETURNING id`,
     );
     this.#drop = database.prepare("DELETE FROM actor WHERE id = ?");
-    this.#docs = database.prepare("SELECT id, text FROM doc WHERE actor = ?");
+    this.#docs = database.prepare("SELECT id, text FROM doc WHERE actor = ? AND seq >= ?");
     this.#docs.setReadBigInts(true);
-    this.#dropDocs = database.prepare("DELETE FROM doc WHERE actor = ?");
+    this.#dropDocs = database.prepare("DELETE FROM doc WHERE actor = ? AND seq >= ?");
     // With the words themselves: by its number alone FTS5 would only mark a row as gone, and keep its words.
     this.#forget = database.prepare("INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)");
     this.#taken = database.prepare("SELECT 1 FROM doc WHERE id = ?");
@@ -125,9 +127,10 @@ export class Rows {
     }
   }
 
-  #step({ id, anew, cursor, docs }: Step, words: [bigint, string, string][]): void {
+  #step({ id, anew, from, cursor, docs }: Step, words: [bigint, string, string][]): void {
     const [kind, key] = split(id);
     if (anew) this.#remove(kind, this.#actor.get(kind, key));
+    else if (from !== undefined) this.#removeDocs(kind, this.#actor.get(kind, key), from);
     if (cursor === undefined) return;
     const { life, owner, seq, head } = cursor;
     const actor = int(this.#put.get(kind, key, life, ownerText(owner), seq, head)?.["id"]);
@@ -147,11 +150,16 @@ export class Rows {
 
   #remove(kind: string, columns: Columns | undefined): void {
     if (columns === undefined) return;
+    this.#removeDocs(kind, columns, 0);
+    this.#drop.run(int(columns["id"]));
+  }
+
+  #removeDocs(kind: string, columns: Columns | undefined, from: number): void {
+    if (columns === undefined) return;
     const actor = int(columns["id"]);
     const scope = this.#scope(kind, actor);
-    for (const doc of this.#docs.all(actor)) this.#forget.run(big(doc["id"]), wordsOf(text(doc["text"])), scope);
-    this.#dropDocs.run(actor);
-    this.#drop.run(actor);
+    for (const doc of this.#docs.all(actor, from)) this.#forget.run(big(doc["id"]), wordsOf(text(doc["text"])), scope);
+    this.#dropDocs.run(actor, from);
   }
 
   #number(owner: Owner): number {

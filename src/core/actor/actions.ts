@@ -298,6 +298,9 @@ export function compileMessage(kind: string, name: string, message: AnyMessage):
   if (message.replies === true && message.input !== undefined) {
     throw new TroupeError("BAD_DEFINITION", `${where} brings replies: their arguments are known, leave \`input\` away.`);
   }
+  // One that is misspelled would leave the secret in the history.
+  if (message.secret !== undefined && message.input !== undefined)
+    checkArguments(message.secret, namesOfInput(message.input, `${where}, input`), where);
   return new Action({
     name,
     handler: handlerOf(message, where),
@@ -401,9 +404,23 @@ function argumentsOf(schema: JsonObject): readonly PromptArgument[] {
   });
 }
 
-function namesOf(schema: JsonObject): readonly string[] | undefined {
-  // A union or a reference has its names elsewhere, so they cannot be compared.
-  return isJsonObject(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
+/** The names of an object's members, with those of each member of a union. Undefined: the schema leaves them open. */
+function namesOf(schema: unknown): readonly string[] | undefined {
+  if (!isJsonObject(schema)) return undefined;
+  const own = isJsonObject(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
+  const parts = [schema["anyOf"], schema["oneOf"], schema["allOf"]].flatMap((list) => (Array.isArray(list) ? list.map(namesOf) : []));
+  // A part such as a reference has its names elsewhere, so they cannot be compared.
+  if (own === undefined && (parts.length === 0 || parts.includes(undefined))) return undefined;
+  return [own, ...parts].flatMap((names) => names ?? []);
+}
+
+/** The names of a message's arguments. Undefined: its schema cannot be written as JSON Schema, which only tools need. */
+function namesOfInput(input: object, where: string): readonly string[] | undefined {
+  try {
+    return namesOf(toJsonSchema(input, "input", where));
+  } catch {
+    return undefined;
+  }
 }
 
 function propertiesOf(schema: JsonObject): JsonObject {

@@ -358,6 +358,22 @@ test("`choices` and `secret` must name arguments of the input", () => {
   assert.throws(() => untyped({ prompts: { x: { description: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
 });
 
+test("a misspelled `secret` of a message or of a union is refused, since its argument would be stored as it is", () => {
+  const input = z.object({ password: z.string() });
+  const message = (secret: string, schema: object) => untyped({ messages: { x: { input: schema, secret: [secret], run() {} } } });
+  assert.throws(() => message("pasword", input), badDefinition(/messages\.x speaks of the argument "pasword"/));
+  message("password", input);
+  // A schema that only checks has no names to compare.
+  message("password", z.object({ password: z.string(), when: z.date() }));
+  const union = z.discriminatedUnion("by", [
+    z.object({ by: z.literal("password"), password: z.string() }),
+    z.object({ by: z.literal("token"), token: z.string() }),
+  ]);
+  const tool = (secret: string) => untyped({ tools: { x: { description: "", input: union, secret: [secret], run() {} } } });
+  assert.throws(() => tool("pasword"), badDefinition(/"pasword"/));
+  tool("token");
+});
+
 test("an argument with choices must be text or a list of texts", () => {
   const choices = { a: () => ["1"] };
   for (const a of [z.number(), z.object({ b: z.string() }), z.array(z.number()), z.boolean().optional()]) {

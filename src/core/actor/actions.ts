@@ -257,6 +257,9 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt, rol
     prompt.input === undefined ? undefined : asObjectSchema(toJsonSchema(prompt.input, "input", `${where}, input`), `${where}, input`);
   const list = schema === undefined ? (prompt.arguments ?? []) : argumentsOf(schema);
   const names = list.map((one) => one.name);
+  const twice = names.find((one, at) => names.indexOf(one) !== at);
+  if (twice !== undefined)
+    throw new TroupeError("BAD_DEFINITION", `${where} has the argument ${JSON.stringify(twice)} twice: give each a name of its own.`);
   checkArguments(Object.keys(prompt.choices ?? {}), names, where);
   if (schema !== undefined) checkChoices(Object.keys(prompt.choices ?? {}), propertiesOf(schema), where);
   const definition = definitionOf(

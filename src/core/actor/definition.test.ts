@@ -358,6 +358,20 @@ test("`choices` and `secret` must name arguments of the input", () => {
   assert.throws(() => untyped({ prompts: { x: { description: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
 });
 
+test("what clients would refuse the whole list over is refused, with the member and what it has to be", () => {
+  const resource = (more: object) => untyped({ resources: { x: { uri: "x:1", ...more, view() {} } } });
+  const tool = (more: object) => untyped({ tools: { x: { description: "", ...more, run() {} } } });
+  const prompt = (list: readonly unknown[]) => untyped({ prompts: { x: { description: "", arguments: list, view() {} } } });
+  assert.throws(() => tool({ icons: [{ href: "a.png" }] }), badDefinition(/tools\/x: icons has to be a list of \{ src/));
+  assert.throws(() => prompt(["unit"]), badDefinition(/prompts\/x: arguments has to be a list of \{ name/));
+  assert.throws(() => prompt([{ name: "unit" }, { name: "unit" }]), badDefinition(/the argument "unit" twice/));
+  assert.throws(() => resource({ annotations: { priority: 5 } }), badDefinition(/annotations has to be .*priority from 0 to 1/));
+  assert.throws(() => resource({ size: -1 }), badDefinition(/size has to be a number of bytes/));
+  assert.throws(() => tool({ annotations: { readOnlyHint: "yes" } }), badDefinition(/annotations has to be hints/));
+  tool({ icons: [{ src: "data:," }], annotations: { readOnlyHint: false }, title: undefined });
+  resource({ annotations: { audience: ["user"], priority: 1 }, size: 0 });
+});
+
 test("a misspelled `secret` of a message or of a union is refused, since its argument would be stored as it is", () => {
   const input = z.object({ password: z.string() });
   const message = (secret: string, schema: object) => untyped({ messages: { x: { input: schema, secret: [secret], run() {} } } });

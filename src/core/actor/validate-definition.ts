@@ -1,6 +1,6 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
-import { closestMatch, getOwn } from "../contract/internal.ts";
+import { closestMatch, firstInvalidField, getOwn, OFFERED } from "../contract/internal.ts";
 import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 import type { UndoOptions } from "./definition.ts";
 
@@ -146,6 +146,8 @@ export function validateDefinition(kind: string, definition: Partial<AnyDefiniti
       if (list === "resources") requireProperties(where, one, ["uri"], "as in door://{alias}/state");
       if (list === "replies") requireProperties(where, one, ["of", "run"], "the message whose reply it handles, and the turn it causes");
       if (list === "messages" || list === "replies") continue;
+      const invalid = firstInvalidField(one, OFFERED[list]);
+      if (invalid !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: ${invalid}.`);
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
         checkFunction(where, `choices.${argument}`, choose);
     }

@@ -109,6 +109,7 @@ export {
   firstInvalidField,
   closestMatch,
   OBJECT,
+  OFFERED,
   SIZE,
   TASK,
   TEXT,

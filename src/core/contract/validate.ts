@@ -140,6 +140,19 @@ export const ANNOTATIONS = shape(
 /** Of a prompt. */
 export const ARGUMENT = shape("", { name: TEXT, title: TEXT, description: TEXT, required: FLAG }, "name");
 
+const ARGUMENTS: OptionRule = [
+  "a list of { name, title?, description?, required? }: texts, required a boolean; their values are text",
+  (value) => Array.isArray(value) && value.every((one) => ARGUMENT[1](one)),
+];
+const OF_ALL: Rules = { title: TEXT, icons: ICONS, meta: OBJECT };
+
+/** What authors write of an offer and clients check, in the lists. */
+export const OFFERED = {
+  tools: { ...OF_ALL, annotations: HINTS },
+  resources: { ...OF_ALL, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS },
+  prompts: { ...OF_ALL, arguments: ARGUMENTS },
+} as const;
+
 /** As clients check it. Bytes that were encoded here pass without being decoded again. */
 export function isBase64(value: unknown): value is string {
   if (typeof value !== "string") return false;

@@ -15,22 +15,18 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import {
-  ANNOTATIONS,
-  ARGUMENT,
   checkHeaderParameters,
   checkScopes,
   firstInvalidField,
-  HINTS,
-  ICONS,
   isTexts,
   Lru,
   nameOf,
   OBJECT,
+  OFFERED,
   omitUndefined,
   scopesOf,
   setOwn,
   shapeOf,
-  SIZE,
   TASK,
   templateVariables,
   TEXT,
@@ -220,20 +216,15 @@ function textsOf(args: unknown): Texts {
   return texts;
 }
 
-const ARGUMENTS: OptionRule = [
-  "a list of { name, title?, description?, required? }: texts, required a boolean; their values are text",
-  (value) => Array.isArray(value) && value.every((one) => ARGUMENT[1](one)),
-];
 const COMPLETE: OptionRule = [
   "an object of functions by name",
   (value) => OBJECT[1](value) && Object.values(Object(value)).every((one) => typeof one === "function"),
 ];
 
-const EVERY = { title: TEXT, icons: ICONS, meta: OBJECT };
 const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = {
-  tools: { ...EVERY, annotations: HINTS, task: TASK },
-  resources: { ...EVERY, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS, list: FUNCTION, complete: COMPLETE },
-  prompts: { ...EVERY, arguments: ARGUMENTS, complete: COMPLETE },
+  tools: { ...OFFERED.tools, task: TASK },
+  resources: { ...OFFERED.resources, list: FUNCTION, complete: COMPLETE },
+  prompts: { ...OFFERED.prompts, complete: COMPLETE },
 };
 
 /** What clients would refuse the whole list over. Throws `BAD_DEFINITION`, naming the member. */

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn } from "../core/contract/index.ts";
-import { testActor, twice } from "./index.ts";
+import { LocalEngine } from "../core/engine/index.ts";
+import { memoryStore } from "../core/store/index.ts";
+import { SimulatedClock, testActor, twice } from "./index.ts";
 
 function kindWith(run: (state: { n: number; list: number[] }) => unknown) {
   return actor("thing", {
@@ -108,4 +110,34 @@ test("law 4: work runs once, for it may differ", async () => {
 test("law 4: a function in a state is left to the engine, which names its place", () => {
   const kind = kindWith((state) => Object.assign(state, { list: [() => 1], n: Symbol("n") }));
   assert.throws(() => testActor(kind).turn("tools/act"), { code: "STATE_NOT_JSON" });
+});
+
+test("the reply that comes to an actor that has stopped is dropped without a fault, run twice as well #cli.dev.twice", async () => {
+  const echo = actor("echo", { description: "", autoStart: true, initial: () => ({}), messages: { hi: { run: () => "hello" } } });
+  const asker = actor("asker", {
+    description: "",
+    initial: () => ({}),
+    tools: {
+      leave: {
+        description: "",
+        run({ request, stop }) {
+          stop("enough");
+          return request(echo.at("a").hi({}), "heard");
+        },
+      },
+    },
+    replies: { heard: { of: echo.message("hi"), run: ({ reply }) => reply } },
+  });
+  const faults: unknown[] = [];
+  const clock = new SimulatedClock();
+  await using engine = await LocalEngine.start({
+    kinds: [twice(echo), twice(asker)],
+    store: memoryStore({ clock }),
+    clock,
+    onFault: (error) => void faults.push(error),
+  });
+  const reply = await engine.call({ to: asker.id("main"), action: "tools/leave", args: {} });
+  assert.partialDeepStrictEqual(reply, { refused: { code: "ACTOR_STOPPED" } });
+  await clock.advance(60_000);
+  assert.deepEqual(faults, []);
 });

@@ -1,6 +1,7 @@
 // Owns: running each live turn twice, to find turns that are not pure (law 4). Does not own: running a stored chain again (core/chain/reexecute.ts).
 import { isDeepStrictEqual } from "node:util";
 import { type Behaviour, EngineError, type Message } from "../core/contract/index.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 
 /**
  * The same behaviour, each pure turn run twice and compared (law 4); `troupe dev` serves
@@ -33,42 +34,40 @@ import { type Behaviour, EngineError, type Message } from "../core/contract/inde
  * ```
  */
 export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
-  const { kind } = behaviour;
+  const { kind, version, policy, per, autoStart, catalogue } = behaviour;
   const migrate = behaviour.migrate?.bind(behaviour);
   const view = behaviour.view?.bind(behaviour);
   const surface = behaviour.surface?.bind(behaviour);
-  const roles = behaviour.roles?.bind(behaviour);
-  const offBy = behaviour.offBy?.bind(behaviour);
-  const rolesFor = behaviour.rolesFor?.bind(behaviour);
-  const misfits = behaviour.misfits?.bind(behaviour);
-  const redact = behaviour.redact?.bind(behaviour);
   // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
-  return {
+  const needed = {
     kind,
-    version: behaviour.version,
-    policy: behaviour.policy,
-    ...(behaviour.per !== undefined && { per: behaviour.per }),
-    ...(behaviour.autoStart !== undefined && { autoStart: behaviour.autoStart }),
-    ...(behaviour.catalogue !== undefined && { catalogue: behaviour.catalogue }),
+    version,
+    policy,
     initial: (key: string, first: Message) => compared(`${kind}: initial`, first, (message) => behaviour.initial(key, message)),
     receive: (state: S, message: Message, life?: string, seq?: number, uid?: string) =>
       compared(`${kind}: the turn of ${message.action}`, { state, message }, (read) =>
         behaviour.receive(read.state, read.message, life, seq, uid),
       ),
-    ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, (read) => migrate(read, from)) }),
-    ...(view !== undefined && {
-      view: (state, action, args, viewer, self, now) =>
-        compared(`${kind}: the view ${action}`, { state, args }, (read) => view(read.state, action, read.args, viewer, self, now)),
-    }),
-    ...(surface !== undefined && {
-      surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
-    }),
-    ...(offBy !== undefined && { offBy }),
-    ...(rolesFor !== undefined && { rolesFor }),
-    ...(misfits !== undefined && { misfits }),
-    ...(roles !== undefined && { roles }),
-    ...(redact !== undefined && { redact }),
   };
+  // All of them, so that the compiler reports one that is missing.
+  const others: { readonly [N in Exclude<keyof Behaviour<S>, keyof typeof needed>]-?: Behaviour<S>[N] | undefined } = {
+    per,
+    autoStart,
+    catalogue,
+    migrate: migrate && ((state, from) => compared(`${kind}: migrate`, state, (read) => migrate(read, from))),
+    view:
+      view &&
+      ((state, action, args, viewer, self, now) =>
+        compared(`${kind}: the view ${action}`, { state, args }, (read) => view(read.state, action, read.args, viewer, self, now))),
+    surface: surface && ((state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault))),
+    offBy: behaviour.offBy?.bind(behaviour),
+    rolesFor: behaviour.rolesFor?.bind(behaviour),
+    misfits: behaviour.misfits?.bind(behaviour),
+    roles: behaviour.roles?.bind(behaviour),
+    lapses: behaviour.lapses?.bind(behaviour),
+    redact: behaviour.redact?.bind(behaviour),
+  };
+  return { ...needed, ...omitUndefined(others) };
 }
 
 type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };

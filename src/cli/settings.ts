@@ -128,6 +128,7 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (shape === "texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
     if (!isTexts(list)) throw wrong();
+    if (list.length === 0) return undefined;
     return shape === "texts" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
   }
   const text = (shape === "address" || shape === "flag or address") && typeof value === "number" ? String(value) : value;

@@ -117,6 +117,18 @@ describe("troupe.config.ts", () => {
     assert.deepEqual([wrong.code, wrong.stderr], [2, "troupe: TROUPE_GRACE: It must be a number of 0 or more.\n"]);
   });
 
+  test("an empty list is the same as none", async () => {
+    const lists = ["scope", "claims", "requireScope", "allowHost", "allowOrigin", "identityKey"];
+    using project = projectOf({ "troupe.config.ts": configOf(`{ ${lists.map((name) => `${name}: []`).join(", ")} }`) });
+    const ran = await troupeIn(project.path, {}, "config", "--json");
+    assert.equal(ran.code, 0, ran.stderr);
+    const found = lines(ran.stdout).map((line) => Object(line).name);
+    assert.deepEqual(
+      lists.filter((name) => found.includes(name)),
+      [],
+    );
+  });
+
   test("without modules anywhere serve says where to name them", async () => {
     using project = projectOf({ "troupe.config.ts": configOf(`{ http: 0 }`), "other.config.ts": configOf(`{ log: "error" }`) });
     const none = await troupeIn(project.path, {}, "serve", "--no-config");

@@ -41,6 +41,24 @@ void test("two versions of a package go where each that needs one finds its own"
   });
 });
 
+void test("a peer of a package is copied as npm installed it, unless it is optional or missing", () => {
+  install("host", { dependencies: { plugin: "1" }, peerDependencies: { own: "1" } });
+  install("host/node_modules/own", {});
+  install("host/node_modules/plugin", {
+    peerDependencies: { core: "1", extra: "1", missing: "1" },
+    peerDependenciesMeta: { extra: { optional: true } },
+  });
+  install("host/node_modules/core", { dependencies: { deep: "1" } });
+  install("host/node_modules/deep", {});
+  install("host/node_modules/extra", {});
+  assert.deepEqual(Object.keys(placed(["host", ""])).toSorted(), [
+    "node_modules/core",
+    "node_modules/deep",
+    "node_modules/own",
+    "node_modules/plugin",
+  ]);
+});
+
 void test("what a package needs does not take the place of a later dependency of the project", () => {
   install("later", { dependencies: { a: "1", x: "2" } });
   install("later/node_modules/a", { dependencies: { x: "1" } });

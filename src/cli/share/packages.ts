@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
-import { tryParseJson } from "../../core/contract/internal.ts";
+import { getOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { usage } from "../exit-code.ts";
 
 /** A package that is copied. */
@@ -23,6 +23,15 @@ const manifestIn = (folder: string): JsonObject => {
 const namesIn = (manifest: JsonObject, property: string): readonly string[] => {
   const listed = manifest[property];
   return isJsonObject(listed) ? Object.keys(listed) : [];
+};
+
+/** What npm installs next to a package by itself; optional ones only where somebody else depends on them. */
+const peersIn = (manifest: JsonObject): readonly string[] => {
+  const { peerDependenciesMeta: meta } = manifest;
+  return namesIn(manifest, "peerDependencies").filter((name) => {
+    const how = isJsonObject(meta) ? getOwn(meta, name) : undefined;
+    return !isJsonObject(how) || how["optional"] !== true;
+  });
 };
 
 /** As Node looks for it, without asking what the package exports. */
@@ -49,19 +58,21 @@ const visibleFrom = (placed: ReadonlyMap<string, Placed>, at: string, name: stri
   return placed.get(`node_modules/${name}`);
 };
 
-/** All that these packages depend on, and what that depends on. Optional ones that are missing are left out. Throws a `CommandError` for others. */
+/** All that these packages depend on, peers included, and what that depends on. Optional ones that are missing are left out. Throws a `CommandError` for others. */
 export const dependenciesOf = (roots: readonly Root[]): readonly Placed[] => {
   const placed = new Map<string, Placed>();
   const visit = ({ from, to: at }: Root): void => {
     const manifest = manifestIn(from);
-    const optional = new Set(namesIn(manifest, "optionalDependencies"));
+    const optional = namesIn(manifest, "optionalDependencies");
+    const needed = namesIn(manifest, "dependencies").filter((name) => !optional.includes(name));
     const added: Root[] = [];
-    for (const name of new Set([...namesIn(manifest, "dependencies"), ...optional])) {
+    for (const name of new Set([...needed, ...optional, ...peersIn(manifest)])) {
       // Served modules import the Troupe that serves them.
       if (name === "troupe") continue;
       const source = installed(name, from);
       if (source === undefined) {
-        if (optional.has(name)) continue;
+        // A peer that is missing was left out on purpose (npm's --legacy-peer-deps): the program runs without it.
+        if (!needed.includes(name)) continue;
         throw usage(`The package ${name}, which ${from} depends on, is not installed: run npm install first.`);
       }
       const visible = visibleFrom(placed, at, name);

@@ -83,6 +83,22 @@ test("events are read as they may be written: any line breaks, cut anywhere, com
   }
 });
 
+test("whoever reads a stream that breaks off gets what came, then the error", { timeout: 20_000 }, async () => {
+  await using http = await onLoopback(
+    httpServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('data: {"jsonrpc":"2.0","method":"x"}\n\n', () => response.destroy());
+    }),
+  );
+  await using elsewhere = await testServer(remoteServer(`${http.url}/mcp`));
+  const stream = elsewhere.client().stream({ jsonrpc: "2.0", id: 1, method: "ping" });
+  await assert.rejects(stream.all(), /terminated/);
+  assert.equal(stream.frames.length, 1);
+  await using nowhere = await testServer(remoteServer("http://127.0.0.1:9/mcp"));
+  await assert.rejects(nowhere.client().stream({ jsonrpc: "2.0", id: 1, method: "ping" }).all(), /Is the server there/);
+});
+
 test("a server that is not there, or breaks off, is told as such", async () => {
   await using nowhere = await testServer(remoteServer("http://127.0.0.1:9/mcp"));
   await assert.rejects(nowhere.client().listTools(), /No answer from http:\/\/127\.0\.0\.1:9\/mcp: .+ Is the server there/);

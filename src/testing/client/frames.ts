@@ -20,6 +20,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
   readonly #over = Promise.withResolvers<void>();
   #paused = false;
   #ended = false;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(onFrame: (frame: Frame) => void) {
     this.#onFrame = onFrame;
@@ -65,6 +66,13 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     this.#wake();
   }
 
+  /** The server broke off: who reads gets what came, then the error. */
+  fail(error: unknown): void {
+    if (this.ended) return;
+    this.#failure = { error };
+    this.close();
+  }
+
   /** The client closes its connection. */
   leave(): void {
     if (this.ended) return;
@@ -87,9 +95,10 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     for (let at = 0; ; at += 1) {
       while (at >= this.all.length && !this.ended) await this.#more();
       const next = this.all[at];
-      if (next === undefined) return;
+      if (next === undefined) break;
       yield next;
     }
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 
   #more(): Promise<void> {

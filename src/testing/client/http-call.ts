@@ -77,7 +77,10 @@ export class HttpCall {
       return head;
     };
     this.done = run();
-    this.done.catch(reject);
+    this.done.catch((error: unknown) => {
+      reject(error);
+      frames.fail(error);
+    });
     promise.catch(() => undefined);
   }
 

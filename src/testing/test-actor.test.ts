@@ -97,3 +97,29 @@ test("testActor checks a turn's reply, sends, timers and emitted values", () => 
   ];
   for (const [turn, message] of bad) assert.throws(() => testActor(kindOf(turn)).turn("act", 0), { message });
 });
+
+test("C1 testActor handles one message at a time, work included", async () => {
+  const tally = actor("tally", {
+    description: "",
+    initial: () => ({ n: 0 }),
+    tools: {
+      add: {
+        description: "",
+        async work({ state }) {
+          await Promise.resolve();
+          if (state.n === 1) throw new Error("No.");
+          state.n += 1;
+        },
+      },
+      read: { description: "", run: ({ state }) => state.n },
+    },
+  });
+  const subject = testActor(tally);
+  const first = subject.work("tools/add");
+  const second = subject.work("tools/add");
+  assert.throws(() => subject.turn("tools/read"), /tools\/read cannot run while the actor is at work/);
+  await first;
+  assert.equal(subject.state.n, 1);
+  await assert.rejects(second, /No\./);
+  assert.deepEqual(subject.turn("tools/read").reply, { ok: 1 });
+});

@@ -53,7 +53,7 @@ export interface TestActor<S> {
   readonly stopped: string | undefined;
   /** Applies the turn of one message, which is run twice and compared (law 4). Throws if it is work: use `await work(…)`. */
   turn(action: string, args?: Json, more?: MessageParts): Turn<S>;
-  /** Applies the turn that work ends in, or a pure turn. */
+  /** Applies the turn that work ends in, or a pure turn. Work begins when the work before it has ended. */
   work(action: string, args?: Json, more?: MessageParts): Promise<Turn<S>>;
   /** Applies the turn of the reply to a message that it sent by `forward()` or `request()`, with `replyAs`, or that `settled()` waits for. */
   reply(message: Outgoing | undefined, reply: Reply): Turn<S>;
@@ -92,7 +92,7 @@ const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKno
  *   },
  * });
  * const tested = testActor(door);
- * tested.turn("open");
+ * tested.turn("tools/open");
  * console.log(tested.state.open); // true
  * ```
  */
@@ -139,6 +139,9 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     Object.assign(answered, { ...turn.answer, ...Object.fromEntries(plan?.answers ?? []), ...answered });
     return turn;
   };
+  // As an actor does: one message at a time, work included (C1).
+  let atWork = 0;
+  let last: Promise<unknown> = Promise.resolve();
   const context: Context = {
     signal: new AbortController().signal,
     call: async (message) =>
@@ -150,10 +153,22 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   };
 
   const run = (action: string, args: Json = {}, more: Partial<Message> = {}): Turn<S> => {
+    if (atWork > 0)
+      throw new Error(`${action} cannot run while the actor is at work: it handles one message at a time. Await what work() returned first.`);
     const message = envelope(action, args, more);
     const effect = effectOf(message);
     if (typeof effect === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
     return apply(message, effect);
+  };
+
+  const work = async (action: string, args: Json, more: MessageParts): Promise<Turn<S>> => {
+    try {
+      const message = envelope(action, args, more);
+      const effect = effectOf(message);
+      return apply(message, typeof effect === "function" ? await effect(context) : effect);
+    } finally {
+      atWork -= 1;
+    }
   };
 
   return {
@@ -180,10 +195,11 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
       const args = { of: ids.get(message) ?? "", to, reply, ...(replyContext !== undefined && { context: replyContext }) };
       return run(replyAs, args, { from: to });
     },
-    async work(action, args = {}, more = {}) {
-      const message = envelope(action, args, more);
-      const effect = effectOf(message);
-      return apply(message, typeof effect === "function" ? await effect(context) : effect);
+    work(action, args = {}, more = {}) {
+      atWork += 1;
+      const turn = atWork === 1 ? work(action, args, more) : last.then(() => work(action, args, more));
+      last = turn.catch(() => undefined);
+      return turn;
     },
     view: (action, args = {}, viewer = options.viewer ?? ANONYMOUS) =>
       behaviour.view?.(state, action, args, viewer, id, timeOf(count)) ?? {

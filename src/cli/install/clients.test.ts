@@ -170,10 +170,11 @@ for (const [what, text] of [
   });
 
 void test("a trailing comma is one comma after a change", () => {
-  const text = '{\n  "servers": {\n    "other": {},\n  },\n}\n';
-  const added = changeEntry(jsonFile, text, ["servers", "door"], ENTRY);
-  assert.deepEqual(Object.keys(entriesOf(jsonFile, added, "servers")), ["other", "door"]);
-  assert.deepEqual(entriesOf(jsonFile, changeEntry(jsonFile, added, ["servers", "door"], undefined), "servers"), { other: {} });
+  for (const text of ['{\n  "servers": {\n    "other": {},\n  },\n}\n', '{ "servers": { "other": {}, }, }']) {
+    const added = changeEntry(jsonFile, text, ["servers", "door"], ENTRY);
+    assert.deepEqual(Object.keys(entriesOf(jsonFile, added, "servers")), ["other", "door"]);
+    assert.deepEqual(entriesOf(jsonFile, changeEntry(jsonFile, added, ["servers", "door"], undefined), "servers"), { other: {} });
+  }
 });
 
 void test("an entry that is there is replaced in its place, and nothing else changes", () => {
@@ -190,6 +191,16 @@ void test("a TOML file has its own bytes again, but for a last line that did not
       assert.equal(roundTrip(tomlFile, text), text);
     }),
   );
+});
+
+void test("comments that stand alone in a JSON file are left there when a server is added and removed", () => {
+  for (const text of ["// mine", '{\n  "servers": {\n    // "old": { "command": "x" }\n  }\n}\n']) {
+    const added = changeEntry(jsonFile, text, ["servers", "mine"], { command: "node" });
+    const removed = changeEntry(jsonFile, added, ["servers", "mine"], undefined);
+    for (const after of [added, removed]) assert.match(after, /\/\/ mine\n|\/\/ "old": \{ "command": "x" \}\n/);
+    assert.deepEqual(entriesOf(jsonFile, added, "servers"), { mine: { command: "node" } });
+    assert.deepEqual(entriesOf(jsonFile, removed, "servers"), {});
+  }
 });
 
 void test("a table in the midst of a TOML file is replaced, and comments of others stay", () => {

@@ -24,7 +24,7 @@ const endOf = ({ offset, length }: Node): number => offset + length;
 
 /** Where the line ends, if only a comment follows there; else the offset itself. */
 const endOfLine = (text: string, offset: number): number => {
-  const rest = /^[ \t]*,?[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n|$)/.exec(text.slice(offset));
+  const rest = /^[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n|$)/.exec(text.slice(offset));
   return rest === null ? offset : offset + rest[0].length;
 };
 
@@ -65,9 +65,10 @@ const addProperty = (text: string, object: Node, name: string, value: Json): str
     const rest = inside.trim() === "" ? `${style.eol}${base}` : inside;
     return splice(text, object.offset + 1, endOf(object) - 1, `${style.eol}${own}${property}${rest}`);
   }
-  const at = endOfLine(text, endOf(last));
+  const comma = commaAfter(text, endOf(last));
+  const at = endOfLine(text, comma === undefined ? endOf(last) : comma + 1);
   const added = splice(text, at, at, `${style.eol}${own}${property}`);
-  return commaAfter(text, endOf(last)) === undefined ? splice(added, endOf(last), endOf(last), ",") : added;
+  return comma === undefined ? splice(added, endOf(last), endOf(last), ",") : added;
 };
 
 const removeProperty = (text: string, object: Node, property: Node): string => {
@@ -101,7 +102,8 @@ export const jsonFile: ConfigFormat = {
   },
   set(text, [container, name], value) {
     const root = rootOf(text);
-    if (root === undefined) return jsonFile.set("{}\n", [container, name], value);
+    // A file may hold comments alone.
+    if (root === undefined) return jsonFile.set(text.trim() === "" ? "{}\n" : `${text.trimEnd()}\n{}\n`, [container, name], value);
     const inner = valueOf(propertyOf(root, container));
     if (inner === undefined) return addProperty(text, root, container, { [name]: value });
     const present = valueOf(propertyOf(inner, name));
@@ -114,8 +116,11 @@ export const jsonFile: ConfigFormat = {
     const inner = valueOf(outer);
     const property = inner === undefined ? undefined : propertyOf(inner, name);
     if (root === undefined || outer === undefined || inner === undefined || property === undefined) return text;
-    // The last one leaves no empty container: it was probably added with it.
-    return inner.children?.length === 1 ? removeProperty(text, root, outer) : removeProperty(text, inner, property);
+    const rest = removeProperty(text, inner, property);
+    if (inner.children?.length !== 1) return rest;
+    // The last one leaves no empty container, since that was probably added with it; but one that has comments stays.
+    const left = rest.slice(inner.offset, endOf(inner) - (text.length - rest.length));
+    return /^\{\s*\}$/.test(left) ? removeProperty(text, root, outer) : rest;
   },
   render: ([container, name], value) => JSON.stringify({ [container]: { [name]: value } }, null, 2),
 };

@@ -58,8 +58,10 @@ export class SimulatedClock implements Clock {
     return soonest;
   }
 
-  /** Moves time on, running what falls due on the way. */
+  /** Moves time on, running what falls due on the way. Rejects for less than 0 ms: `setBack` sets a clock back. */
   async advance(ms: number): Promise<void> {
+    if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY))
+      throw new RangeError(`Time moves on by 0 or more milliseconds, not by ${ms}. To set the clock back, use setBack().`);
     const end = this.#now + ms;
     await this.#settle();
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {

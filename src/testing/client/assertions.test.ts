@@ -167,3 +167,8 @@ test("no JSON-RPC response is told as what came instead", async () => {
   await using server = await testServer({ exchange: () => ({ status: 404, body: '{"error":"session not found"}' }) });
   await assert.rejects(server.client().raw(listToolsRequest(1)), /status 404, \{"error":"session not found"\}/);
 });
+
+test("a pattern that is used twice matches from the beginning each time, whatever its flags", () => {
+  const done = { content: [{ type: "text", text: "Done." }] };
+  for (const pattern of [/Done/g, /Done/y]) for (let time = 0; time < 2; time += 1) assertToolResult(done, pattern);
+});

@@ -84,8 +84,9 @@ function assertText(found: string, expected: string | RegExp): void {
   throw wrong("assertToolResult", `The tool's text is ${JSON.stringify(found)}, not ${String(expected)}:`, found, expected);
 }
 
+// Not by `test`, which begins a pattern with the flag g where its last match ended.
 const matches = (found: string, expected: string | RegExp): boolean =>
-  typeof expected === "string" ? found === expected : expected.test(found);
+  typeof expected === "string" ? found === expected : found.search(expected) !== -1;
 
 /** What may hold a refusal: a tool's result, a JSON-RPC response, the reply of an engine or of a view, or a turn. */
 export type Refusable = ToolResult | TestReply | Reply | Turn<unknown> | "later" | undefined;

@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "./index.ts";
+
+test("a simulated clock moves on only, and by a number of milliseconds", async () => {
+  const clock = new SimulatedClock(1_000);
+  let rings = 0;
+  clock.after(10, () => (rings += 1));
+  for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY]) await assert.rejects(clock.advance(ms), /not by .*use setBack\(\)/);
+  assert.deepEqual([clock.now(), rings], [1_000, 0]);
+  await clock.advance(10);
+  assert.deepEqual([clock.now(), rings], [1_010, 1]);
+  clock.setBack(5);
+  assert.equal(clock.now(), 1_005);
+});

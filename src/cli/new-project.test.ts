@@ -41,6 +41,26 @@ void test("a tarball is copied into the project, so that its container can be bu
   assert.equal(readFileSync(join(directory, "troupe-9.9.9.tgz"), "utf8"), "packed");
 });
 
+void test("the name of a tarball may have a $", () => {
+  using home = folder();
+  const tarball = join(home.path, "tr$&oupe.tgz");
+  writeFileSync(tarball, "packed");
+  const directory = join(home.path, "shop");
+  makeProject(options(directory, { troupe: troupeSource(tarball, "1.0.0") }));
+  assert.equal(JSON.parse(readFileSync(join(directory, "package.json"), "utf8")).dependencies.troupe, "file:tr$&oupe.tgz");
+});
+
+void test("clients know the server of a project with a dot in its name by a name that they take", () => {
+  using home = folder();
+  const directory = join(home.path, "my.shop");
+  makeProject(options(directory, { template: "guest" }));
+  const text = (file: string): string => readFileSync(join(directory, file), "utf8");
+  assert.match(text("README.md"), /troupe install cursor .* --name my-shop --yes/);
+  assert.match(text(".mcp.json"), /"my-shop":/);
+  assert.match(text(".vscode/mcp.json"), /"my-shop":/);
+  assert.match(text("package.json"), /"name": "my\.shop"/);
+});
+
 void test("a tarball that is in the project already stays there", () => {
   using home = folder();
   const directory = join(home.path, "shop");

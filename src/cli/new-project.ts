@@ -131,9 +131,14 @@ const sourcesOf = (templates: string, template: Template): ReadonlyMap<string, s
   );
 
 const contentsOf = (source: string, name: string, troupe: string): string => {
-  const text = readFileSync(source, "utf8").replaceAll(PLACEHOLDER, name);
+  // Some clients take no dots in the name of a server, and no longer ones.
+  const server = name.replaceAll(".", "-").slice(0, 64);
+  const text = readFileSync(source, "utf8")
+    .replaceAll(`--name ${PLACEHOLDER}`, `--name ${server}`)
+    .replaceAll(PLACEHOLDER, basename(source).endsWith("mcp.json") ? server : name);
   if (basename(source) !== "package.json") return text;
-  return text.replace(/"troupe": "[^"]*"/, `"troupe": ${JSON.stringify(troupe)}`);
+  // A function, since the name of a file may have a `$`.
+  return text.replace(/"troupe": "[^"]*"/, () => `"troupe": ${JSON.stringify(troupe)}`);
 };
 
 /** Links are not followed: what replaces one leaves the file that it leads to. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { actor } from "../../core/actor/index.ts";
 import type { Exchange } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { counterKind } from "../client/counter.fixture.ts";
@@ -22,6 +23,29 @@ test("without calls named, each tool that needs no arguments is called", async (
   const found = await clientMatrix((options) => server.client(options));
   assert.deepEqual(found, []);
   assert.ok(((await server.engine?.read("counter/tester"))?.messageCount ?? 0) > 100);
+});
+
+test("a tool that waits for simulated time ends every row at once", async () => {
+  const bell = actor("bell", {
+    description: "A bell.",
+    initial: () => ({}),
+    tools: {
+      wait: {
+        description: "Waits.",
+        run({ later, wake, messages }) {
+          wake("ring", { afterMs: 900_000, message: messages.ring() });
+          return later();
+        },
+      },
+    },
+    messages: { ring: { run: () => null } },
+  });
+  await using server = await testServer([bell]);
+  let calls = 0;
+  const found = await clientMatrix((options) => server.client({ ...options, onCall: () => void (calls += 1) }));
+  assert.equal(found.length, 5);
+  for (const { finding } of found) assert.match(finding, /^It came to nothing: tools\/call wait cannot finish until simulated time passes/);
+  assert.ok(calls < 100);
 });
 
 test("a tool that comes and goes is found by a client that never refreshes", async () => {

@@ -55,7 +55,7 @@ export function assertPlain(schema: unknown, where: string): asserts schema is J
     throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
   // The official SDK's first version accepts such a record.
   if (Object.values(schema).some(isStandard))
-    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) context it.`);
+    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
 }
 
 /**

@@ -32,6 +32,12 @@ void test("a file that is shared with a project names no place of this machine",
   });
 });
 
+void test("the project's folder may be the module, and the one around it may not", () => {
+  const server = serverFor({ ...PROJECT, target: "." }, claudeCode, PLACE);
+  assert.equal(server.how === "stdio" && server.args[2], ".");
+  assert.throws(() => serverFor({ ...PROJECT, target: ".." }, claudeCode, PLACE), /is outside of/);
+});
+
 void test("a project that brings its own Node is served with it", () => {
   const own = serverFor(PROJECT, claudeCode, { ...PLACE, node: `${root}/node_modules/node/bin/node` });
   assert.equal(own.how === "stdio" && own.command, "node_modules/node/bin/node");

@@ -145,8 +145,8 @@ const local = (options: ServerOptions, client: Client, place: Place): Server => 
   // A project's file is shared: no path of this machine may be in it.
   const folder = projectFolder(options, place);
   const shared = (path: string): string => {
-    const within = relative(folder, path).split(sep).join("/");
-    if (within.startsWith("../") || within === path)
+    const within = relative(folder, path).split(sep).join("/") || ".";
+    if (within === ".." || within.startsWith("../") || within === path)
       throw usage(
         `${path} is outside of ${folder}, so a file that is shared with the project cannot name it: install what is missing there, or use --scope user.`,
       );

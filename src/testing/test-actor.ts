@@ -154,7 +154,9 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
 
   const run = (action: string, args: Json = {}, more: Partial<Message> = {}): Turn<S> => {
     if (atWork > 0)
-      throw new Error(`${action} cannot run while the actor is at work: it handles one message at a time. Await what work() returned first.`);
+      throw new Error(
+        `${action} cannot run while the actor is at work: it handles one message at a time. Await what work() returned first.`,
+      );
     const message = envelope(action, args, more);
     const effect = effectOf(message);
     if (typeof effect === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);

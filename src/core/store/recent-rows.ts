@@ -7,7 +7,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { int } from "./columns.ts";
 
-/** Every query reads all of them, which takes some 0.5 ms. */
+/** Every query reads all of them, which takes some 0.2 ms. */
 const MAX_ROWS = 500;
 /** So many are moved at once, which takes some 4 ms. */
 const BATCH = 128;

@@ -181,6 +181,26 @@ test("a call under a used key, or that is called off while its key is looked up,
   assert.deepEqual(await engine.call(say("get")), { ok: 4 });
 });
 
+test("a call that waits behind one whose key is looked up is not made once its caller leaves", async () => {
+  const lookUp = Promise.withResolvers<void>();
+  const slow = new (class extends FaultyStore {
+    override async remembered(...args: Parameters<FaultyStore["remembered"]>): ReturnType<FaultyStore["remembered"]> {
+      await lookUp.promise;
+      return super.remembered(...args);
+    }
+  })(memoryStore(), () => "pass");
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: slow });
+  const left = new AbortController();
+  const keyed = engine.call(say("add"), { key: "k" });
+  const behind = assert.rejects(engine.call(say("add"), { signal: left.signal }), { code: "CANCELLED" });
+  await new Promise((resolve) => setImmediate(resolve));
+  left.abort();
+  await behind;
+  lookUp.resolve();
+  assert.deepEqual(await keyed, { ok: 1 });
+  assert.deepEqual(await engine.call(say("get")), { ok: 1 });
+});
+
 test("C1 C2 the order of a call with work: the next message waits for its turn", async () => {
   const { engine, trace, call, commit, openGate } = await traced("disk");
   await using _ = engine;

@@ -71,7 +71,12 @@ export class CallCancellation {
     if (job === undefined) return;
     if (job.phase === "commit") this.#missed = error;
     else if (job.phase === "deferred") this.#host.deferred.leave(job.message.id, job, error);
-    else this.#host.cell(job)?.cancel(job, error(job.message.to, false, job.phase === "work"));
+    else {
+      const cell = this.#host.cell(job);
+      // It waits for an earlier call whose key is looked up, or for a message, and its actor has not been looked up.
+      if (cell === undefined && job.phase === "waiting") job.fail(error(job.message.to, false, false));
+      else cell?.cancel(job, error(job.message.to, false, job.phase === "work"));
+    }
   }
 }
 

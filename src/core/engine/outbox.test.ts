@@ -126,26 +126,6 @@ for (const memory of [false, true]) {
   });
 }
 
-test("C5 a call that starts a stopped actor does not wait until each message before it is a dead letter", async () => {
-  const clock = new SimulatedClock();
-  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store: memoryStore({ clock }) });
-  const note = (text: string): Outgoing => ({ to: B, action: "note", args: { text } });
-  await engine.call({ ...note("begun"), start: null });
-  await engine.stop(B, "test");
-  for (let n = 0; n < 20; n += 1) await engine.send(note(`sent ${n}`));
-  const calls = Promise.allSettled([engine.call(note("refused")), engine.call({ ...note("started"), start: null })]);
-  // Until the first is tried again.
-  await clock.advance(100);
-  const [refused, started] = await calls;
-  assert.equal(refused.status === "rejected" && refused.reason.code, "ACTOR_STOPPED");
-  assert.equal(started.status, "fulfilled");
-  await clock.advance(1_000);
-  assert.match(await logOf(engine, B), /started.*sent 0.*sent 19/, "the messages find the actor that was started meanwhile");
-  await engine.send(note("before"));
-  await engine.call(note("after"));
-  assert.match(await logOf(engine, B), /before.*after/);
-});
-
 test("C5 failures are counted across restarts #engine.dead-letters", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });

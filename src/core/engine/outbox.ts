@@ -1,16 +1,6 @@
 // Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
-import {
-  type CallOptions,
-  type Clock,
-  type Damaged,
-  type EngineError,
-  type DeadLetter,
-  type Message,
-  type OutboxAck,
-  type Reply,
-  type Store,
-} from "../contract/index.ts";
+import type { CallOptions, Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
 import {
   answerMessage,
   askerOf,
@@ -25,7 +15,7 @@ import {
   thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
-import { asReplay, DELIVERY_ATTEMPTS, missingActorRefusal } from "../contract/internal.ts";
+import { asReplay, DELIVERY_ATTEMPTS } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
@@ -57,8 +47,6 @@ interface Channel {
   /** How many calls wait behind the messages. */
   behind: number;
   busy: boolean;
-  /** The actor does not exist, and nothing was sent since that was found: a call does not wait, since it may start it. */
-  absent: boolean;
 }
 
 const channelKey = (from: string | undefined, to: string): string => `${from ?? ""} ${to}`;
@@ -175,15 +163,12 @@ export class Outbox {
     return this.#channels.size === 0;
   }
 
-  /**
-   * C5: runs `act` once all earlier messages of the same sender to that actor are delivered, or fail because it does not exist. False,
-   * without running it: there are none to wait for.
-   */
+  /** C5: runs `act` once all earlier messages of the same sender to that actor are delivered. False, without running it: there are none. */
   after({ from, to }: Pick<Message, "from" | "to">, act: () => void): boolean {
     if (this.#closed) return false;
     const channel = this.#channels.get(channelKey(from, to));
     const last = channel?.messages.last();
-    if (channel === undefined || channel.absent || last === undefined) return false;
+    if (channel === undefined || last === undefined) return false;
     (last.behind ??= []).push(act);
     channel.behind += 1;
     return true;
@@ -237,7 +222,7 @@ export class Outbox {
     const key = channelKey(message.from, message.to);
     let channel = this.#channels.get(key);
     if (channel === undefined) {
-      channel = { key, messages: new Mailbox(), behind: 0, busy: false, absent: false };
+      channel = { key, messages: new Mailbox(), behind: 0, busy: false };
       this.#channels.set(key, channel);
     }
     if (stored) {
@@ -245,7 +230,6 @@ export class Outbox {
       this.#heldBytes += item.bytes;
     }
     channel.messages.add(item);
-    channel.absent = false;
     if (!channel.busy) this.#schedule(channel);
   }
 
@@ -295,7 +279,6 @@ export class Outbox {
       const final = finalRefusal(item.message, error);
       if (final !== undefined) return this.#track(this.#finish(channel, item, final));
       item.failures += 1;
-      if (missingActorRefusal(error) !== undefined) this.#release(channel);
       return this.#track(this.#failed(channel, item, error));
     }
     this.#reportUnhandled(item.message, reply);
@@ -385,17 +368,6 @@ export class Outbox {
       for (const act of behind) act();
     }
     if (this.#storeHasMore && !this.#reading && this.#hasRoom(1 / 2)) this.reread();
-  }
-
-  /** The calls that wait go on: each message would hold them up until it is a dead letter, also the call that starts the actor. */
-  #release(channel: Channel): void {
-    channel.absent = true;
-    channel.behind = 0;
-    for (const item of channel.messages.first(channel.messages.length)) {
-      const { behind = [] } = item;
-      delete item.behind;
-      for (const act of behind) act();
-    }
   }
 
   #again(channel: Channel, afterMs: number): void {

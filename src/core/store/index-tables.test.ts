@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ChainWriter } from "../../testing/conformance/index.ts";
-import type { IndexColumn, IndexedRow, IndexShape, RowQuery } from "../contract/index.ts";
+import type { ActorId, IndexColumn, IndexedRow, IndexShape, RowQuery } from "../contract/index.ts";
 import { MemoryRows, searchTerms } from "../contract/internal.ts";
 import { connect } from "./database.ts";
 import { sqliteStore } from "./index.ts";
@@ -169,6 +169,17 @@ test("rows that turns changed last are found like the others, also by a process 
   using database = connect(join(directory.path, "troupe.db"), { readOnly: true });
   const recent = Number(database.prepare("SELECT count(*) AS n FROM recent_row").get()?.["n"]);
   assert.ok(recent > 200 && recent <= 628, String(recent));
+  // A reader sees one state of the file throughout a read, whatever another process writes meanwhile.
+  await using reader = sqliteStore({ directory: directory.path, readOnly: true });
+  using writer = connect(join(directory.path, "troupe.db"), {});
+  let isChanged = false;
+  const rowThen = (id: ActorId): IndexedRow | undefined => {
+    if (!isChanged) writer.exec("UPDATE recent_row SET c1 = 'x'; UPDATE index_rows_1 SET c1 = 'x'");
+    isChanged = true;
+    return rows.get(id);
+  };
+  assert.deepEqual((await reader.indexes?.verify("all", rowThen, 2_000))?.flaws, []);
+  assert.ok(isChanged);
 });
 
 test("a row that cannot be moved to its index's table fails no turn, and others are moved", async () => {
@@ -191,6 +202,45 @@ test("a row that cannot be moved to its index's table fails no turn, and others 
   assert.ok(recent < 1_400, String(recent));
   const found = await store.indexes?.query("all", { conditions: [{ column: 0, in: [3] }], descending: false, limit: 2, count: true });
   assert.equal(found?.count, 1_600);
+});
+
+test("a row that was lost has its words again once its actor has a turn", async () => {
+  using directory = temporary();
+  await using store = sqliteStore({ directory: directory.path });
+  await store.indexes?.declare({ ...SHAPE, text: ["notes"] });
+  await store.indexes?.build("all", () => undefined, 10);
+  const actor = new ChainWriter("door/a");
+  await store.commit(actor.id, actor.next({ indexed: [] }));
+  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null], text: " some words " });
+  const changed = { index: "all", before: row(1), after: row(2), hasSameText: true };
+  await store.commit(actor.id, actor.next({ indexed: [changed] }));
+  const query: RowQuery = { conditions: [], terms: searchTerms("words"), descending: false, limit: 10, count: true };
+  assert.deepEqual(await store.indexes?.query("all", query), { rows: [{ key: "a", data: "[2]", value: 2 }], count: 1 });
+});
+
+test("a damaged index does not keep bodies from being erased", async () => {
+  using directory = temporary();
+  const path = join(directory.path, "troupe.db");
+  const actor = new ChainWriter("door/a");
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.indexes?.declare(SHAPE);
+    await store.indexes?.build("all", () => undefined, 10);
+    const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+    await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: row(1) }] }));
+    await store.commit(actor.id, actor.next({ full: true, indexed: [{ index: "all", before: row(1), after: row(2) }] }));
+  }
+  {
+    using database = connect(path, { readOnly: true });
+    const page = Number(database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'index_rows_1_0'").get()?.["rootpage"]);
+    const size = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+    const file = readFileSync(path);
+    writeFileSync(path, file.fill(0xff, (page - 1) * size, page * size));
+  }
+  const damage: unknown[] = [];
+  await using store = sqliteStore({ directory: directory.path, onDamage: (fault) => void damage.push(fault.code) });
+  assert.equal(await store.erase(actor.id, 2), 1);
+  assert.deepEqual(damage, ["STORE_CORRUPT"]);
 });
 
 test("an index that takes the place of another one has no rows of it", async () => {

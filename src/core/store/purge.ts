@@ -63,7 +63,7 @@ export class Purge {
     const full = Number(this.#sql.seqAt.get(head.full)?.["seq"] ?? 0);
     const last = Math.min(beforeSeq, full) - 1;
     if (last < 1) return 0;
-    await this.#write(() => this.#parts.indexes.erase(head));
+    await this.#eraseRows(head);
     let count = 0;
     for (let pos: number | undefined = this.#parts.log.seek(head, last); pos !== undefined;) {
       const from: number = pos;
@@ -73,6 +73,17 @@ export class Purge {
     }
     if (count > 0) this.#parts.commits.emptyLog();
     return count;
+  }
+
+  /** What rows of indexes had before. A damaged index, which can be rebuilt, must not keep the bodies from being erased. */
+  async #eraseRows(head: Head): Promise<void> {
+    try {
+      await this.#write(() => this.#parts.indexes.erase(head));
+    } catch (error) {
+      const fault = storeFault(error);
+      if (!isDamage(fault)) throw fault;
+      this.#parts.onDamage(fault);
+    }
   }
 
   #eraseChunk(from: number): { readonly count: number; readonly next: number | undefined } {

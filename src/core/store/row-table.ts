@@ -44,6 +44,7 @@ export class RowTable {
   readonly #delete: StatementSync;
   /** Of the recent row, and of the other one. */
   readonly #isSame: readonly StatementSync[];
+  readonly #isThere: StatementSync;
   readonly #copyRecent: StatementSync;
   readonly #differing: StatementSync;
   readonly #unowned: StatementSync;
@@ -72,6 +73,7 @@ export class RowTable {
     this.#isSame = [recent, this.#name].map((from) =>
       database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${from} WHERE actor = ?`),
     );
+    this.#isThere = database.prepare(`SELECT 1 FROM ${this.#name} WHERE actor = ?`);
     this.#copyRecent = database.prepare(
       `INSERT INTO ${this.#name}(${all.join(", ")}) SELECT ${all.join(", ")} FROM ${recent} WHERE actor = ?`,
     );
@@ -141,7 +143,9 @@ export class RowTable {
 
   /** Returns whether `moveSurplus` may have something to do. */
   change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): boolean {
-    if (before === undefined || after === undefined) {
+    // A row that should be there and is not has no words either: its actor could not be read when the index was built.
+    const isLost = this.#words !== undefined && this.#isThere.get(actor.pk) === undefined;
+    if (before === undefined || after === undefined || isLost) {
       this.set(actor, after);
       return false;
     }

@@ -214,13 +214,18 @@ function indexed(
   };
 }
 
-/** Another process may change them at any time, so each read begins with what the file has. */
+/** Another process may change them at any time, so each read begins with what the file has, and sees one state of it throughout. */
 function readOnlyIndexes(database: DatabaseSync, read: Read, host: Pick<IndexHost, "list" | "load">): IndexStore {
   const tables = new IndexTables(database);
   const fresh = <T>(run: () => T): Promise<T> =>
     read(() => {
       tables.rolledBack();
-      return run();
+      database.exec("BEGIN");
+      try {
+        return run();
+      } finally {
+        database.exec("COMMIT");
+      }
     });
   return sqliteIndexes({ tables, write: refuse, read: fresh, ...host });
 }

@@ -112,7 +112,9 @@ export function compileTool(kind: string, name: string, tool: AnyTool, roles: Ro
       `${where} only reads, which is done at once: it is no task. Use \`work\`, or take \`task\` off.`,
     );
   if (isReadOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
-  checkArguments([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
+  const { properties } = inputSchema;
+  const names = isJsonObject(properties) ? Object.keys(properties) : namesOf(inputSchema);
+  checkArguments([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], names, where);
   const open = headerParameters(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
   if (open !== undefined)
     throw new TroupeError(
@@ -407,13 +409,17 @@ function argumentsOf(schema: JsonObject): readonly PromptArgument[] {
   });
 }
 
+/** Where a schema may have names of members that are not in its `properties`. */
+const ELSEWHERE = ["patternProperties", "if", "$ref", "dependentSchemas"];
+
 /** The names of an object's members, with those of each member of a union. Undefined: the schema leaves them open. */
 function namesOf(schema: unknown): readonly string[] | undefined {
-  if (!isJsonObject(schema)) return undefined;
-  const own = isJsonObject(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
+  if (!isJsonObject(schema) || ELSEWHERE.some((keyword) => schema[keyword] !== undefined)) return undefined;
+  const { properties, additionalProperties = false } = schema;
+  if (additionalProperties !== false) return undefined;
+  const own = isJsonObject(properties) ? Object.keys(properties) : undefined;
   const parts = [schema["anyOf"], schema["oneOf"], schema["allOf"]].flatMap((list) => (Array.isArray(list) ? list.map(namesOf) : []));
-  // A part such as a reference has its names elsewhere, so they cannot be compared.
-  if (own === undefined && (parts.length === 0 || parts.includes(undefined))) return undefined;
+  if (parts.includes(undefined) || (own === undefined && parts.length === 0)) return undefined;
   return [own, ...parts].flatMap((names) => names ?? []);
 }
 

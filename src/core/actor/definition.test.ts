@@ -377,6 +377,12 @@ test("a misspelled `secret` of a message or of a union is refused, since its arg
   const message = (secret: string, schema: object) => untyped({ messages: { x: { input: schema, secret: [secret], run() {} } } });
   assert.throws(() => message("pasword", input), badDefinition(/messages\.x speaks of the argument "pasword"/));
   message("password", input);
+  for (const schema of [
+    z.looseObject({ user: z.string() }),
+    z.object({ user: z.string() }).catchall(z.string()),
+    z.union([input, z.looseObject({ user: z.string() })]),
+  ])
+    message("pasword", schema);
   // A schema that only checks has no names to compare.
   message("password", z.object({ password: z.string(), when: z.date() }));
   const union = z.discriminatedUnion("by", [

@@ -6,6 +6,7 @@
  */
 import type { ActorId, Engine } from "../../../core/contract/index.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
+import { lives } from "../host/target.ts";
 import { isGuestState } from "./is-guest-state.ts";
 import type { Entered } from "./room.ts";
 
@@ -30,27 +31,20 @@ export class Company {
   }
 
   /**
-   * Channels whose other end is an actor that has none of that name: it is no more, lives again, or was cut short as it opened it.
-   * None if this life has looked in this process.
+   * Channels whose other end is an actor that is no more, unless this life has looked in this process. That an actor which lives has no such
+   * channel is not enough: it may have closed it, and its last messages are on their way.
    */
   async gone(at: Entered, channels: Channels): Promise<ReadonlySet<string>> {
     if (this.hasLooked(at)) return NONE;
     const gone = new Set<string>();
-    const known = new Map<ActorId, Channels | undefined>();
+    const live = new Map<ActorId, boolean>();
     for (const [channel, end] of Object.entries(channels)) {
       if (!("actor" in end)) continue;
-      const theirs = known.has(end.actor) ? known.get(end.actor) : await this.#channelsOf(end.actor).catch(() => undefined);
-      known.set(end.actor, theirs);
-      if (theirs !== undefined && !Object.hasOwn(theirs, channel)) gone.add(channel);
+      const there = live.get(end.actor) ?? (await lives({ engine: this.#engine() }, end.actor).catch(() => true));
+      live.set(end.actor, there);
+      if (!there) gone.add(channel);
     }
     return gone;
-  }
-
-  /** Undefined: it is no guest. */
-  async #channelsOf(id: ActorId): Promise<Channels | undefined> {
-    const now = await this.#engine().read(id);
-    if (now === undefined || now.status === "stopped") return {};
-    return isGuestState(now.state) ? now.state.channels : undefined;
   }
 
   looked({ self, life }: Entered): void {

@@ -57,3 +57,24 @@ test("where guests that wait hold too much memory, those with the most end, and 
   assert.equal((await wait("large 0", large)).end, "ok", "its guest is free again");
   assert.equal(sandbox.measures.killed, 0);
 });
+
+test("of guests that hold as much, those that have waited longest go on; one alone may hold any amount", async () => {
+  await using sandbox = createSandbox({ workers: 1, waitingBytes: 2.5 * PAGES * PAGE });
+  const gate = Promise.withResolvers<Answer>();
+  const { host, hosts } = hostOf(() => gate.promise);
+  const wait = (guest: string) =>
+    sandbox.run(request(guest, "timing.sleep 1", { component: large, host, limits: { ...LIMITS, memoryBytes: PAGES * PAGE } }));
+  const all: ReturnType<typeof wait>[] = [];
+  for (let n = 1; n <= 4; n += 1) {
+    all.push(wait(`large ${n}`));
+    await until("it waits", () => hosts.length === n);
+  }
+  gate.resolve({ result: { ok: undefined } });
+  assert.deepEqual(
+    (await Promise.all(all)).map(({ end }) => end),
+    ["ok", "ok", "lost", "lost"],
+  );
+  await using narrow = createSandbox({ workers: 1, waitingBytes: PAGE });
+  const alone = request("alone", "timing.sleep 1", { component: large, host, limits: { ...LIMITS, memoryBytes: PAGES * PAGE } });
+  assert.equal((await narrow.run(alone)).end, "ok");
+});

@@ -104,12 +104,12 @@ export class GuestPool implements Sandbox, Pool, Closable {
     this.#watchdog.watch(flight.call.limits.callMs);
   }
 
-  /** Where all that wait hold too much, those with the most end: one alone may have as much as thousands. */
+  /** Where all that wait hold too much, those with the most end, of these the latest: one may have as much as thousands. One alone may wait. */
   waits(flight: Flight, bytes: number): void {
     this.#waiting.set(flight, bytes);
     this.#waitingBytes += bytes;
-    while (this.#waitingBytes > this.#options.waitingBytes) {
-      const [[largest] = []] = [...this.#waiting].toSorted(([, one], [, other]) => other - one);
+    while (this.#waitingBytes > this.#options.waitingBytes && this.#waiting.size > 1) {
+      const [[largest] = []] = [...this.#waiting].toReversed().toSorted(([, one], [, other]) => other - one);
       if (largest === undefined) return;
       this.#waitsNoLonger(largest);
       largest.worker?.crowdOut(largest);

@@ -11,6 +11,7 @@ import { Residents } from "./residents.ts";
 const AHEAD = 8;
 
 const NO_ROOM = "There is no room in this process for one more guest's memory: let fewer calls run at once, or fewer instances be kept.";
+const CROWDED = "There is no room in this process for the memory of all guests that wait: let fewer calls run at once.";
 
 type Wait = Extract<FromWorker, { readonly kind: "wait" }>;
 type End = Extract<FromWorker, { readonly kind: "end" }>;
@@ -196,7 +197,7 @@ export class PoolWorker {
   /** When its host has finished its last call, which is on record. */
   async #lost(flight: Flight): Promise<void> {
     await flight.asking;
-    if (!flight.answered) flight.answer({ end: "lost", message: NO_ROOM });
+    if (!flight.answered) flight.answer({ end: "lost", message: CROWDED });
   }
 
   #left(flight: Flight): void {

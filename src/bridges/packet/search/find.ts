@@ -9,7 +9,7 @@ import { int, principalText, split, text, wordsOf } from "./rows.ts";
 /** Of one owner's matches the newest are ranked: a word that is everywhere would take as long as all texts together. */
 const RANKED = 2_048;
 /** Of their texts, in UTF-16 units: they are read again to be ranked. */
-const RANKED_CHARS = 65_536;
+const RANKED_CHARS = 131_072;
 
 export interface Wanted extends Times {
   readonly match: string;
@@ -68,10 +68,13 @@ export class Finder {
     if (scope === undefined) return [];
     const match = scope + wanted.match;
     const { terms, limit } = wanted;
+    // Of each owner as many: what others write to shared actors must not take the place of one's own.
+    const candidates = this.#rangesOf(wanted).flatMap((range) => this.#candidates(this.#newest(match, range, wanted), limit));
     // Newest first, of all owners: of two texts as good as each other the newer one comes first.
-    const ids = this.#rangesOf(wanted).flatMap((range) => this.#newest(match, range, wanted));
-    const candidates = this.#candidates(ids.toSorted((one, other) => compareTimes(other, one)).slice(0, RANKED), limit);
-    return ranked(candidates, terms)
+    return ranked(
+      candidates.toSorted((one, other) => compareTimes(other.id, one.id)),
+      terms,
+    )
       .slice(0, limit)
       .map(({ id, rank }) => this.#found(id, rank));
   }

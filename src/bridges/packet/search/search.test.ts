@@ -83,6 +83,17 @@ test("what others write changes neither the order nor the scores of what one fin
   }
 });
 
+test("the best match is found among many newer and longer ones, one's own also among those of others", async () => {
+  await using on = await stage();
+  await tell(on.engine, "diary/ann", { text: "merger merger merger" }, "ann");
+  const long = `merger ${"and much else ".repeat(100)}`;
+  for (let n = 0; n < 40; n += 1) await tell(on.engine, "diary/ann", { text: `${long} ${n}` }, "ann");
+  for (let n = 0; n < 90; n += 1) await tell(on.engine, "board/a", { text: `${long} ${n}` });
+  await on.search.caughtUp();
+  const [best] = await on.search.search("merger", { owner: "ann", limit: 3 });
+  assert.deepEqual([best?.actor, best?.seq], ["diary/ann", 1]);
+});
+
 test("case, accents and how a letter is composed make no difference, and scripts without spaces are found by their characters #packet.search.index", async () => {
   await using on = await stage();
   const texts = [

@@ -148,6 +148,24 @@ describe("a service for each viewer", () => {
     assert.equal(clock.pending, 0);
   });
 
+  it("is not released for the call that gave up, where a later one meets it", async () => {
+    const clock = new SimulatedClock();
+    const released: object[] = [];
+    const making = Promise.withResolvers<Puppet>();
+    using source = fromAgenticService(() => making.promise, { clock, idleMs: 1_000, onRelease: (service) => released.push(service) });
+    const names = assert.rejects(toolNames(source), { code: "WORK_TIMEOUT" });
+    await clock.advance(55_000);
+    await names;
+    const again = toolNames(source);
+    const game = new Puppet({ actions: { go: action() } });
+    making.resolve(game);
+    assert.deepEqual(await again, ["go"]);
+    await tick();
+    assert.deepEqual(released, []);
+    await clock.advance(1_000);
+    assert.deepEqual(released, [game]);
+  });
+
   it("that several tokens of a principal meet is released after the last of them", async () => {
     const clock = new SimulatedClock();
     const released: object[] = [];

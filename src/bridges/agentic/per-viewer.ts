@@ -47,6 +47,9 @@ export class PerViewer implements Source, Disposable {
   readonly #faults: Faults;
   /** How often each service is met: the factory may return one again, as for another token of a principal. */
   readonly #services = new Map<AgenticService, number>();
+  /** Calls of the factory that have not ended, any of which may return a service that nobody meets now. */
+  #making = 0;
+  readonly #unused = new Set<AgenticService>();
   #closed = false;
 
   constructor(make: ServiceFor, options: PerViewerOptions) {
@@ -138,25 +141,59 @@ export class PerViewer implements Source, Disposable {
 
   async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
     const service = this.#closed ? undefined : await this.#made(viewer);
-    if (service === undefined) return undefined;
-    this.#services.set(service, (this.#services.get(service) ?? 0) + 1);
-    return new ServiceSource(service, this.#options);
+    return service === undefined ? undefined : new ServiceSource(service, this.#options);
   }
 
   /** Throws `WORK_TIMEOUT`: the factory has not ended in time. What it makes afterwards is let go at once, as no one waits for it. */
   async #made(viewer: Viewer): Promise<AgenticService | undefined> {
     const { clock = systemClock, callMs = CALL_MS } = this.#options;
-    const making = Promise.resolve(this.#make(viewer));
+    const making = this.#call(viewer);
     if (!Number.isFinite(callMs)) return making;
     let isOver = false;
     const release = (service: AgenticService | undefined): void => {
-      if (isOver && service !== undefined) this.#options.onRelease?.(service);
+      if (isOver && service !== undefined) this.#letGo(service);
     };
     making.then(release).catch((error: unknown) => isOver && this.#faults.tell(error));
     return withTimeout(clock, callMs, making, () => {
       isOver = true;
       throw new EngineError("WORK_TIMEOUT", `The service was not there within ${inWords(callMs)}: try again.`);
     });
+  }
+
+  async #call(viewer: Viewer): Promise<AgenticService | undefined> {
+    this.#making += 1;
+    try {
+      const service = await this.#make(viewer);
+      if (service !== undefined) this.#services.set(service, (this.#services.get(service) ?? 0) + 1);
+      return service;
+    } finally {
+      this.#making -= 1;
+      this.#releaseUnused();
+    }
+  }
+
+  /** One who was to meet it does not, or no longer. */
+  #letGo(service: AgenticService): void {
+    const left = (this.#services.get(service) ?? 1) - 1;
+    if (left > 0) this.#services.set(service, left);
+    else {
+      this.#services.delete(service);
+      this.#unused.add(service);
+      this.#releaseUnused();
+    }
+  }
+
+  #releaseUnused(): void {
+    if (this.#making > 0) return;
+    for (const service of this.#unused) {
+      this.#unused.delete(service);
+      if (this.#services.has(service)) continue;
+      try {
+        this.#options.onRelease?.(service);
+      } catch (error) {
+        this.#faults.tell(error);
+      }
+    }
   }
 
   #leave(viewer: Viewer, met: Met): void {
@@ -176,13 +213,7 @@ export class PerViewer implements Source, Disposable {
       const source = await met.source;
       if (source === undefined) return;
       source[Symbol.dispose]();
-      const { service } = source;
-      const left = (this.#services.get(service) ?? 1) - 1;
-      if (left > 0) this.#services.set(service, left);
-      else {
-        this.#services.delete(service);
-        this.#options.onRelease?.(service);
-      }
+      this.#letGo(source.service);
     };
     close().catch((error: unknown) => this.#faults.tell(error));
   }

@@ -25,7 +25,19 @@ export interface Settings {
 }
 
 type Property = keyof TroupeConfig;
-type Shape = "text" | "path" | "address" | "number" | "flag" | "off" | "on or off" | "texts" | "paths" | "flag or address" | "url or path";
+type Shape =
+  | "text"
+  | "path"
+  | "address"
+  | "number"
+  | "flag"
+  | "off"
+  | "on or off"
+  | "texts"
+  | "some texts"
+  | "paths"
+  | "flag or address"
+  | "url or path";
 
 /** What each property takes. Its option parses it, so that a flag and a property mean the same. */
 const SHAPES: Readonly<Record<Property, Shape>> = {
@@ -69,7 +81,7 @@ const SHAPES: Readonly<Record<Property, Shape>> = {
   node: "address",
   advertise: "text",
   secretFile: "path",
-  identityKey: "texts",
+  identityKey: "some texts",
   theater: "flag",
   theaterTcp: "address",
   manifests: "path",
@@ -94,6 +106,7 @@ const WORDS: Readonly<Record<Shape, string>> = {
   off: "false",
   "on or off": "true or false",
   texts: "a list of texts",
+  "some texts": "a list of at least one text",
   paths: "a path, or a list of them",
   "flag or address": 'true, "host:port", or a port',
   "url or path": "the text of a URL or a path",
@@ -125,11 +138,12 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
     if (typeof value !== "number") throw wrong();
     return [String(value)];
   }
-  if (shape === "texts" || shape === "paths") {
+  if (shape === "texts" || shape === "some texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
-    if (!isTexts(list)) throw wrong();
+    // Without a key anyone could send turns to the node: an empty list is a mistake.
+    if (!isTexts(list) || (shape === "some texts" && list.length === 0)) throw wrong();
     if (list.length === 0) return undefined;
-    return shape === "texts" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
+    return shape !== "paths" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
   }
   const text = (shape === "address" || shape === "flag or address") && typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") throw wrong();

@@ -118,7 +118,7 @@ describe("troupe.config.ts", () => {
   });
 
   test("an empty list is the same as none", async () => {
-    const lists = ["scope", "claims", "requireScope", "allowHost", "allowOrigin", "identityKey"];
+    const lists = ["scope", "claims", "requireScope", "allowHost", "allowOrigin"];
     using project = projectOf({ "troupe.config.ts": configOf(`{ ${lists.map((name) => `${name}: []`).join(", ")} }`) });
     const ran = await troupeIn(project.path, {}, "config", "--json");
     assert.equal(ran.code, 0, ran.stderr);
@@ -127,6 +127,9 @@ describe("troupe.config.ts", () => {
       lists.filter((name) => found.has(name)),
       [],
     );
+    using open = projectOf({ "troupe.config.ts": configOf(`{ identityKey: [] }`) });
+    const refused = await troupeIn(open.path, {}, "config");
+    assert.match(refused.stderr, /identityKey.* has to be a list of at least one text/, "anybody could send turns to a node without a key");
   });
 
   test("without modules anywhere serve says where to name them", async () => {

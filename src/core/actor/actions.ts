@@ -6,6 +6,7 @@ import {
   checkScopes,
   checkTask,
   freezeDeep,
+  hasOpenKeyword,
   headerParameters,
   isTexts,
   pointerStep,
@@ -409,12 +410,9 @@ function argumentsOf(schema: JsonObject): readonly PromptArgument[] {
   });
 }
 
-/** Where a schema may have names of members that are not in its `properties`. */
-const ELSEWHERE = ["patternProperties", "if", "$ref", "dependentSchemas"];
-
 /** The names of an object's members, with those of each member of a union. Undefined: the schema leaves them open. */
 function namesOf(schema: unknown): readonly string[] | undefined {
-  if (!isJsonObject(schema) || ELSEWHERE.some((keyword) => schema[keyword] !== undefined)) return undefined;
+  if (!isJsonObject(schema) || hasOpenKeyword(schema)) return undefined;
   const { properties, additionalProperties = false } = schema;
   if (additionalProperties !== false) return undefined;
   const own = isJsonObject(properties) ? Object.keys(properties) : undefined;

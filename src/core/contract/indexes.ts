@@ -127,7 +127,7 @@ export interface IndexedRow {
 /** What a turn changes in one index. Absent sides: the actor was not in it, or no longer is. */
 export interface IndexChange {
   readonly index: string;
-  /** Tells which columns change. */
+  /** Says who saw the row, where the index is visible to a principal in one of its columns. */
   readonly before?: Pick<IndexedRow, "columns"> | undefined;
   readonly after?: IndexedRow | undefined;
   /** With both: the text stays the same. */

@@ -25,7 +25,7 @@ export {
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
-export { argumentNames, namedArguments } from "./named-arguments.ts";
+export { argumentNames, hasOpenKeyword, namedArguments } from "./named-arguments.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
 export { charactersIn, EventPages, newestWithin } from "./event-pages.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf, withoutId } from "./errors.ts";

@@ -3,29 +3,30 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { Offer } from "./surface.ts";
 
-/** Keywords of JSON Schema that allow members which `properties` does not name. */
+/** Keywords of JSON Schema, but for combined schemas, that allow members which `properties` does not name. */
 const OPEN_KEYWORDS = [
-  "additionalProperties",
   "patternProperties",
   "unevaluatedProperties",
   "propertyNames",
   "dependentSchemas",
   "dependencies",
-  "allOf",
-  "anyOf",
-  "oneOf",
   "not",
   "if",
   "$ref",
   "$dynamicRef",
   "$recursiveRef",
 ];
+const COMBINED = ["allOf", "anyOf", "oneOf"];
+
+/** Whether a schema allows members that neither its `properties` nor the schemas it combines name. `additionalProperties` is not considered. */
+export const hasOpenKeyword = (schema: JsonObject): boolean => OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword));
 
 /** The arguments that an offer names; null: it may take others too. */
 export function argumentNames({ definition }: Offer): ReadonlySet<string> | null {
   const schema = definition["inputSchema"];
   const properties = isJsonObject(schema) ? schema["properties"] : undefined;
-  if (!isJsonObject(schema) || !isJsonObject(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
+  if (!isJsonObject(schema) || !isJsonObject(properties) || hasOpenKeyword(schema)) return null;
+  if (["additionalProperties", ...COMBINED].some((keyword) => Object.hasOwn(schema, keyword))) return null;
   return new Set(Object.keys(properties));
 }
 

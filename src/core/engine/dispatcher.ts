@@ -56,7 +56,7 @@ export class Dispatcher {
     return job;
   }
 
-  /** Keeps the place of a call until `submit` or `leave`. */
+  /** Reserves the place of a call until `submit` or `leave`. */
   reserve(to: ActorId): Place {
     const place: Place = { to, isKnown: false, job: undefined };
     this.#append(place);

@@ -218,7 +218,7 @@ test("a row that was lost has its words again once its actor has a turn", async 
   assert.deepEqual(await store.indexes?.query("all", query), { rows: [{ key: "a", data: "[2]", value: 2 }], count: 1 });
 });
 
-test("a damaged index does not keep bodies from being erased", async () => {
+test("bodies are erased although an index is damaged", async () => {
   using directory = temporary();
   const path = join(directory.path, "troupe.db");
   const actor = new ChainWriter("door/a");

@@ -68,10 +68,9 @@ export class IndexTables {
 
   /** The changes of a turn. */
   write(actor: IndexedActor, changes: readonly IndexChange[]): void {
-    for (const change of changes) {
-      const rowsNow = (): RowTable | undefined => this.#rowsOf(this.#entry(change.index));
-      if (rowsNow()?.change(actor, change)) this.#inOwnWrite(() => rowsNow()?.moveSurplus(actor.pk));
-    }
+    for (const change of changes)
+      if (this.#rowsNamed(change.index)?.change(actor, change))
+        this.#inOwnWrite(() => this.#rowsNamed(change.index)?.moveSurplus(actor.pk));
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -175,15 +174,15 @@ export class IndexTables {
   }
 
   set(name: string, actor: IndexedActor, row: IndexedRow | undefined): void {
-    this.#rowsOf(this.#entry(name))?.set(actor, row);
+    this.#rowsNamed(name)?.set(actor, row);
   }
 
   flaw(name: string, actor: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
-    return this.#rowsOf(this.#entry(name))?.flaw(actor, row);
+    return this.#rowsNamed(name)?.flaw(actor, row);
   }
 
   unowned(name: string, limit: number): readonly string[] {
-    return this.#rowsOf(this.#entry(name))?.unowned(limit) ?? [];
+    return this.#rowsNamed(name)?.unowned(limit) ?? [];
   }
 
   kindOf(name: string): string {
@@ -214,6 +213,10 @@ export class IndexTables {
     }
     this.#byKind = byKind;
     return (this.#byName = byName);
+  }
+
+  #rowsNamed(name: string): RowTable | undefined {
+    return this.#rowsOf(this.#entry(name));
   }
 
   #rowsOf(entry: Entry | undefined): RowTable | undefined {

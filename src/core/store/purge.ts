@@ -75,7 +75,7 @@ export class Purge {
     return count;
   }
 
-  /** What rows of indexes had before. A damaged index, which can be rebuilt, must not keep the bodies from being erased. */
+  /** What rows of indexes had before. Where an index is damaged, the bodies are erased all the same: an index can be rebuilt. */
   async #eraseRows(head: Head): Promise<void> {
     try {
       await this.#write(() => this.#parts.indexes.erase(head));

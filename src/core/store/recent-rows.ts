@@ -1,8 +1,8 @@
 // Owns: the rows of an index that turns have changed last, in one small table for all indexes. Does not own: the index's own table, and how a
 // row is moved there (row-table.ts).
 //
-// A row has a page in the table of its index and others in each SQL index, so a commit of many actors would write some ten pages for each.
-// Here their rows are next to each other, and a row that changes again is written here again. Queries read both tables.
+// Writing a row to its index's table changes some ten pages: one of that table, and others of each SQL index. The rows of one commit are in
+// different pages, but in this table they are next to each other. Queries read both tables.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { int } from "./columns.ts";

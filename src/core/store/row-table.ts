@@ -143,14 +143,17 @@ export class RowTable {
 
   /** Returns whether `moveSurplus` may have something to do. */
   change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): boolean {
-    // A row that should be there and is not has no words either: its actor could not be read when the index was built.
-    const isLost = this.#words !== undefined && this.#isThere.get(actor.pk) === undefined;
-    if (before === undefined || after === undefined || isLost) {
+    if (before === undefined || after === undefined || this.#isLost(actor.pk)) {
       this.set(actor, after);
       return false;
     }
     if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
     return this.#recent.put(valuesIn(actor, after));
+  }
+
+  /** A row that should be there and is not has no words either: its actor could not be read when the index was built. */
+  #isLost(pk: number): boolean {
+    return this.#words !== undefined && this.#isThere.get(pk) === undefined;
   }
 
   /** Moves a batch of the rows changed last, those that follow this actor, if there are too many. */

@@ -38,7 +38,7 @@ test("calls are logged with their time, and counted with their failures #server.
   assert.deepEqual(heard, []);
 });
 
-test("results are kept a while, for each viewer apart #server.around", async () => {
+test("results are cached for a while, for each viewer #server.around", async () => {
   let now = 0;
   let runs = 0;
   await using server = createServer("s", "1", { middleware: [cached(["tools/kept"], 100, () => now)] });

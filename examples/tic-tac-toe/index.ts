@@ -5,7 +5,7 @@ import { newGame } from "./game.ts";
 /** A side is free again when its player has neither called nor listened for so long. */
 const AWAY_MS = 10 * 60_000;
 
-/** One game for all who come: each takes a free side, and looks on if there is none. Whoever comes alone, without a name, has both. */
+/** One game for all who come: each takes a free side, and looks on if there is none. A single player without a name has both. */
 export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSource {
   const game = newGame();
   const sides = [game.sides.X, game.sides.O];

@@ -408,7 +408,7 @@ describe("toAgenticService", () => {
     assert.deepEqual(await service.execute("time", {}), { now: clock.now() });
     await assert.rejects(service.execute("peek", {}), { code: "CRASHED", message: "Looking at peek of sick failed; nothing was changed." });
     assert.deepEqual(faults, ["Error: password", "Error: password"], "its words are for its author");
-    // What its engine knows of a call is kept.
+    // The error says what its engine knows of the call.
     using source = fromAgenticService(service);
     await assert.rejects(source.act(viewer, "tools/crash", {}, {}), { code: "CRASHED", applied: false });
   });

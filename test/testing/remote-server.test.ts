@@ -83,7 +83,7 @@ test("events are read as they may be written: any line breaks, cut anywhere, com
   }
 });
 
-test("whoever reads a stream that breaks off gets what came, then the error", { timeout: 20_000 }, async () => {
+test("a reader of a stream that breaks off gets what came, then the error", { timeout: 20_000 }, async () => {
   await using http = await onLoopback(
     httpServer((request, response) => {
       request.resume();

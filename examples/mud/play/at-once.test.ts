@@ -149,7 +149,7 @@ test("whoever chooses a name and walks at once has that name in the room it come
   }
 });
 
-test("whoever leaves the world while it chooses a name leaves no name behind", async () => {
+test("a player that leaves the world while it chooses a name leaves no name behind", async () => {
   const guest = viewer("session|s1");
   for (let after = 0; after < 4; after += 1) {
     await using table = await Table.lay(tame);

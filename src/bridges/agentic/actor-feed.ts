@@ -130,7 +130,7 @@ export class ActorFeed {
     for (const settle of this.#waiting.splice(0)) settle();
   }
 
-  /** Settles when whoever listens has heard what there is now, or it could not be read. */
+  /** Settles when all listeners know what there is now, or it could not be read. */
   async #heard(): Promise<void> {
     if (this.#listeners.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -45,9 +45,9 @@ export class PerViewer implements Source, Disposable {
   readonly #met = new Map<string, Met>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #faults: Faults;
-  /** How often each service is met: the factory may return one again, as for another token of a principal. */
+  /** How many viewers use each service: the factory may return one again, as for another token of a principal. */
   readonly #services = new Map<AgenticService, number>();
-  /** Calls of the factory that have not ended, any of which may return a service that nobody meets now. */
+  /** Calls of the factory that have not ended, any of which may return a service that is not in use now. */
   #making = 0;
   readonly #unused = new Set<AgenticService>();
   #closed = false;

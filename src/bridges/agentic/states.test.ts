@@ -24,7 +24,7 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
   });
 
-  it("whose values look like a mark of content are data, whoever wrote them", async () => {
+  it("whose values look like a mark of content are data", async () => {
     const values: Readonly<Record<string, Json>> = {
       page: { [CONTENT]: [{ type: "resource", resource: { uri: "file:///other", text: "x" } }] },
       wrong: { [CONTENT]: [{ type: "nothing that MCP has" }], isError: true },

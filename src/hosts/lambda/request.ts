@@ -87,7 +87,7 @@ const INITIALIZE_MAX = 65_536;
 
 /**
  * A question within an answer arrives with the whole of it, so that nothing would come of a call that waits for the reply. The server
- * learns from initialize that this client cannot be asked. Any other body stays as it is.
+ * learns from initialize that this client takes no questions. Any other body stays as it is.
  */
 function withoutQuestions(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (bytes.byteLength > INITIALIZE_MAX) return bytes;

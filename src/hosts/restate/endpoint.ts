@@ -22,8 +22,8 @@ export interface EndpointOptions {
 }
 
 /**
- * What waits to be sent on one connection, in all. With Node's default of 10, whoever sent one large piece had the connection refuse all other
- * turns until it was through: a turn may leave several, each of up to 31 MiB.
+ * What may wait to be sent on one connection. With Node's default of 10, a connection refused all other turns while one large piece was
+ * being sent, and a turn may send several of up to 31 MiB each.
  */
 const SESSION_MEGABYTES = 128;
 

@@ -88,7 +88,7 @@ export function present(turn: PlayerTurn, world: World): void {
 export function retire(turn: PlayerTurn, world: World): void {
   const { state, self } = turn;
   sendHome(turn, world, state.items.splice(0), false);
-  // A claim may be under way: its answer comes to nobody.
+  // A claim may be under way, and there is no player any more to get its reply.
   for (const name of new Set([state.name, ...(state.claiming ?? [])])) turn.send(shardOf(name), "free", { name });
   turn.send("roster/main", "gone", { alias: aliasOf(self) });
   turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" });

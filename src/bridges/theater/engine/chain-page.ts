@@ -10,7 +10,7 @@ const LOOK_BACK = 128;
 /** Of the events on one page, together: one may have megabytes. At least one is on it. */
 const PAGE_CHARACTERS = 16 * 1_048_576;
 
-/** Events of one actor, oldest first; fewer than asked for where they are long. */
+/** Events of one actor, oldest first; fewer than `limit` where they are long. */
 export async function pageOf(engine: Engine, id: ActorId, actor: string, head: number, query: EventQuery): Promise<readonly StageEvent[]> {
   const { after, before, limit } = query;
   const end = before === undefined || after !== undefined ? head : (await seqOf(engine, id, before)) - 1;

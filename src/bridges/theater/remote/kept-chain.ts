@@ -166,7 +166,7 @@ export class KeptChain {
     this.#bytes += kept.event.data.length;
   }
 
-  /** The last stays, however long. Of bytes more go than must, since each time all are looked at. */
+  /** The last always stays. A quarter of the bytes goes at once, since each trim reads all events. */
   #trim(): void {
     let extra = Math.max(0, this.#kept.length - this.#most);
     let bytes = this.#kept.slice(extra).reduce((sum, { event }) => sum + event.data.length, 0);

@@ -58,7 +58,7 @@ test("where guests that wait hold too much memory, those with the most end, and 
   assert.equal(sandbox.measures.killed, 0);
 });
 
-test("of guests that hold as much, those that have waited longest go on; one alone may hold any amount", async () => {
+test("of calls that hold the same memory the newest end, and a single call may wait", async () => {
   await using sandbox = createSandbox({ workers: 1, waitingBytes: 2.5 * PAGES * PAGE });
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);

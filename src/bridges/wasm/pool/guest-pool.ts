@@ -104,7 +104,10 @@ export class GuestPool implements Sandbox, Pool, Closable {
     this.#watchdog.watch(flight.call.limits.callMs);
   }
 
-  /** Where all that wait hold too much, those with the most end, of these the latest: one may have as much as thousands. One alone may wait. */
+  /**
+   * While all that wait hold too much memory together, the call with the most ends; of several such calls, the newest. A single call may
+   * wait, whatever it holds.
+   */
   waits(flight: Flight, bytes: number): void {
     this.#waiting.set(flight, bytes);
     this.#waitingBytes += bytes;

@@ -40,7 +40,7 @@ export class Residents {
     return this.#excess();
   }
 
-  /** Its call is over; no bytes: its instance is gone. `outside`: what it holds outside its memory. Gives who has to go. */
+  /** Its call is over; no bytes: it has no instance any more. `outside`: what it holds outside its memory. Returns the guests to drop. */
   leave(guest: string, bytes: number | undefined, outside = 0): readonly string[] {
     this.#bytes -= this.#busy.get(guest)?.weight ?? 0;
     this.#busy.delete(guest);

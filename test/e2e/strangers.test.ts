@@ -99,7 +99,9 @@ describe("a session", () => {
     for (const id of [...hers.ids, "e1", "1", "0"]) {
       await using his = await events(server.url(), { ...bob.headers, "last-event-id": id });
       await bob.request("ping");
-      assert.deepEqual(his.messages, [], `event ${id}`);
+      // His streams replace each other: if the server has not noticed yet that the last one ended, it repeats that lists may have changed.
+      const heard = his.messages.filter((message) => !String(at(message, "method")).endsWith("/list_changed"));
+      assert.deepEqual(heard, [], `event ${id}`);
     }
     await ada.request("tools/call", call("drop", { item: "torch" }));
   });

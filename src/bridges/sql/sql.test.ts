@@ -159,6 +159,7 @@ describe("SQL over a store", () => {
       ["order/a", "pen", null, 5],
       ["order/b", "pen", null, 2],
     ]);
+    assert.deepEqual(await rowsOf("SELECT count / 2, typeof(count) FROM index_by_item WHERE actor = 'order/a'"), [[2.5, "real"]]);
     const everything: unknown[] = [];
     for (const { name } of await sql.views()) everything.push(await rowsOf(`SELECT * FROM ${name}`));
     const text = JSON.stringify(everything);

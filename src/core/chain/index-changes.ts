@@ -121,7 +121,7 @@ export class IndexChanges {
       return this.#includes(index, after, key) ? undefined : removal(index, before);
     const row = this.#row(index, after, key);
     if (!was) return row && { index: name, after: row };
-    return row === undefined ? removal(index, before) : { ...removal(index, before), after: row, hasSameText };
+    return row === undefined ? removal(index, before) : { index: name, before: rowBefore(index, before), after: row, hasSameText };
   }
 
   /** Whether an actor with this state has a row. */
@@ -154,10 +154,13 @@ export class IndexChanges {
 const memberOf = (state: Json, name: string): Json | undefined => (isJsonObject(state) ? getOwn(state, name) : undefined);
 
 /** The change that deletes the row of this state. */
-const removal = ({ name, fields }: Index, state: Json): IndexChange => ({
-  index: name,
-  before: { columns: indexedColumns(fields, isJsonObject(state) ? state : {}) },
-});
+const removal = (index: Index, state: Json): IndexChange => ({ index: index.name, before: rowBefore(index, state) });
+
+const NO_COLUMNS = { columns: [] };
+
+/** Its columns only say who saw the row. */
+const rowBefore = ({ fields, visible }: Index, state: Json): NonNullable<IndexChange["before"]> =>
+  typeof visible === "object" && isJsonObject(state) ? { columns: indexedColumns(fields, state) } : NO_COLUMNS;
 
 /** What is stored of an index. */
 export const indexShape = ({ name, kind, fields, order, text, definition }: IndexShape): IndexShape => ({

@@ -41,14 +41,8 @@ export const INDEX_LIMITS = {
  * where the texts of an index with full text are.
  */
 export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">, picked: object, state: Json): IndexedRow {
-  const data: Record<string, Json> = {};
-  const columns: IndexColumn[] = [];
-  for (const field of fields) {
-    const value = bounded(isJsonObject(picked) ? getOwn(picked, field) : undefined);
-    if (value !== undefined) setOwn(data, field, value);
-    columns.push(columnOf(value));
-  }
-  const row = { data: JSON.stringify(data), columns };
+  const members = isJsonObject(picked) ? boundedMembers(fields, picked) : {};
+  const row = { data: JSON.stringify(members), columns: fields.map((field) => columnOf(getOwn(members, field))) };
   if (text === undefined) return row;
   // Read only where it may have changed.
   return {
@@ -57,6 +51,20 @@ export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">
       return searchedText(text, state);
     },
   };
+}
+
+/** Most rows are short, and not copied. */
+function boundedMembers(fields: readonly string[], picked: JsonObject): JsonObject {
+  let copy: Record<string, Json> | undefined;
+  for (const field of fields) {
+    const value = getOwn(picked, field);
+    const short = bounded(value);
+    if (short === value) continue;
+    copy ??= { ...picked };
+    if (short === undefined) delete copy[field];
+    else setOwn(copy, field, short);
+  }
+  return copy ?? picked;
 }
 
 /** The columns of a row, without its data. */

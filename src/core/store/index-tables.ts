@@ -22,6 +22,7 @@ import {
 } from "../contract/index.ts";
 import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
 import { actorId, int, parsed, split, text } from "./columns.ts";
+import { RecentRows } from "./recent-rows.ts";
 import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
 
 const isState = (value: string): value is IndexState => value === "complete" || value === "building" || value === "stale";
@@ -46,31 +47,54 @@ const statements = (database: DatabaseSync) => ({
   deleteStale: database.prepare("DELETE FROM stale_row WHERE content = ?1 AND (?2 IS NULL OR actor = ?2)"),
 });
 
+/** Runs a write by itself, so that what fails there fails no turn; then `failed`. */
+export type OwnWrite = (write: () => void, failed?: () => void) => void;
+
 /** All indexes in a file. Methods that write run in the caller's transaction. */
 export class IndexTables {
   readonly #database: DatabaseSync;
   readonly #sql: ReturnType<typeof statements>;
-  readonly #inOwnWrite: (write: () => void) => void;
+  readonly #inOwnWrite: OwnWrite;
+  readonly #recent: RecentRows;
+  #isMoving = false;
   #byName: Map<string, Entry> | undefined;
   #byKind = new Map<string, Entry[]>();
 
-  /** `inOwnWrite` runs a write by itself, so that what fails there fails no turn. */
-  constructor(database: DatabaseSync, inOwnWrite: (write: () => void) => void = () => undefined) {
+  constructor(database: DatabaseSync, inOwnWrite: OwnWrite = () => undefined) {
     this.#database = database;
     this.#sql = statements(database);
     this.#inOwnWrite = inOwnWrite;
+    this.#recent = new RecentRows(database);
   }
 
   /** The transaction was rolled back: drops what is cached. */
   rolledBack(): void {
     this.#byName = undefined;
+    this.#recent.forget();
   }
 
   /** The changes of a turn. */
   write(actor: IndexedActor, changes: readonly IndexChange[]): void {
-    for (const change of changes)
-      if (this.#rowsNamed(change.index)?.change(actor, change))
-        this.#inOwnWrite(() => this.#rowsNamed(change.index)?.moveSurplus(actor.pk));
+    for (const change of changes) this.#rowsNamed(change.index)?.change(actor, change);
+  }
+
+  /** At the end of a transaction. */
+  writeRecent(): void {
+    this.#recent.write();
+    if (this.#recent.isFull && !this.#isMoving) this.#moveOldest();
+  }
+
+  #moveOldest(): void {
+    this.#isMoving = true;
+    const move = (): void => {
+      this.#isMoving = this.#recent.moveOldest((row) => this.#byId(row.content)?.move(row));
+      if (this.#isMoving) this.#moveOldest();
+    };
+    const postpone = (): void => {
+      this.#recent.postponeOldest();
+      this.#moveOldest();
+    };
+    this.#inOwnWrite(move, () => this.#inOwnWrite(postpone, () => (this.#isMoving = false)));
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -104,16 +128,19 @@ export class IndexTables {
   erase(actor: Pick<IndexedActor, "pk" | "id">): void {
     this.#entries();
     for (const entry of this.#byKind.get(kindOf(actor.id)) ?? []) this.#rowsOf(entry)?.moveRecent(actor.pk);
+    this.#recent.erase(actor.pk);
   }
 
   /** The actor was removed from the store. */
   removed(actor: IndexedActor): void {
     this.#entries();
     for (const entry of this.#byKind.get(kindOf(actor.id)) ?? []) this.#rowsOf(entry)?.set(actor, undefined);
+    this.#recent.erase(actor.pk);
   }
 
   /** Returns whether the index is complete. */
   declare(shape: IndexShape): boolean {
+    if (this.#recent.isDamaged) this.#rebuildAll();
     const known = this.#entry(shape.name);
     // Of a damaged list, more than the definition may differ.
     if (known !== undefined && isSameShape(known.shape, shape)) {
@@ -143,6 +170,7 @@ export class IndexTables {
   }
 
   #drop(entry: Entry): void {
+    this.#recent.rewrite(({ content }) => content === entry.id);
     dropRows(this.#database, entry.id);
     this.#sql.deleteStale.run(entry.id, null);
     this.#sql.delete.run(entry.id);
@@ -161,6 +189,7 @@ export class IndexTables {
   clear(name: string): void {
     const entry = this.#entry(name);
     if (entry === undefined) throw missing(name);
+    if (this.#recent.isDamaged) this.#rebuildAll();
     this.#rowsOf(entry)?.clear();
     this.#sql.deleteStale.run(entry.id, null);
     this.#setState(entry, "building");
@@ -193,6 +222,8 @@ export class IndexTables {
 
   query(name: string, query: RowQuery): FoundRows | undefined {
     const entry = this.#entry(name);
+    if (this.#recent.isDamaged)
+      throw new StoreError("STORE_CORRUPT", "The rows that were changed last cannot be read: run `troupe index rebuild`.");
     return entry?.state === "complete" ? this.#rowsOf(entry)?.query(query) : undefined;
   }
 
@@ -215,12 +246,22 @@ export class IndexTables {
     return (this.#byName = byName);
   }
 
+  #byId(id: number): RowTable | undefined {
+    return this.#rowsOf([...this.#entries().values()].find((entry) => entry.id === id));
+  }
+
+  /** Rows changed last are lost, and nothing says of which index. */
+  #rebuildAll(): void {
+    this.#recent.rewrite(() => true);
+    for (const entry of this.#entries().values()) this.#setState(entry, "building");
+  }
+
   #rowsNamed(name: string): RowTable | undefined {
     return this.#rowsOf(this.#entry(name));
   }
 
   #rowsOf(entry: Entry | undefined): RowTable | undefined {
-    if (entry !== undefined) entry.rows ??= new RowTable(this.#database, entry.id, entry.shape);
+    if (entry !== undefined) entry.rows ??= new RowTable(this.#database, this.#recent, entry.id, entry.shape);
     return entry?.rows;
   }
 
@@ -318,6 +359,8 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
       }),
     verify: (name, rowOf, limit, after) =>
       read(() => {
+        // What the file has, and not what is cached.
+        tables.rolledBack();
         const ids = list(tables.kindOf(name), limit, after);
         const flaws = ids.flatMap((id): IndexFlaw[] => {
           const found = rowIn(id, rowOf);

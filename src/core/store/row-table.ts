@@ -4,10 +4,11 @@
 // The names of tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
-import { Lru, mergedRows } from "../contract/internal.ts";
+import { Lru, MemoryRows, mergedRows } from "../contract/internal.ts";
 import { int, split, text } from "./columns.ts";
-import { RecentRows } from "./recent-rows.ts";
+import type { RecentRow, RecentRows } from "./recent-rows.ts";
 import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
@@ -31,31 +32,33 @@ export interface IndexedActor {
 /** The rows of one index. */
 export class RowTable {
   readonly #database: DatabaseSync;
+  readonly #id: number;
+  readonly #shape: IndexShape;
   readonly #name: string;
-  readonly #kind: string;
   readonly #columns: readonly string[];
   readonly #order: string | undefined;
   /** The SQL index that begins with a column. */
   readonly #indexOf: ReadonlyMap<string, string>;
   readonly #recent: RecentRows;
-  readonly #moves = new Lru<number, StatementSync>(MAX_STATEMENTS);
+  readonly #updates = new Lru<number, StatementSync>(MAX_STATEMENTS);
   readonly #queries = new Lru<string, StatementSync>(MAX_STATEMENTS);
   readonly #put: StatementSync;
   readonly #delete: StatementSync;
-  /** Of the recent row, and of the other one. */
-  readonly #isSame: readonly StatementSync[];
+  readonly #isSame: StatementSync;
   readonly #isThere: StatementSync;
-  readonly #copyRecent: StatementSync;
   readonly #differing: StatementSync;
   readonly #unowned: StatementSync;
   readonly #size: StatementSync;
   /** Undefined: the index has no full text. */
   readonly #words: WordTable | undefined;
 
-  constructor(database: DatabaseSync, id: number, { kind, fields, order, text: searched }: IndexShape) {
+  constructor(database: DatabaseSync, recent: RecentRows, id: number, shape: IndexShape) {
+    const { fields, order, text: searched } = shape;
     this.#database = database;
+    this.#recent = recent;
+    this.#id = id;
+    this.#shape = shape;
     this.#name = `index_rows_${id}`;
-    this.#kind = kind;
     this.#columns = fields.map((_, n) => `c${n}`);
     this.#order = order === undefined ? undefined : this.#columns[fields.indexOf(order)];
     const inOrder = [this.#order ?? "key", ...this.#columns.filter((column) => column !== this.#order)];
@@ -64,29 +67,21 @@ export class RowTable {
     if (!isThere(database, this.#name)) this.#create();
     this.#words = searched && new WordTable(database, `index_words_${id}`);
     const all = ["actor", "key", "owner", "data", ...this.#columns];
-    this.#recent = new RecentRows(database, id, all);
-    const recent = this.#recent.from;
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${this.#name}(${all.join(", ")}) VALUES(${all.map(() => "?").join(", ")})`);
     this.#delete = database.prepare(`DELETE FROM ${this.#name} WHERE actor = ?`);
     // Compared by SQLite: a damaged value may be one that JavaScript has no number or text for.
     const isSame = all.slice(1).map((column) => `${column} IS ?`);
-    this.#isSame = [recent, this.#name].map((from) =>
-      database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${from} WHERE actor = ?`),
-    );
+    this.#isSame = database.prepare(`SELECT ${isSame.join(" AND ")} AS same FROM ${this.#name} WHERE actor = ?`);
     this.#isThere = database.prepare(`SELECT 1 FROM ${this.#name} WHERE actor = ?`);
-    this.#copyRecent = database.prepare(
-      `INSERT INTO ${this.#name}(${all.join(", ")}) SELECT ${all.join(", ")} FROM ${recent} WHERE actor = ?`,
-    );
-    const bits = this.#columns.map((column, n) => ` | ((r.${column} IS NOT ${this.#name}.${column}) << ${n})`);
-    this.#differing = database.prepare(
-      `SELECT 0${bits.join("")} AS mask FROM ${this.#name} JOIN ${recent} AS r USING(actor) WHERE actor = ?`,
-    );
+    const bits = this.#columns.map((column, n) => ` | ((${column} IS NOT ?) << ${n})`);
+    this.#differing = database.prepare(`SELECT 0${bits.join("")} AS mask FROM ${this.#name} WHERE actor = ?`);
     this.#unowned = database.prepare(
-      `SELECT key FROM (SELECT actor, key FROM ${this.#name} WHERE actor NOT IN (SELECT actor FROM ${recent}) UNION ALL SELECT actor, key FROM ${recent}) AS r
+      `SELECT key FROM (SELECT actor, key FROM ${this.#name} UNION SELECT value ->> 0, value ->> 1 FROM json_each(?)) AS r
        WHERE NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = r.actor AND kind = ?) LIMIT ?`,
     );
     this.#size = database.prepare(
-      `SELECT (SELECT count(*) FROM ${this.#name}) + (SELECT count(*) FROM ${recent} WHERE actor NOT IN (SELECT actor FROM ${this.#name})) AS n`,
+      `SELECT (SELECT count(*) FROM ${this.#name})
+       + (SELECT count(*) FROM json_each(?) AS r WHERE NOT EXISTS (SELECT 1 FROM ${this.#name} WHERE actor = r.value)) AS n`,
     );
   }
 
@@ -106,27 +101,38 @@ export class RowTable {
 
   clear(): void {
     this.#database.exec(`DELETE FROM ${this.#name}`);
-    this.#recent.clear();
+    this.#recent.rewrite(({ content }) => content === this.#id);
     this.#words?.clear();
   }
 
   get size(): number {
-    return int(this.#size.get()?.["n"]);
+    return int(this.#size.get(JSON.stringify([...this.#recentRows.keys()]))?.["n"]);
+  }
+
+  get #recentRows(): ReadonlyMap<number, RecentRow> {
+    return this.#recent.of(this.#id);
   }
 
   /** How the actor's row differs from the one it should have. Undefined: not at all. */
-  flaw({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
-    const wanted = [split(id)[1], owner ?? null, row?.data ?? null, ...this.#bound(row), pk];
-    const [recent, other] = this.#isSame.map((statement) => statement.get(...wanted));
-    const found = recent ?? other;
-    if (found === undefined) return row && "missing";
+  flaw(actor: IndexedActor, row: IndexedRow | undefined): IndexFlaw["flaw"] | undefined {
+    const isSame = this.#comparison(actor, row);
+    if (isSame === undefined) return row && "missing";
     if (row === undefined) return "unexpected";
-    return found["same"] === 1 && this.#words?.get(pk) === row.text ? undefined : "different";
+    return isSame && this.#words?.get(actor.pk) === row.text ? undefined : "different";
+  }
+
+  /** Whether the actor's row is this one. Undefined: it has none. */
+  #comparison(actor: IndexedActor, row: IndexedRow | undefined): boolean | undefined {
+    const recent = this.#recentRows.get(actor.pk);
+    if (recent !== undefined) return row !== undefined && isDeepStrictEqual(recent, this.#recentRow(actor, row));
+    const found = this.#isSame.get(split(actor.id)[1], actor.owner ?? null, row?.data ?? null, ...this.#bound(row), actor.pk);
+    return found && found["same"] === 1;
   }
 
   /** The keys of at most so many rows that belong to no actor of the kind. */
   unowned(limit: number): readonly string[] {
-    return this.#unowned.all(this.#kind, limit).map(({ key }) => String(key));
+    const recent = [...this.#recentRows.values()].map(({ pk, key }) => [pk, key]);
+    return this.#unowned.all(JSON.stringify(recent), this.#shape.kind, limit).map(({ key }) => String(key));
   }
 
   #bound(row: IndexedRow | undefined): readonly SQLInputValue[] {
@@ -135,50 +141,56 @@ export class RowTable {
 
   /** Undefined deletes the row. */
   set(actor: IndexedActor, row: IndexedRow | undefined): void {
-    this.#recent.delete(actor.pk);
+    this.#recent.delete(this.#id, actor.pk);
     if (row === undefined) this.#delete.run(actor.pk);
-    else this.#put.run(...valuesIn(actor, row));
+    else this.#put.run(...valuesOf(this.#recentRow(actor, row)));
     this.#words?.set(actor.pk, row?.text);
   }
 
-  /** Returns whether `moveSurplus` may have something to do. */
-  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): boolean {
-    if (before === undefined || after === undefined || this.#isLost(actor.pk)) {
-      this.set(actor, after);
-      return false;
-    }
+  /** What a turn changes. */
+  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): void {
+    if (before === undefined || after === undefined || this.#isLost(actor.pk)) return this.set(actor, after);
     if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
-    return this.#recent.put(valuesIn(actor, after));
+    this.#recent.put(this.#recentRow(actor, after));
+  }
+
+  #recentRow({ pk, id, owner }: IndexedActor, { data, columns }: IndexedRow): RecentRow {
+    return { content: this.#id, pk, key: split(id)[1], owner: owner ?? null, data, columns };
   }
 
   /** A row that should be there and is not has no words either: its actor could not be read when the index was built. */
   #isLost(pk: number): boolean {
-    return this.#words !== undefined && this.#isThere.get(pk) === undefined;
+    return this.#words !== undefined && !this.#recentRows.has(pk) && this.#isThere.get(pk) === undefined;
   }
 
-  /** Moves a batch of the rows changed last, those that follow this actor, if there are too many. */
-  moveSurplus(pk: number): void {
-    for (const one of this.#recent.surplus(pk)) this.moveRecent(one);
-  }
-
-  /** Moves a row that was changed last to its table. Writes only the columns that differ, so that SQLite changes only their indexes. */
+  /** Moves the actor's row to the table, if a turn has changed it. */
   moveRecent(pk: number): void {
-    const mask = this.#differing.get(pk)?.["mask"];
-    // A row that is not there: the index is being built, and has not come to this actor.
-    if (mask === undefined) this.#copyRecent.run(pk);
-    else this.#move(int(mask)).run(pk);
-    this.#recent.delete(pk);
+    const row = this.#recentRows.get(pk);
+    if (row === undefined) return;
+    this.move(row);
+    this.#recent.delete(this.#id, pk);
   }
 
-  #move(mask: number): StatementSync {
-    const known = this.#moves.get(mask);
+  /** Moves a row that was changed last to the table. Writes only the columns that differ, so that SQLite changes only their indexes. */
+  move(row: RecentRow): void {
+    const columns = row.columns.map(bound);
+    const mask = this.#differing.get(...columns, row.pk)?.["mask"];
+    // A row that is not there: the index is being built, and has not come to this actor.
+    if (mask === undefined) this.#put.run(...valuesOf(row));
+    else {
+      const differing = int(mask);
+      this.#update(differing).run(row.data, ...columns.filter((_, n) => isIn(differing, n)), row.pk);
+    }
+  }
+
+  #update(mask: number): StatementSync {
+    const known = this.#updates.get(mask);
     if (known !== undefined) return known;
-    const changed = ["data", ...this.#columns.filter((_, n) => (mask & (1 << n)) !== 0)];
+    const changed = ["data", ...this.#columns.filter((_, n) => isIn(mask, n))];
     const statement = this.#database.prepare(
-      `UPDATE ${this.#name} SET ${changed.map((column) => `${column} = r.${column}`).join(", ")}
-       FROM ${this.#recent.from} AS r WHERE r.actor = ?1 AND ${this.#name}.actor = ?1`,
+      `UPDATE ${this.#name} SET ${changed.map((column) => `${column} = ?`).join(", ")} WHERE actor = ?`,
     );
-    this.#moves.set(mask, statement);
+    this.#updates.set(mask, statement);
     return statement;
   }
 
@@ -190,22 +202,40 @@ export class RowTable {
     const found = search === undefined ? terms : [...terms, search.contains];
     const first = few ?? { from: this.#from(this.#ordered(terms)), terms: found };
     const all = few ?? this.#all(terms, search);
-    const { from, isEmpty } = this.#recent;
-    if (isEmpty) return foundRows(this.#page(query, first), query.count && this.#count(all));
-    const isRecent = `${this.#name}.actor IN (SELECT actor FROM ${from})`;
-    const others = { ...first, terms: [...first.terms, { sql: `NOT ${isRecent}`, values: [] }] };
+    const recent = this.#recentRows;
+    if (recent.size === 0) return foundRows(this.#page(query, first), query.count && this.#count(all));
+    const actors = JSON.stringify([...recent.keys()]);
+    const isRecent: Term = { sql: `${this.#name}.actor IN (SELECT value FROM json_each(?))`, values: [actors] };
+    const others = { ...first, terms: [...first.terms, { ...isRecent, sql: `NOT ${isRecent.sql}` }] };
     // To count those that have a recent row, and subtract them, takes less time than to look for the recent row of each.
-    const replaced = { from: `${this.#name} NOT INDEXED`, terms: [{ sql: isRecent, values: [] }, ...found] };
-    const recent = { from, terms: found };
+    const replaced = { from: `${this.#name} NOT INDEXED`, terms: [isRecent, ...found] };
     return mergedRows(
       query,
       foundRows(this.#page(query, others), query.count && this.#count(all) - this.#count(replaced)),
-      foundRows(this.#page(query, recent), query.count && this.#count(recent)),
+      this.#amongRecent(query, search && this.#containing(search, actors)),
+    );
+  }
+
+  /** `actors`: those whose texts have the words. Undefined: none are looked for. */
+  #amongRecent(query: RowQuery, actors: ReadonlySet<number> | undefined): FoundRows {
+    const rows = new MemoryRows(this.#shape);
+    for (const row of this.#recentRows.values())
+      if (actors === undefined || actors.has(row.pk)) rows.set(row.key, row, row.owner ?? undefined);
+    return rows.query({ ...query, terms: [] });
+  }
+
+  /** Those of the actors whose texts have the words. */
+  #containing({ contains }: Search, actors: string): ReadonlySet<number> {
+    const sql = `SELECT actor FROM (SELECT value AS actor FROM json_each(?)) WHERE ${contains.sql}`;
+    return new Set(
+      this.#prepare(sql)
+        .all(actors, ...contains.values)
+        .map(({ actor }) => int(actor)),
     );
   }
 
   #count({ from, terms }: Access): number {
-    return int(this.#prepare(`SELECT count(*) AS n FROM ${from}${whereAll(terms)}`).get(...valuesOf(terms))?.["n"]);
+    return int(this.#prepare(`SELECT count(*) AS n FROM ${from}${whereAll(terms)}`).get(...allValues(terms))?.["n"]);
   }
 
   /** How to count many rows. */
@@ -227,7 +257,7 @@ export class RowTable {
     const sql = `SELECT key, data, ${this.#order ?? "NULL"} AS value FROM ${from}${whereAll(all)}
       ORDER BY ${order.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?`;
     return this.#prepare(sql)
-      .all(...valuesOf(all), limit)
+      .all(...allValues(all), limit)
       .map(({ key, data, value }) => ({ key: text(key), data: text(data), value: columnIn(value) }));
   }
 
@@ -275,8 +305,8 @@ export class RowTable {
 
   #ownerTerm({ principal, key }: NonNullable<RowQuery["owner"]>): Term {
     const isActor = "actor = (SELECT id FROM actor WHERE kind = ? AND key = ?)";
-    if (principal === undefined) return { sql: isActor, values: [this.#kind, key ?? null] };
-    if (key !== undefined) return { sql: `(owner = ? OR ${isActor})`, values: [principal, this.#kind, key] };
+    if (principal === undefined) return { sql: isActor, values: [this.#shape.kind, key ?? null] };
+    if (key !== undefined) return { sql: `(owner = ? OR ${isActor})`, values: [principal, this.#shape.kind, key] };
     return { sql: "owner = ?", values: [principal], index: `${this.#name}_owner`, isPoint: true };
   }
 
@@ -312,18 +342,12 @@ export class RowTable {
 
 /** Drops the tables of an index, also of one whose shape is damaged. */
 export const dropRows = (database: DatabaseSync, id: number): void =>
-  database.exec(
-    `DROP TABLE IF EXISTS index_rows_${id}; DROP TABLE IF EXISTS index_words_${id}; DELETE FROM recent_row WHERE content = ${id}`,
-  );
+  database.exec(`DROP TABLE IF EXISTS index_rows_${id}; DROP TABLE IF EXISTS index_words_${id}`);
 
 /** The values of a row's columns, the actor first. */
-const valuesIn = ({ pk, id, owner }: IndexedActor, row: IndexedRow): readonly SQLInputValue[] => [
-  pk,
-  split(id)[1],
-  owner ?? null,
-  row.data,
-  ...row.columns.map(bound),
-];
+const valuesOf = ({ pk, key, owner, data, columns }: RecentRow): readonly SQLInputValue[] => [pk, key, owner, data, ...columns.map(bound)];
+
+const isIn = (mask: number, n: number): boolean => (mask & (1 << n)) !== 0;
 
 /** How to read rows. */
 interface Access {
@@ -335,7 +359,7 @@ const foundRows = (rows: FoundRows["rows"], count: number | false): FoundRows =>
 
 const whereAll = (terms: readonly Term[]): string => (terms.length === 0 ? "" : ` WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`);
 
-const valuesOf = (terms: readonly Term[]): readonly SQLInputValue[] => terms.flatMap(({ values }) => values);
+const allValues = (terms: readonly Term[]): readonly SQLInputValue[] => terms.flatMap(({ values }) => values);
 
 const columnIn = (value: SQLOutputValue | undefined): IndexColumn =>
   typeof value === "string" || typeof value === "number" ? value : null;

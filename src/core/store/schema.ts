@@ -53,10 +53,8 @@ export const SCHEMA: readonly string[] = [
   // Actors that something wrote to without maintaining an index.
   `CREATE TABLE stale_row(content INTEGER NOT NULL, actor TEXT NOT NULL, PRIMARY KEY(content, actor)) WITHOUT ROWID;
    UPDATE content_index SET state = 'building' WHERE state = 'stale'`,
-  // The rows of indexes that were changed last, with the columns of `index_rows_<id>`, and none after those that their index has.
-  `CREATE TABLE recent_row(
-     content INTEGER NOT NULL, actor INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL,
-     c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, PRIMARY KEY(content, actor)) WITHOUT ROWID`,
+  // The rows of indexes that were changed last, as lists in JSON (see recent-rows.ts).
+  "CREATE TABLE recent_rows(id INTEGER PRIMARY KEY, rows TEXT NOT NULL)",
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

@@ -726,7 +726,7 @@ test("C4 replies stored by an older schema, without their call, are given again"
   }
   const database = connect(path);
   database.exec(
-    "DROP TABLE content_index; DROP TABLE stale_row; DROP TABLE recent_row; DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1",
+    "DROP TABLE content_index; DROP TABLE stale_row; DROP TABLE recent_rows; DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1",
   );
   database.close();
   await using store = sqliteStore({ directory: directory.path });

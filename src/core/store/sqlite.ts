@@ -15,7 +15,7 @@ import { EventTable, unlinkedEvents } from "./event-table.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 import { text } from "./columns.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { type IndexHost, IndexTables, sqliteIndexes } from "./index-tables.ts";
+import { type IndexHost, IndexTables, type OwnWrite, sqliteIndexes } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore, openToRead } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";
 import { Purge } from "./purge.ts";
@@ -121,7 +121,12 @@ function writableStore(
     isReported = true;
     onDamage?.(fault);
   };
-  const inOwnWrite = (write: () => void): void => void commits.add(write).catch(reportOnce);
+  const inOwnWrite: OwnWrite = (write, failed) => {
+    commits.add(write).catch((fault: unknown) => {
+      reportOnce(fault);
+      failed?.();
+    });
+  };
   const replies = new Replies(database, () => settledNow(clock), inOwnWrite);
   const tables = new IndexTables(database, inOwnWrite);
   const turns = new TurnWriter(database, heads, log, outbox, replies, tables);

@@ -56,6 +56,7 @@ export class TurnWriter {
     for (const head of this.#unwritten)
       if (head.storedPos !== head.pos && !this.#rows.updateDynamic(head)) throw conflict(head.id, "has another writer");
     this.#unwritten = [];
+    this.#indexes.writeRecent();
   }
 
   /** In a transaction that ends with `writeRows`. Throws `STORE_CONFLICT` before it wrote anything of this turn. */

@@ -101,4 +101,4 @@ export class SqlAccess {
   }
 }
 
-const FLATTENED = /^(?:actor|event|letter|outbox|session|session_fixed|subscription|task|index_rows_\d+|recent_row)$/;
+const FLATTENED = /^(?:actor|event|letter|outbox|session|session_fixed|subscription|task|index_rows_\d+)$/;

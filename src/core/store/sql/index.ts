@@ -8,6 +8,7 @@ import { type ActorId, type ChainEvent, isList, type Json, SqlError, type SqlRes
 import { isTexts, tryParseJson } from "../../contract/internal.ts";
 import { refusePipes } from "../database.ts";
 import { EventTable } from "../event-table.ts";
+import { RecentRows } from "../recent-rows.ts";
 import { sqliteCode, storeFault } from "../store-errors.ts";
 import { int, split, text } from "../columns.ts";
 import { openReadableStore } from "../open-store.ts";
@@ -63,7 +64,12 @@ const LIMITS = {
 export function openSqlDatabase(options: SqlDatabaseOptions): SqlDatabase {
   return openReadableStore(options, (database) => {
     const { secret } = options;
-    const names: FunctionNames = { state: `${secret}_state`, args: `${secret}_args`, session: `${secret}_session` };
+    const names: FunctionNames = {
+      state: `${secret}_state`,
+      args: `${secret}_args`,
+      session: `${secret}_session`,
+      recent: `${secret}_recent`,
+    };
     const file = attachSessions(database, options);
     const views = viewsOf(database, names, file);
     const hiddenOf = ({ name }: ViewSource): string => `${secret}_${name}`;
@@ -124,7 +130,7 @@ function viewsOf(database: DatabaseSync, names: FunctionNames, file: string | un
   const views = [...actorViews(names), ...sessionViews(file, names)];
   const taken = new Set(views.map(({ name }) => name));
   for (const index of indexesOf(database)) {
-    const view = indexView(index, taken);
+    const view = indexView(index, names, taken);
     taken.add(view.name);
     views.push(view);
   }
@@ -172,6 +178,14 @@ function addFunctions(
   database.function(names.args, pure, (kind, args) => {
     if (typeof args !== "string" || args === "{}" || args === "null") return typeof args === "string" ? args : null;
     return typeof kind === "string" && known.has(kind) ? args : HIDDEN_ARGS;
+  });
+  const recent = new RecentRows(database);
+  database.function(names.recent, pure, (content) => {
+    const rows = access.trusted(() => {
+      recent.forget();
+      return recent.of(int(content));
+    });
+    return JSON.stringify(Array.from(rows.values(), ({ pk, key, owner, columns }) => [pk, key, owner, ...columns]));
   });
   database.function(names.session, pure, (id) => (typeof id === "string" ? sessionName(id) : null));
 }

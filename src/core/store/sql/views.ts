@@ -26,6 +26,8 @@ export interface FunctionNames {
   readonly args: string;
   /** (session's id) → what stands for it. */
   readonly session: string;
+  /** (index's number) → its rows that were changed last, as JSON: [[actor's number, key, owner, …members], …]. */
+  readonly recent: string;
 }
 
 const column = (name: string, type: SqlColumn["type"], sql: string, what?: string): Column =>
@@ -203,28 +205,41 @@ export interface IndexSource {
   readonly isComplete: boolean;
 }
 
+/** A member of a row that was changed last. */
+const valueAt = (n: number): string => `(r.value ->> ${n})`;
+
 /** The view of an index: `index_<name>`. */
-export function indexView({ id, name, kind, fields, isComplete }: IndexSource, taken: ReadonlySet<string>): ViewSource {
+export function indexView(
+  { id, name, kind, fields, isComplete }: IndexSource,
+  functions: FunctionNames,
+  taken: ReadonlySet<string>,
+): ViewSource {
   const columns: Column[] = [
     column("actor", "text", `'${quoted(kind, "'")}/' || r.key`, "kind/key"),
     column("kind", "text", `'${quoted(kind, "'")}'`),
     column("key", "text", "r.key", "as in the id, percent-encoded"),
     column("owner", "text", "r.owner"),
   ];
+  const recent = [`'${quoted(kind, "'")}/' || ${valueAt(1)}`, `'${quoted(kind, "'")}'`, valueAt(1), valueAt(2)];
   const named = new Set(columns.map((one) => one.name));
   for (const [n, field] of fields.entries()) {
     const own = free(field.toLowerCase(), named);
     named.add(own);
     // Null is stored as a blob (row-table.ts).
     columns.push(column(own, "any", `nullif(r.c${n}, x'00')`));
+    // All numbers of the table are doubles, so that 3 / 2 is 1.5.
+    recent.push(`iif(typeof(${valueAt(n + 3)}) = 'integer', CAST(${valueAt(n + 3)} AS REAL), ${valueAt(n + 3)})`);
   }
   return {
     name: free(`index_${name.replaceAll(/[^a-z0-9_]/gi, "_")}`, taken),
     what: `The index ${name} of ${kind}${isComplete ? "" : ", which is incomplete now"}.`,
     columns,
-    // What turns have changed last is in the other table (recent-rows.ts).
-    from: `main.index_rows_${id} r WHERE NOT EXISTS (SELECT 1 FROM main.recent_row n WHERE n.content = ${id} AND n.actor = r.actor)`,
-    more: { values: Object.fromEntries(columns.map((one) => [one.name, one.sql])), from: `main.recent_row r WHERE r.content = ${id}` },
+    // What turns have changed last is not in the table yet (recent-rows.ts).
+    from: `main.index_rows_${id} r WHERE r.actor NOT IN (SELECT n.value ->> 0 FROM json_each(${functions.recent}(${id})) n)`,
+    more: {
+      values: Object.fromEntries(columns.map((one, n) => [one.name, recent[n] ?? "NULL"])),
+      from: `json_each(${functions.recent}(${id})) r`,
+    },
   };
 }
 

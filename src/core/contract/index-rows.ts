@@ -42,11 +42,13 @@ export const INDEX_LIMITS = {
  */
 export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">, picked: object, state: Json): IndexedRow {
   const members = isJsonObject(picked) ? boundedMembers(fields, picked) : {};
-  const row = { data: JSON.stringify(members), columns: fields.map((field) => columnOf(getOwn(members, field))) };
-  if (text === undefined) return row;
-  // Read only where it may have changed.
+  const data = JSON.stringify(members);
+  const columns = fields.map((field) => columnOf(getOwn(members, field)));
+  if (text === undefined) return { data, columns };
   return {
-    ...row,
+    data,
+    columns,
+    // Read only where it may have changed.
     get text() {
       return searchedText(text, state);
     },

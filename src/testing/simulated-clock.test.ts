@@ -13,3 +13,13 @@ test("a simulated clock moves on only, and by a number of milliseconds", async (
   clock.setBack(5);
   assert.equal(clock.now(), 1_005);
 });
+
+test("a simulated clock refuses a time that is no number", () => {
+  for (const ms of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => new SimulatedClock(ms), /takes a number of milliseconds/);
+    const clock = new SimulatedClock(1_000);
+    assert.throws(() => clock.setBack(ms), /takes a number of milliseconds/);
+    assert.throws(() => clock.setForward(ms), /takes a number of milliseconds/);
+    assert.equal(clock.now(), 1_000);
+  }
+});

@@ -28,7 +28,7 @@ export class SimulatedClock implements Clock {
 
   /** Default 2024-01-01. `settled`: when what a timer sets off has run to its end; by default, all that waits for nothing but this process and its files. */
   constructor(now = 1_704_067_200_000, settled: () => Promise<void> = settle) {
-    this.#now = now;
+    this.#now = finite(now);
     this.#settle = settled;
   }
 
@@ -76,6 +76,7 @@ export class SimulatedClock implements Clock {
 
   /** Somebody sets the clock back: it says less, and what waits goes on waiting as long as it would have. */
   setBack(ms: number): void {
+    finite(ms);
     this.#now -= ms;
     this.#set -= ms;
     for (const timer of this.#timers) timer.at -= ms;
@@ -94,6 +95,11 @@ export class SimulatedClock implements Clock {
     }
     return soonest;
   }
+}
+
+function finite(ms: number): number {
+  if (Number.isFinite(ms)) return ms;
+  throw new RangeError(`A simulated clock takes a number of milliseconds, not ${ms}.`);
 }
 
 /**

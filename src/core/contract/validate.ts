@@ -12,6 +12,8 @@ const isNumber = (value: unknown): value is number => typeof value === "number" 
 
 /** An option's rule: a number above 0. */
 export const ABOVE_ZERO: OptionRule = ["a number above 0", (value) => isNumber(value) && value > 0];
+/** An option's rule: a time in milliseconds. */
+export const DURATION: OptionRule = ["a number of milliseconds, 0 or more", (value) => isNumber(value) && value >= 0];
 /** An option's rule: a function. */
 export const FUNCTION: OptionRule = ["a function", (value) => typeof value === "function"];
 /** An option's rule: a list of texts. */
@@ -75,6 +77,12 @@ export function checkOptions<O extends object>(
 /** Checks one option that is required. */
 export function checkNeeded(name: string, value: unknown, [words, fits]: OptionRule): void {
   if (!fits(value)) throw new TroupeError("BAD_OPTION", `${name} has to be ${words}.`);
+}
+
+/** Checks a limit or a position of a query. Throws `BAD_QUERY`. */
+export function checkWhole(name: string, value: unknown, least = 0): void {
+  if (Number.isSafeInteger(value) && Number(value) >= least) return;
+  throw new EngineError("BAD_QUERY", `\`${name}\` is a whole number${least === 0 ? " of 0 or more" : ""}.`);
 }
 
 function unknown(of: string, name: string, known: readonly string[]): TroupeError {

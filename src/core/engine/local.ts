@@ -41,6 +41,8 @@ import {
 } from "../contract/index.ts";
 import {
   checkNeeded,
+  checkWhole,
+  DURATION,
   omitUndefined,
   commitWithCallback,
   INDEXES,
@@ -101,8 +103,8 @@ const OPTIONS: OptionTable<LocalOptions> = {
   store: true,
   clock: true,
   entropy: true,
-  keyMs: true,
-  retryMs: true,
+  keyMs: DURATION,
+  retryMs: DURATION,
   maxActors: ABOVE_ZERO,
   onFault: FUNCTION,
   onSlowTurn: FUNCTION,
@@ -323,6 +325,7 @@ export class LocalEngine implements Engine {
   }
 
   mailbox(id: ActorId, most: number): ActorMailbox {
+    checkWhole("most", most);
     return this.#table.get(id)?.mailbox(most) ?? { phase: "ready", queued: 0, waiting: [] };
   }
 

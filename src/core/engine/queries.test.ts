@@ -83,7 +83,7 @@ test("actors in memory and on disk are listed in pages of any size, each once, i
     const to = all[(at * 52) % all.length];
     if (to !== undefined) await engine.call({ to, action: "add", args: null, start: null });
   }
-  for (const limit of [1, 2, 7, 36, 37, 111, 1_000, Number.POSITIVE_INFINITY]) {
+  for (const limit of [1, 2, 7, 36, 37, 111, 1_000, Number.MAX_SAFE_INTEGER]) {
     const met: ActorId[] = [];
     for (let page = await engine.list({ limit }); page.length > 0;) {
       met.push(...page.map(({ id }) => id));
@@ -229,4 +229,23 @@ test("pruning works in pages; an actor that cannot be read is reported and does 
   assert.deepEqual([pruned, damaged], [["tally/0", "tally/2", "tally/3", "tally/4"], ["tally/1"]]);
   store.remove = () => Promise.reject(new StoreError("STORE_IO", "The disk failed."));
   await assert.rejects(engine.prune({ before: clock.now() }), { code: "STORE_IO" });
+});
+
+test("a number that cannot be right is refused by name, at the start and in each question", async () => {
+  const kinds = [tallyKind("tally", { persistence: "memory" })];
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
+    await assert.rejects(LocalEngine.start({ kinds, keyMs: wrong }), { code: "BAD_OPTION", message: /^keyMs has to be/ });
+    await assert.rejects(LocalEngine.start({ kinds, retryMs: wrong }), { code: "BAD_OPTION", message: /^retryMs has to be/ });
+  }
+  await using store = memoryStore();
+  await using engine = await opened(store);
+  await engine.call(say("add", { to: "durable/a" }));
+  const limit = { code: "BAD_QUERY", message: "`limit` is a whole number of 0 or more." };
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1]) {
+    await assert.rejects(engine.list({ limit: wrong }), limit);
+    await assert.rejects(engine.letters(wrong), limit);
+    await assert.rejects(engine.prune({ before: 0, limit: wrong }), limit);
+    assert.throws(() => engine.mailbox("durable/a", wrong), { code: "BAD_QUERY" });
+  }
+  assert.equal((await chainOf(engine, "durable/a")).length, 1);
 });

@@ -1,7 +1,7 @@
 // Owns: queries about actors. Does not own: what it reads (cells.ts, the store).
 import { keyOf } from "../chain/internal.ts";
 import { type ActorId, type Change, type ChainEvent, type ListQuery, type Row, type Snapshot, type Store } from "../contract/index.ts";
-import { compareIds, EventPages, kindOf } from "../contract/internal.ts";
+import { checkWhole, compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { fromStore } from "./fault-reports.ts";
@@ -46,6 +46,7 @@ export class Queries {
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {
+    checkWhole("limit", query.limit);
     const stored = (await fromStore(this.#store?.list(query))) ?? [];
     const here = this.#table.list(query);
     const marked = stored.map((change): Change => {
@@ -78,6 +79,7 @@ export class Queries {
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
     keyOf(id);
+    checkWhole("afterSeq", afterSeq, -Infinity);
     const cell = this.#table.get(id);
     if (cell?.actor.memory) {
       if (cell.actor.last !== undefined && cell.actor.last.seq > afterSeq) yield cell.actor.last.event;

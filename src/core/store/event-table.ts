@@ -9,6 +9,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { ActorId, ChainEvent, StoreError } from "../contract/index.ts";
 import { damaged } from "./store-errors.ts";
 import { int, maybeInt, text } from "./columns.ts";
+import { wholeNumber } from "./rules.ts";
 
 const BACK = 64;
 const FAR = 4_096;
@@ -105,8 +106,8 @@ export class EventTable {
 
   /** As stored and not verified, so that a verifier sees what is wrong. */
   events(end: ChainEnd, afterSeq: number, limit: number): readonly ChainEvent[] {
-    const from = Math.max(afterSeq, 0);
-    const last = Math.min(end.seq, from + limit);
+    const from = Math.max(wholeNumber("afterSeq", afterSeq), 0);
+    const last = Math.min(end.seq, from + wholeNumber("limit", limit));
     if (last <= from) return [];
     const events = eventsOf(end, this.#sql.walkCount.all(this.seek(end, last), last - from), last);
     if (events.length < last - from) throw missingEvent(last - events.length);

@@ -28,7 +28,18 @@ import {
 } from "../contract/index.ts";
 import { asReplay, compareIds, kindOf, MultiMap, settledNow } from "../contract/internal.ts";
 import { MemoryIndexes } from "./memory-indexes.ts";
-import { causeOf, closed, conflict, dueOf, endedAfter, endedPage, type EndedRow, MAX_CLAIMANTS, MAX_EFFECTS } from "./rules.ts";
+import {
+  causeOf,
+  closed,
+  conflict,
+  dueOf,
+  endedAfter,
+  endedPage,
+  type EndedRow,
+  MAX_CLAIMANTS,
+  MAX_EFFECTS,
+  wholeNumber,
+} from "./rules.ts";
 
 interface Actor {
   row: Row;
@@ -216,8 +227,8 @@ class MemoryStore implements Store, Closable {
     this.#checkOpen();
     const actor = this.#actors.get(id);
     if (!actor) return [];
-    const from = Math.max(0, afterSeq + 1 - actor.firstSeq);
-    return actor.events.slice(from, from + limit);
+    const from = Math.max(0, wholeNumber("afterSeq", afterSeq) + 1 - actor.firstSeq);
+    return actor.events.slice(from, from + wholeNumber("limit", limit));
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
@@ -235,7 +246,7 @@ class MemoryStore implements Store, Closable {
     const actor = this.#actors.get(id);
     if (!actor) return 0;
     let count = 0;
-    const end = Math.min(beforeSeq, actor.fullSeq) - actor.firstSeq;
+    const end = Math.min(wholeNumber("beforeSeq", beforeSeq), actor.fullSeq) - actor.firstSeq;
     for (let index = 0; index < end; index += 1) {
       const event = actor.events[index];
       if (event?.body === undefined) continue;

@@ -10,6 +10,7 @@ import type { EventIndex } from "./event-index.ts";
 import type { EventTable } from "./event-table.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 import { maybeInt } from "./columns.ts";
+import { wholeNumber } from "./rules.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { IndexTables } from "./index-tables.ts";
 import { Sequences } from "./schema.ts";
@@ -61,7 +62,7 @@ export class Purge {
   /** Erases the bodies before `beforeSeq`, and none from the last whole state on. Returns how many. */
   async erase(head: Head, beforeSeq: number): Promise<number> {
     const full = Number(this.#sql.seqAt.get(head.full)?.["seq"] ?? 0);
-    const last = Math.min(beforeSeq, full) - 1;
+    const last = Math.min(wholeNumber("beforeSeq", beforeSeq), full) - 1;
     if (last < 1) return 0;
     await this.#eraseRows(head);
     let count = 0;

@@ -17,6 +17,12 @@ import { kindOf } from "../contract/internal.ts";
 export const closed = (what: "store" | "session store" | "content store"): StoreError =>
   new StoreError("STORE_CLOSED", `The ${what} is closed. Open it again.`);
 
+/** Throws `STORE_IO` for what is no whole number: SQLite takes NaN for NULL, and would miss events or erase all. */
+export function wholeNumber(name: string, value: number): number {
+  if (Number.isSafeInteger(value)) return value;
+  throw new StoreError("STORE_IO", `The store could not do this (${name} is ${value}, no whole number). Nothing of it was written.`);
+}
+
 // --- actors
 
 /** How many events `Store.caused` returns. */

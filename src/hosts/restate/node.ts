@@ -16,7 +16,7 @@ import {
   type ActorId,
   type ChainEvent,
 } from "../../core/contract/index.ts";
-import { omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
+import { checkNeeded, DURATION, omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -76,6 +76,8 @@ export class Node implements NodeHost {
   private constructor(options: RestateOptions) {
     const { clock = systemClock, entropy = systemEntropy, patience = systemClock, patienceMs = 60_000, prefix = "" } = options;
     const { ingress: base, keyMs = 24 * 3_600_000, retryMs = 100 } = options;
+    checkNeeded("keyMs", keyMs, DURATION);
+    checkNeeded("retryMs", retryMs, DURATION);
     this.#options = options;
     this.clock = clock;
     this.entropy = entropy;

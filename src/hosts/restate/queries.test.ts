@@ -144,3 +144,14 @@ void test("C4 who took a keyed call is known for as long as its reply is #cluste
   assert.equal(await taker("one", world.now, "ben"), undefined);
   assert.equal(await taker("two"), undefined);
 });
+
+void test("a history after no whole number, and a list of no whole number, are refused", { timeout: 5_000 }, async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  await add(world, true);
+  await using on = await asked(world, new Waiting());
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5]) {
+    await assert.rejects(history(on.queries, wrong), { code: "BAD_QUERY", message: "`afterSeq` is a whole number." });
+    await assert.rejects(on.queries.list({ limit: wrong }), { code: "BAD_QUERY" });
+  }
+  assert.equal((await history(on.queries, -1)).length, 1);
+});

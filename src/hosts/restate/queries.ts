@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isAddress, kindOf } from "../../core/contract/internal.ts";
+import { checkWhole, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { Admin, type Place } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -79,6 +79,7 @@ export class Queries {
   }
 
   async list({ kind, owner, live, after, limit }: ListQuery): Promise<readonly Change[]> {
+    checkWhole("limit", limit);
     const found: Change[] = [];
     for (const one of kind === undefined ? this.#kinds : [kind]) {
       // In the order of kinds, then of keys.
@@ -157,7 +158,8 @@ export class Queries {
   }
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
-    let seq = afterSeq;
+    checkWhole("afterSeq", afterSeq, -Infinity);
+    let seq = Math.max(0, afterSeq);
     for (;;) {
       const { events, archived } = await this.#newest(id, seq);
       while (seq < archived)

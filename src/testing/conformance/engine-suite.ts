@@ -99,6 +99,14 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 
+    it("a limit or position that is no whole number is BAD_QUERY", async ({ engine }) => {
+      await engine.call(say("add", null, { to: A }));
+      for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5]) {
+        await assert.rejects(async () => engine.history(A, wrong)[Symbol.asyncIterator]().next(), { code: "BAD_QUERY" });
+        await assert.rejects(async () => engine.list({ limit: wrong }), { code: "BAD_QUERY" });
+      }
+    });
+
     it("what is no id, as code without types may have one, is BAD_ID", async ({ engine }) => {
       for (const id of [undefined, null, 7, {}, "note", "note/%zz"] as const) {
         // @ts-expect-error it is text

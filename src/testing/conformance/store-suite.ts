@@ -696,6 +696,11 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       async (store) => {
         const a = new ChainWriter("door/erased");
         for (let turn = 0; turn < 40; turn += 1) await store.commit(a.id, a.next());
+        for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 5.5]) {
+          await assert.rejects(store.erase(a.id, wrong), { code: "STORE_IO" });
+          await assert.rejects(store.events(a.id, wrong, 10), { code: "STORE_IO" });
+          await assert.rejects(store.events(a.id, 0, wrong), { code: "STORE_IO" });
+        }
         assert.equal(await store.erase(a.id, 5), 4);
         assert.equal(await store.erase(a.id, 5), 0);
         assert.equal(await store.erase(a.id, 1_000), 28);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { StoreError, type ActorId, type Entry, type Outgoing, type Reply, type Store } from "../contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Entry, type Outgoing, type Reply, type Store } from "../contract/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
 import { FaultyStore, settle } from "../../testing/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
@@ -199,6 +199,32 @@ test("a call that waits behind one whose key is looked up is not made once its c
   lookUp.resolve();
   assert.deepEqual(await keyed, { ok: 1 });
   assert.deepEqual(await engine.call(say("get")), { ok: 1 });
+});
+
+test("calls behind one whose key is looked up are bounded by the mailbox, with a key and without", async () => {
+  const lookUp = Promise.withResolvers<void>();
+  let lookUps = 0;
+  const slow = new (class extends FaultyStore {
+    override async remembered(...args: Parameters<FaultyStore["remembered"]>): ReturnType<FaultyStore["remembered"]> {
+      lookUps += 1;
+      if (lookUps === 1) await lookUp.promise;
+      return super.remembered(...args);
+    }
+  })(memoryStore(), () => "pass");
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { mailbox: 2 })], store: slow });
+  await engine.call(say("add"));
+  const outcomes: string[] = [];
+  const call = (key?: string): Promise<unknown> =>
+    engine.call(say("add"), key === undefined ? {} : { key }).then(
+      (reply) => outcomes.push(JSON.stringify(reply)),
+      (error: unknown) => outcomes.push(error instanceof EngineError ? `${error.code} ${error.applied}` : String(error)),
+    );
+  const calls = [call("a"), call(), call("b"), call("c"), call()];
+  await settle();
+  assert.deepEqual(outcomes, ["MAILBOX_FULL false", "MAILBOX_FULL false"]);
+  lookUp.resolve();
+  await Promise.all(calls);
+  assert.deepEqual(outcomes.slice(2).toSorted(), ['{"ok":2}', '{"ok":3}', '{"ok":4}']);
 });
 
 test("C1 C2 the order of a call with work: the next message waits for its turn", async () => {

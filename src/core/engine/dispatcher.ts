@@ -26,6 +26,8 @@ export interface DispatcherHost {
 /** Where a call is among those to its actor, while it is not known yet whether it is made. */
 export interface Place {
   readonly to: ActorId;
+  /** How many calls its actor lets wait. */
+  readonly limit: number;
   isKnown: boolean;
   job: Job | undefined;
 }
@@ -57,9 +59,11 @@ export class Dispatcher {
   }
 
   /** Reserves the place of a call until `submit` or `leave`. */
-  reserve(to: ActorId): Place {
-    const place: Place = { to, isKnown: false, job: undefined };
-    this.#append(place);
+  reserve({ id: to, actor }: Cell): Place {
+    const place: Place = { to, limit: actor.extra.policy.mailbox, isKnown: false, job: undefined };
+    const queue = this.#places.get(to);
+    if (queue === undefined) this.#places.set(to, [place]);
+    else queue.push(place);
     return place;
   }
 
@@ -85,23 +89,23 @@ export class Dispatcher {
 
   #isOvertaking(job: Job): boolean {
     const { to } = job.message;
+    const queue = this.#places.get(to);
+    const last = queue?.at(-1);
     // A read is never queued.
-    if (!this.#places.has(to) || this.#host.cells.isRead(job.message)) return false;
+    if (queue === undefined || last === undefined || this.#host.cells.isRead(job.message)) return false;
     job.fresh = false;
-    this.#append({ to, isKnown: true, job });
+    // The first does not wait for a turn.
+    if (queue.length > last.limit) job.fail(faults.mailboxFull(to));
+    else queue.push({ to, limit: last.limit, isKnown: true, job });
     return true;
-  }
-
-  #append(place: Place): void {
-    const queue = this.#places.get(place.to);
-    if (queue === undefined) this.#places.set(place.to, [place]);
-    else queue.push(place);
   }
 
   #fill(place: Place, job: Job | undefined): void {
     place.job = job;
     place.isKnown = true;
     const queue = this.#places.get(place.to) ?? [];
+    // Not before its key was looked up: it may have been applied, and would be refused as if it had not.
+    if (queue.indexOf(place) > place.limit) job?.fail(faults.mailboxFull(place.to));
     // A turn that runs now may call this actor again: that comes last.
     while (queue[0]?.isKnown === true) {
       const next = queue.shift()?.job;

@@ -149,7 +149,7 @@ export class IdempotencyCache {
     job.key = named;
     if (cell === undefined) dispatcher.submit(job, signal);
     else {
-      const place = dispatcher.reserve(message.to);
+      const place = dispatcher.reserve(cell);
       try {
         const earlier = await this.#earlier(cell, message, named, place, options, signal);
         if (earlier !== undefined) return earlier;

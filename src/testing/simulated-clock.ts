@@ -97,9 +97,10 @@ export class SimulatedClock implements Clock {
   }
 }
 
-function finite(ms: number): number {
+/** Throws `RangeError`. */
+export function finite(ms: number): number {
   if (Number.isFinite(ms)) return ms;
-  throw new RangeError(`A simulated clock takes a number of milliseconds, not ${ms}.`);
+  throw new RangeError(`A simulated time is a number of milliseconds, not ${ms}.`);
 }
 
 /**

@@ -1,10 +1,11 @@
 // testActor applies a turn as an engine does, and refuses what an engine refuses, in the same words.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
 import { actor } from "../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY, type Turn } from "../core/contract/index.ts";
 import { LocalEngine } from "../core/engine/index.ts";
-import { testActor } from "./index.ts";
+import { assertRefused, testActor, type TestActor } from "./index.ts";
 
 type State = Record<string, unknown>;
 
@@ -122,4 +123,82 @@ test("C1 testActor handles one message at a time, work included", async () => {
   assert.equal(subject.state.n, 1);
   await assert.rejects(second, /No\./);
   assert.deepEqual(subject.turn("tools/read").reply, { ok: 1 });
+});
+
+test("testActor refuses messages to an actor that has stopped, unless they start it anew", () => {
+  const ends = {
+    description: "",
+    initial: () => ({ n: 0 }),
+    tools: {
+      end: {
+        description: "",
+        run({ state, stop }: { state: { n: number }; stop: (reason: string) => void }): void {
+          state.n += 1;
+          stop("over");
+        },
+      },
+    },
+  };
+  const own = testActor(actor("own", { ...ends, per: "link" }));
+  own.turn("tools/end");
+  assert.throws(() => own.turn("tools/end"), { code: "ACTOR_STOPPED" });
+  assert.deepEqual([own.state, own.stopped], [{ n: 1 }, "over"]);
+  const shared = testActor(actor("shared", ends), { state: { n: 5 } });
+  shared.turn("tools/end");
+  assert.equal(shared.stopped, "over");
+  shared.turn("tools/end");
+  assert.deepEqual([shared.state, shared.stopped], [{ n: 1 }, "over"]);
+});
+
+test("testActor refuses a time that is no number", () => {
+  assert.throws(() => testActor(kindOf(), { at: Number.NaN }), /is a number of milliseconds, not NaN/);
+});
+
+test("testActor undoes turns as an engine does", async () => {
+  const list = actor("list", {
+    description: "",
+    initial: () => ({ items: ["milk"] }),
+    undo: { withinMs: 600_000 },
+    tools: {
+      add: { description: "", input: z.object({ item: z.string() }), run: ({ state, args }) => void state.items.push(args.item) },
+      remind: {
+        description: "",
+        run({ state, wake, messages }) {
+          state.items.push("timer");
+          wake("ring", { afterMs: 60_000, message: messages.ring() });
+        },
+      },
+      look: { description: "", run: ({ state }) => state.items.length },
+    },
+    messages: { ring: { run: () => undefined } },
+  });
+  const subject = testActor(list, { viewer: { principal: "ann", scopes: [] } });
+  subject.turn("tools/add", { item: "tea" });
+  subject.turn("tools/add", { item: "jam" });
+  subject.turn("tools/look");
+  assert.deepEqual((await subject.work("tools/undo")).reply, { ok: "Undone: add." });
+  assert.deepEqual(subject.state, { items: ["milk", "tea"] });
+  assert.deepEqual((await subject.work("tools/undo")).reply, { ok: "Undone: add." });
+  assert.deepEqual(subject.state, { items: ["milk"] });
+  assertRefused(await subject.work("tools/undo"), "There is nothing of yours to undo.");
+  subject.turn("tools/remind");
+  assertRefused(await subject.work("tools/undo"), /it set a timer/);
+});
+
+test("work in testActor that waits for work of the same actor is refused as an engine does", { timeout: 5_000 }, async () => {
+  const calls = actor("calls", {
+    description: "",
+    initial: () => ({}),
+    tools: {
+      twice: { description: "", work: async ({ call }) => void (await call({ to: "calls/main", action: "tools/twice", args: {} })) },
+    },
+  });
+  const subject: TestActor<object> = testActor(calls, {
+    call: async () => {
+      await Promise.resolve();
+      const { reply } = await subject.work("tools/twice");
+      return reply === undefined || reply === "later" ? { ok: null } : reply;
+    },
+  });
+  await assert.rejects(subject.work("tools/twice"), { code: "CYCLE" });
 });

@@ -1,13 +1,31 @@
 // Owns: one actor run without an engine, for authors' tests. Does not own: running a turn (core/actor), planning it (core/chain).
-import { type Base, begin, kindFrom, OK_NULL, planTurn, received, rolesByKind, storedViewer } from "../core/chain/internal.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type Base,
+  begin,
+  entryOf,
+  eventOf,
+  faults,
+  kindFrom,
+  mayStart,
+  OK_NULL,
+  pastOf,
+  type Plan,
+  planTurn,
+  received,
+  rolesByKind,
+  storedViewer,
+} from "../core/chain/internal.ts";
 import type {
   ActorId,
   Behaviour,
+  ChainEvent,
   Context,
   Json,
   Message,
   Outgoing,
   Reply,
+  Row,
   Surface,
   Turn,
   Viewer,
@@ -15,6 +33,7 @@ import type {
   Work,
 } from "../core/contract/index.ts";
 import { twice } from "./purity.ts";
+import { finite } from "./simulated-clock.ts";
 
 /** Options of `testActor`. */
 export interface TestActorOptions<S> {
@@ -37,7 +56,8 @@ export type MessageParts = Partial<Omit<Message, "viewer">> & { readonly viewer?
 
 /**
  * One actor without an engine: its turns are applied in memory as an engine would, and the messages it sends are collected. Throws what
- * the author's code throws, and what an engine refuses: a state that is not JSON, or too large.
+ * the author's code throws, and what an engine refuses: a state that is not JSON, or too large, and a message to an actor that has
+ * stopped, unless it starts the actor anew.
  */
 export interface TestActor<S> {
   readonly id: ActorId;
@@ -49,7 +69,7 @@ export interface TestActor<S> {
   readonly emitted: readonly Json[];
   /** Replies to messages whose turn returned `later()`, by message id. */
   readonly answered: Readonly<Record<string, Reply>>;
-  /** The reason why it stopped. */
+  /** The reason why it stopped. Undefined: it has not, or it was started anew. */
   readonly stopped: string | undefined;
   /** Applies the turn of one message, which is run twice and compared (law 4). Throws if it is work: use `await work(…)`. */
   turn(action: string, args?: Json, more?: MessageParts): Turn<S>;
@@ -66,7 +86,7 @@ const SECOND_MS = 1_000;
 const LIFE = "test-actor";
 const ANONYMOUS: Viewer = { scopes: [] };
 /** The reply is the turn's own, also if a `replyAs` requests it. */
-const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKnows: false, whole: true } as const;
+const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKnows: false, whole: false } as const;
 
 /**
  * Runs one actor without an engine. Deterministic: the same calls give the same states, ids and random numbers.
@@ -98,16 +118,22 @@ const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKno
  */
 export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<S> = {}): TestActor<S> {
   const pure = twice(behaviour);
+  const kind = kindFrom(pure);
   const key = options.key ?? "main";
   const id: ActorId = `${behaviour.kind}/${encodeURIComponent(key)}`;
   const sent: Outgoing[] = [];
   const ids = new Map<Outgoing, string>();
   const emitted: Json[] = [];
   const answered: Record<string, Reply> = {};
+  /** An actor in memory has none. */
+  const chain: ChainEvent[] = [];
+  let seq = 0;
+  let life = LIFE;
   let stopped: string | undefined;
   let count = 0;
 
-  const timeOf = (messages: number): number => (options.at ?? NEW_YEAR_2024) + messages * SECOND_MS;
+  const startAt = finite(options.at ?? NEW_YEAR_2024);
+  const timeOf = (messages: number): number => startAt + messages * SECOND_MS;
   const envelope = (action: string, args: Json, more: MessageParts): Message => {
     count += 1;
     const at = timeOf(count - 1);
@@ -116,20 +142,45 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     const viewer = storedViewer(caller, caller.claims === undefined ? undefined : rolesByKind([behaviour], caller));
     return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, ...more, viewer };
   };
-  const first = envelope("start", null, { start: options.start ?? null });
-  let state = options.state ?? pure.initial(key, first);
-  let base: Base = { ...begin(kindFrom({ ...pure, initial: () => state }), id, first), life: LIFE };
+  const parent = (): string | null => chain.at(-1)?.id ?? null;
+  const started = (first: Message, from = pure.initial(key, first)): { readonly state: S; readonly base: Base } => {
+    const begun: Base = { ...begin(kindFrom({ ...pure, initial: () => from }), id, first), life };
+    seq += 1;
+    if (begun.extra.policy.persistence !== "memory") {
+      const parts = { message: first, life, seq, state: begun.state, patch: undefined, sent: [], reply: OK_NULL, record: undefined };
+      chain.push(eventOf(kind, parts, parent(), true));
+    }
+    return { state: from, base: begun };
+  };
+  let { state, base } = started(envelope("start", null, { start: options.start ?? null }), options.state);
 
-  const effectOf = (message: Message): Turn<S> | Work<S> => received(pure, state, base, message, count);
+  const effectOf = (message: Message): Turn<S> | Work<S> => {
+    if (stopped !== undefined) {
+      if (!mayStart(kind, message)) throw faults.stopped(id);
+      life = `${LIFE}-${count}`;
+      ({ state, base } = started({ ...message, action: "start" }));
+      stopped = undefined;
+    }
+    return received(pure, state, base, message, seq + 1);
+  };
+  /** Its timers, each with the event that set it. */
+  const recorded = (plan: Plan): Row["wakes"] => {
+    const { at } = plan.message;
+    const position = { parent: parent(), full: false, messageCount: plan.seq, lastMessageAt: at, consumed: undefined };
+    const { event, row } = entryOf(kind, plan, position, at);
+    chain.push(event);
+    return row.wakes;
+  };
   const apply = (message: Message, given: Turn<S>): Turn<S> => {
-    const plan = planTurn(base, { message, key: undefined, wake: undefined }, given, { id, seq: count, ...CIRCUMSTANCES });
+    const plan = planTurn(base, { message, key: undefined, wake: undefined }, given, { id, seq: seq + 1, ...CIRCUMSTANCES });
     // The hint is for engines: authors compare what a turn does with data.
     const { dirty: _dirty, ...turn } = given;
     const { reply = OK_NULL } = turn;
     if (reply !== "later" && !("ok" in reply)) return turn;
     if (plan !== undefined) {
       if (turn.state !== undefined && plan.state === turn.state) ({ state } = turn);
-      base = plan;
+      base = chain.length === 0 ? plan : { ...plan, extra: { ...plan.extra, wakes: recorded(plan) } };
+      ({ seq } = plan);
       stopped = plan.stop ?? stopped;
     }
     for (const [index, outgoing] of (turn.send ?? []).entries()) ids.set(outgoing, plan?.sent[index] ?? "");
@@ -142,6 +193,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   // As an actor does: one message at a time, work included (C1).
   let atWork = 0;
   let last: Promise<unknown> = Promise.resolve();
+  const working = new AsyncLocalStorage<true>();
   const context: Context = {
     signal: new AbortController().signal,
     call: async (message) =>
@@ -167,7 +219,12 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     try {
       const message = envelope(action, args, more);
       const effect = effectOf(message);
-      return apply(message, typeof effect === "function" ? await effect(context) : effect);
+      if (typeof effect !== "function") return apply(message, effect);
+      const history = async function* (afterSeq: number): AsyncGenerator<ChainEvent> {
+        yield* chain.slice(afterSeq);
+      };
+      const past = chain.length === 0 ? undefined : pastOf({ kind, life, seq, extra: base.extra, history });
+      return apply(message, await working.run(true, () => effect({ ...context, past })));
     } finally {
       atWork -= 1;
     }
@@ -198,6 +255,8 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
       return run(replyAs, args, { from: to });
     },
     work(action, args = {}, more = {}) {
+      // It would wait for the work that waits for it.
+      if (working.getStore() === true) return Promise.reject(faults.cycle(id, id));
       atWork += 1;
       const turn = atWork === 1 ? work(action, args, more) : last.then(() => work(action, args, more));
       last = turn.catch(() => undefined);

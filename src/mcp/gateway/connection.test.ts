@@ -56,6 +56,25 @@ const notices = ({ messages }: ReadChannel): readonly JsonObject[] =>
 const code = (message: JsonObject): unknown => Object(message["error"])["code"];
 
 describe("a connection", () => {
+  test("takes one token of the rate limit for a call with several questions", async () => {
+    // The other is for `initialize`.
+    await using gateway = gatewayOf(world().source, { rateLimit: { perSecond: 0.001, burst: 2 } });
+    const client = wire(gateway);
+    const params = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } };
+    client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    await client.reply(1);
+    client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "twice", arguments: {} } });
+    for (let question = 1; question <= 2; question += 1) {
+      const questions = (): readonly JsonObject[] => client.channel.messages.filter(({ method }) => method === "elicitation/create");
+      await until(() => questions().length === question);
+      client.send({ jsonrpc: "2.0", id: questions().at(-1)?.["id"] ?? null, result: { action: "accept", content: { n: question } } });
+    }
+    assert.deepEqual(Object.keys(Object(Object((await client.reply(2))["result"])["structuredContent"])), ["first", "second"]);
+    client.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+    client.send({ jsonrpc: "2.0", id: 4, method: "tools/list" });
+    assert.match(JSON.stringify(await client.reply(4)), /Too many requests/);
+  });
+
   test("a progress token has at most 256 characters", async () => {
     await using gateway = gatewayOf(world().source);
     const legacyWire = wire(gateway);

@@ -1,6 +1,6 @@
 // Owns: what the requests of one gateway share, and on whose behalf they act. Does not own: one request (call.ts).
 import type { JsonObject, Caller, Surface, Viewer } from "../../core/contract/index.ts";
-import type { InFlightMemoryBudget } from "../../core/contract/internal.ts";
+import type { InFlightMemoryBudget, Lru } from "../../core/contract/internal.ts";
 import type { ListMode } from "../source/index.ts";
 import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import type { Method } from "./call.ts";
@@ -36,6 +36,8 @@ export interface Core {
   /** What abandons each open connection: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
   readonly methods: ReadonlyMap<string, Method>;
+  /** Calls of 2026-07-28 that wait for their client's next round: the signature of its `requestState`, and how many rounds more are part of the call. */
+  readonly openCalls: Lru<string, number>;
   /** Takes a token of the caller's rate limit. Throws `RATE`. */
   readonly limit: (caller: Caller, viewer?: Viewer) => void;
   /** Throws `DRAINING` once no new work is taken. */

@@ -20,6 +20,11 @@ const RECEIPT_META = "troupe/receipt";
 /** Performs one request. Throws, or rejects with, a `Fault`. */
 export function dispatch(core: Core, call: Call, caller: Caller): Outcome | Promise<Outcome> {
   core.limit(caller, call.viewer);
+  return dispatchRound(core, call);
+}
+
+/** Likewise, a further round of a call that has its token. */
+export function dispatchRound(core: Core, call: Call): Outcome | Promise<Outcome> {
   const method = core.methods.get(call.method);
   if (method === undefined) throw methodNotFound(call.method);
   return method(call);

@@ -15,7 +15,7 @@ import {
   TokenBuckets,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { InFlightMemoryBudget, peerOf, safeCall } from "../../core/contract/internal.ts";
+import { InFlightMemoryBudget, Lru, peerOf, safeCall } from "../../core/contract/internal.ts";
 import { meta } from "../source/index.ts";
 import { PendingReplies, WorkCounter } from "./active-requests.ts";
 import { shapeInfo } from "./capabilities.ts";
@@ -95,6 +95,9 @@ const overBudget = (): Fault =>
     headers: { "retry-after": "1" },
   });
 
+/** One that is no longer known takes a token for its next round. */
+const MOST_OPEN_CALLS = 10_000;
+
 function createCore(settings: Settings): Core {
   const work = new WorkCounter();
   const pending = new PendingReplies();
@@ -112,6 +115,7 @@ function createCore(settings: Settings): Core {
     memory: new InFlightMemoryBudget(settings.limits.heldBytes, overBudget),
     connections: new Set(),
     methods: methodsOf(settings, tasks),
+    openCalls: new Lru(MOST_OPEN_CALLS),
     limit: (caller: Caller, viewer?: Viewer) => takeToken(viewer?.principal ?? caller.principal ?? peerOf(caller.peer), caller),
     admit() {
       if (work.closed) throw draining();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, JsonObject, CallOptions, Caller, Gateway, Source } from "../../core/contract/index.ts";
+import type { Answer, Json, JsonObject, CallOptions, Caller, Gateway, Source } from "../../core/contract/index.ts";
 import { meta as metaOf } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "./kit.fixture.ts";
 
@@ -234,6 +234,35 @@ describe("asking within a call", () => {
     assert.deepEqual(Object.keys(Object(missing.result["inputRequests"])), ["second"]);
     const three = await call({ inputResponses: { second: accept(2) }, requestState: two.result["requestState"] ?? null });
     assert.deepEqual(three.result["structuredContent"], { first: accept(1), second: accept(2) });
+  });
+
+  test("takes one token of the rate limit for all its rounds, and one more for each state that is sent again", async () => {
+    await using gateway = gatewayOf(world().source, { rateLimit: { perSecond: 0.001, burst: 2 } });
+    const call = (more: JsonObject): ReturnType<typeof ask> =>
+      ask(gateway, "tools/call", { name: "twice", arguments: {}, ...more }, { meta: canAsk });
+    const one = await call({});
+    const first = { inputResponses: { first: accept(1) }, requestState: one.result["requestState"] ?? null };
+    const two = await call(first);
+    const second = { inputResponses: { second: accept(2) }, requestState: two.result["requestState"] ?? null };
+    assert.equal((await call(second)).result["resultType"], "complete");
+    assert.equal((await call(first)).status, 200);
+    for (const again of [first, second, {}]) assert.equal((await call(again)).status, 429);
+  });
+
+  test("has as many rounds for one token as a call in a session has", async () => {
+    await using gateway = gatewayOf(world().source, { rateLimit: { perSecond: 0.001, burst: 1 }, limits: { rounds: 2 } });
+    const statuses: number[] = [];
+    for (let state: Json = null; statuses.length < 4;) {
+      const { status, result } = await ask(
+        gateway,
+        "tools/call",
+        { name: "confirm", arguments: {}, inputResponses: {}, requestState: state },
+        { meta: canAsk },
+      );
+      statuses.push(status);
+      state = result["requestState"] ?? null;
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 429]);
   });
 
   test("a foreign, expired or altered requestState is refused: -32602 #gateway.needs.modern", async () => {

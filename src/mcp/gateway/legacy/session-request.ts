@@ -6,7 +6,7 @@ import type { Lists } from "../../source/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
 import { type Needs, type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { type Core, draining } from "../core.ts";
-import { dispatch } from "../dispatch.ts";
+import { dispatch, dispatchRound } from "../dispatch.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
 import { errorText, Fault, requestFault } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
@@ -199,20 +199,20 @@ async function askThenRepeat(one: SessionRequest, call: Call, first: Needs): Pro
       next = withAnswers(call, answers, Object.fromEntries(open.map((key) => [key, rpcOf(error)])));
       if (round > rounds) {
         // It knows that there are no more rounds, and asks on.
-        await cancelRunning(core, next, origin.caller);
+        await cancelRunning(core, next);
         return unanswered(call, error, true);
       }
     }
-    const outcome = await dispatch(core, next, origin.caller);
+    const outcome = await dispatchRound(core, next);
     if (!hasOwn(outcome, "needs")) return outcome;
     pending = outcome;
   }
 }
 
 /** Repeats a call that is running as one that is cancelled: the signal of its first round is this request's own, which is still to be answered. */
-async function cancelRunning(core: Core, call: Call, caller: Caller): Promise<void> {
+async function cancelRunning(core: Core, call: Call): Promise<void> {
   try {
-    await dispatch(core, { ...call, options: { ...call.options, signal: AbortSignal.abort() } }, caller);
+    await dispatchRound(core, { ...call, options: { ...call.options, signal: AbortSignal.abort() } });
   } catch {
     // That it was cancelled.
   }

@@ -15,7 +15,7 @@ import { ActiveRequest, GivenUp } from "../active-requests.ts";
 import { discoverMembers } from "../capabilities.ts";
 import { type Call, methodNotFound, type Outcome, withAnswers } from "../call.ts";
 import { type Core, viewerOf } from "../core.ts";
-import { dispatch } from "../dispatch.ts";
+import { dispatch, dispatchRound } from "../dispatch.ts";
 import { callKey, checkServed, claimedVersion, type Envelope, openEnvelope, traceOf } from "../envelope.ts";
 import { Fault, requestFault } from "../errors.ts";
 import { objectIn, EMPTY, type Request } from "../json-rpc.ts";
@@ -68,10 +68,13 @@ export class ModernRequest extends ActiveRequest {
   seen: RequestObserver = UNOBSERVED;
   /** Whether the client's leaving aborts it: only once something listens to it. */
   follows = false;
+  /** Of its call: how many rounds after this one take no token of their own. */
+  roundsLeft: number;
 
   constructor(core: Core, request: Request, origin: ModernOrigin) {
     super(request.id);
     this.core = core;
+    this.roundsLeft = core.settings.limits.rounds;
     this.request = request;
     this.origin = origin;
   }
@@ -129,7 +132,22 @@ function replyTo(one: ModernRequest, envelope: Envelope): ModernReply | Promise<
   const call = callOf(one, envelope);
   const remembered = rememberedIn(core, call);
   const answers = remembered === "foreign" ? undefined : answersOf(core, call, remembered);
-  return andThen(dispatch(core, answers === undefined ? call : withAnswers(call, answers), origin.caller), encode, one, call, answers);
+  const answered = answers === undefined ? call : withAnswers(call, answers);
+  const outcome = isFurtherRound(one) ? dispatchRound(core, answered) : dispatch(core, answered, origin.caller);
+  return andThen(outcome, encode, one, call, answers);
+}
+
+/** The call has its token since its first round. Each `requestState` counts once: it may be sent as often as its client likes. */
+function isFurtherRound(one: ModernRequest): boolean {
+  const { requestState } = one.request.params;
+  if (typeof requestState !== "string") return false;
+  const { openCalls } = one.core;
+  const signature = requestState.slice(requestState.indexOf(".") + 1);
+  const left = openCalls.get(signature);
+  if (left === undefined) return false;
+  openCalls.delete(signature);
+  one.roundsLeft = left;
+  return true;
 }
 
 function discover({ core, request, origin }: ModernRequest): ModernReply | Promise<ModernReply> {
@@ -141,9 +159,9 @@ function discover({ core, request, origin }: ModernRequest): ModernReply | Promi
   );
 }
 
-function encode(outcome: Outcome, { core, aborted }: ModernRequest, call: Call, answers: JsonObject | undefined): ModernReply {
+function encode(outcome: Outcome, { core, aborted, roundsLeft }: ModernRequest, call: Call, answers: JsonObject | undefined): ModernReply {
   if (aborted) return undefined;
-  if (hasOwn(outcome, "needs")) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
+  if (hasOwn(outcome, "needs")) return inputRequired(core, call, outcome.needs, answers ?? EMPTY, roundsLeft);
   const hints = cacheHints(core.settings, call.method, call.params, outcome.lasting === true);
   return modernReply(call.id, outcome, outcome.task === true ? "task" : "complete", hints, core.serverMeta);
 }
@@ -205,7 +223,7 @@ function answersOf(core: Core, { method, params }: Call, remembered: Remembered 
   return { ...remembered?.answers, ...Object.fromEntries(answers) };
 }
 
-function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonObject): ReplyText {
+function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonObject, roundsLeft: number): ReplyText {
   const questions = questionsOf(needs);
   const missing = unmet(questions, call.options.can);
   if (missing.length > 0) cannotAsk(call, missing);
@@ -217,7 +235,8 @@ function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonO
     ]),
   );
   const methods = Object.fromEntries(entries.map(([key, { method }]) => [key, method]));
-  const requestState = sealState(core.settings, call, { answers, questions: methods });
+  const { requestState, signature } = sealState(core.settings, call, { answers, questions: methods });
+  if (roundsLeft > 0) core.openCalls.set(signature, roundsLeft - 1);
   const members = `"inputRequests":${JSON.stringify(inputRequests)},"requestState":"${requestState}"`;
   return modernReply(call.id, { members }, "input_required", "", core.serverMeta);
 }
@@ -234,10 +253,15 @@ interface Remembered {
  * Signed, not encrypted: the client gave these answers itself. It is valid for one principal, one request and a limited time, and can be
  * used more than once: what must happen only once needs a key.
  */
-function sealState(settings: Settings, call: Call, { answers, questions }: Remembered): string {
+function sealState(
+  settings: Settings,
+  call: Call,
+  { answers, questions }: Remembered,
+): { readonly requestState: string; readonly signature: string } {
   const until = settings.clock.now() + settings.limits.stateMs;
   const payload = base64urlOf(utf8Of(JSON.stringify({ until, of: boundTo(call), answers, asked: questions })));
-  return `${payload}.${sign(settings, payload)}`;
+  const signature = sign(settings, payload);
+  return { requestState: `${payload}.${signature}`, signature };
 }
 
 const rejected = (why: string): Fault => new Fault("STATE", `This requestState ${why}; call again without it.`);

@@ -66,3 +66,37 @@ test("a damaged row is skipped, reported once and found by the file's check; oth
     rmSync(directory, { recursive: true, force: true });
   }
 });
+
+test("a list passes over actors whose rows cannot be read, and reports each once #store.corrupt", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-damage-"));
+  try {
+    const kinds = [tallyKind("tally")];
+    {
+      await using store = sqliteStore({ directory });
+      await using engine = await LocalEngine.start({ kinds, store });
+      for (const to of ACTORS) await engine.call(say(to, "add"));
+    }
+    damage(directory, "UPDATE actor SET status = 'x' WHERE key = 'a'");
+    damage(directory, "UPDATE actor SET seq = 'y' WHERE key = 'b'");
+    const faults: string[] = [];
+    await using store = sqliteStore({ directory });
+    await using engine = await LocalEngine.start({
+      kinds,
+      store,
+      onFault: (error, { where, actor }) => faults.push(`${where} ${actor}: ${String(error)}`),
+    });
+    for (let round = 0; round < 2; round += 1) {
+      const listed = await engine.list({ limit: 10 });
+      assert.deepEqual(
+        listed.map(({ id, seq, status }) => [id, seq, status]),
+        [["tally/c", 1, "live"]],
+      );
+    }
+    assert.deepEqual(
+      faults.map((fault) => fault.slice(0, 14)),
+      ["store tally/a:", "store tally/b:"],
+    );
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

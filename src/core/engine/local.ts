@@ -173,7 +173,7 @@ export class LocalEngine implements Engine {
       fault,
       onProgress: options.onIndexProgress,
     });
-    this.#queries = new Queries(store, this.#table, this.#cells);
+    this.#queries = new Queries(store, this.#table, this.#cells, fault);
     this.#outbox = new Outbox({
       clock,
       store,

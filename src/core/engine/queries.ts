@@ -1,10 +1,19 @@
 // Owns: queries about actors. Does not own: what it reads (cells.ts, the store).
 import { keyOf } from "../chain/internal.ts";
-import { type ActorId, type Change, type ChainEvent, type ListQuery, type Row, type Snapshot, type Store } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Damaged,
+  type ListQuery,
+  type Row,
+  type Snapshot,
+  type Store,
+} from "../contract/index.ts";
 import { checkWhole, compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
-import { fromStore } from "./fault-reports.ts";
+import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
 import type { CellDirectory, CellTable } from "./cells.ts";
 
 const MOST_EVENTS = 100;
@@ -20,8 +29,10 @@ export class Queries {
   readonly #store: Store | undefined;
   readonly #table: CellTable;
   readonly #cells: CellDirectory;
+  readonly #damaged: Damaged;
 
-  constructor(store: Store | undefined, table: CellTable, cells: CellDirectory) {
+  constructor(store: Store | undefined, table: CellTable, cells: CellDirectory, fault: OnFault) {
+    this.#damaged = damageReporter(fault, "store");
     this.#store = store;
     this.#table = table;
     this.#cells = cells;
@@ -45,9 +56,10 @@ export class Queries {
     return storedSnapshot(id, stored, rawState(stored));
   }
 
+  /** Actors whose rows cannot be read are passed over, and reported. */
   async list(query: ListQuery): Promise<readonly Change[]> {
     checkWhole("limit", query.limit);
-    const stored = (await fromStore(this.#store?.list(query))) ?? [];
+    const stored = (await fromStore(this.#store?.list(query, this.#damaged))) ?? [];
     const here = this.#table.list(query);
     const marked = stored.map((change): Change => {
       const cell = this.#table.get(change.id);

@@ -1,5 +1,5 @@
 // Owns: the dead letters: why each was not delivered, what led to it, and what becomes of it. Does not own: one letter (lists/letter.tsx).
-import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import type { BatchOutcome, LetterPage, LetterRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useOperation } from "../operation.ts";
@@ -40,11 +40,9 @@ function LetterList() {
   const open = useOpenRow();
   const selection = useSelection();
   const { progress, start } = useOperation<BatchOutcome>("/batch", { background: true });
-  const list = useResource(`letters ${pages.after}`, (signal) =>
-    get<PageOf<LetterRow>>("/letters", { after: pages.after, limit: SIZE }, signal),
-  );
+  const list = useResource(`letters ${pages.after}`, (signal) => get<LetterPage>("/letters", { after: pages.after, limit: SIZE }, signal));
   const changed = useChanged((figures) => figures.letters, list.data.value);
-  const rows = list.data.value?.items ?? [];
+  const { items: rows = [], damaged = 0 } = list.data.value ?? {};
 
   const decide = async (fate: Fate, ids: readonly string[]): Promise<void> => {
     const what = ids.length === 1 ? "1 letter" : `${ids.length.toLocaleString()} letters`;
@@ -81,6 +79,12 @@ function LetterList() {
       <PageHead title="Dead letters" what={WHAT}>
         <RefreshButton reload={list.reload} changed={changed} />
       </PageHead>
+      {damaged === 0 ? null : (
+        <p class="dim">
+          {damaged === 1 ? "1 letter" : `${damaged.toLocaleString()} letters`} cannot be read: the store's file is damaged. `troupe verify`
+          names them.
+        </p>
+      )}
       <Loaded resource={list} what="dead letters">
         {({ next }) =>
           rows.length === 0 && pages.after === "" ? (

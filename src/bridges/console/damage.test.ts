@@ -85,3 +85,28 @@ test("damage to two actors does not take away the overview, the doctor, lists an
     assert.equal((await client.stream("/actors/counter/none/verify")).at(-1)?.event, "failed");
   }
 });
+
+test("a damaged dead letter does not take away the others where a store is only read, and is counted", async () => {
+  using temporary = mkdtempDisposableSync(join(tmpdir(), "troupe-console-"));
+  const directory = temporary.path;
+  {
+    await using store = sqliteStore({ directory });
+    for (const id of ["m1", "m2", "m3"]) {
+      await store.enqueue({ id, to: counter.id("a"), action: "ring", args: null, at: 1, seed: "00".repeat(16) });
+      await store.settle(id, "dead", { why: "It broke." });
+    }
+  }
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(join(directory, "troupe.db"));
+  database.exec("UPDATE letter SET message = replace(message, 'ring', 'rung') WHERE id = 'm2'");
+  database.close();
+  await using store = sqliteStore({ directory, readOnly: true });
+  await using at = await servedConsole({ kinds: [], isOffline: true, more: { reader: storeReader(store) } });
+  const page = await at.client.read("/letters");
+  assert.deepEqual([itemsIn(page).map(({ id }) => id), page["damaged"]], [["m1", "m3"], 1]);
+  const first = await at.client.read("/letters", { limit: "1" });
+  assert.deepEqual([itemsIn(first).map(({ id }) => id), first["next"]], [["m1"], "1"]);
+  assert.deepEqual(
+    itemsIn(await at.client.read("/letters", { limit: "1", after: "1" })).map(({ id }) => id),
+    ["m3"],
+  );
+});

@@ -8,7 +8,7 @@ import { eventRow } from "./event-rows.ts";
 import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn, unlessDamaged } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import { timerRow } from "./timer-rows.ts";
-import type { Done, EventRow, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
+import type { Done, EventRow, LetterPage, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
 const MOST = 200;
 const PAGE = 50;
@@ -31,7 +31,7 @@ export const queueRoutes: readonly ConsoleRoute[] = [
       },
       limit: LIMIT,
     },
-    answers: "PageOf<LetterRow>",
+    answers: "LetterPage",
     handle: letters,
   },
   {
@@ -69,16 +69,17 @@ export const queueRoutes: readonly ConsoleRoute[] = [
   },
 ];
 
-async function letters(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<LetterRow>> {
+async function letters(request: ConsoleRequest, data: ConsoleData): Promise<LetterPage> {
   const { reader } = data;
   if (reader.letters === undefined) throw notAvailable("This engine does not list its dead letters.");
   const after = numberIn(request, "after") ?? 0;
   const limit = numberIn(request, "limit") ?? PAGE;
-  const found = (await reader.letters(after + limit + 1)).slice(after);
+  let damaged = 0;
+  const found = (await reader.letters(after + limit + 1, () => (damaged += 1))).slice(after);
   const roots = new Roots(data);
   const items: LetterRow[] = [];
   for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, roots, data));
-  return { items, ...(found.length > limit && { next: String(after + limit) }) };
+  return { items, ...(found.length > limit && { next: String(after + limit) }), ...(damaged > 0 && { damaged }) };
 }
 
 async function letterRow({ message, why, at }: DeadLetter, roots: Roots, data: ConsoleData): Promise<LetterRow> {

@@ -1,9 +1,16 @@
 // Owns: the JSON of dead letters, timers and the outbox.
 
 import type { ActorId, Json } from "../../../core/contract/index.ts";
+import type { PageOf } from "./answers.ts";
 import type { EventRow } from "./events.ts";
 
 /** `GET /letters` */
+export interface LetterPage extends PageOf<LetterRow> {
+  /** How many letters, up to this page's end, cannot be read. Where an engine runs, its log names them. */
+  readonly damaged?: number;
+}
+
+/** One row of `GET /letters` */
 export interface LetterRow {
   readonly id: string;
   readonly to: ActorId;

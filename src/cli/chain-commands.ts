@@ -8,7 +8,7 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
 import { type Place, placed, placedInDirectory, type Writing } from "./cluster-place.ts";
-import { reason, unusedModuleOption, wholeNumber } from "./options.ts";
+import { naming, reason, unusedModuleOption, wholeNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { write } from "./write.ts";
 
@@ -53,7 +53,7 @@ export const registerChainCommands = (program: Command): void => {
       "from a result: proves that nothing was rolled back since; repeatable",
       (text: string, before: readonly Receipt[] | undefined) => [...(before ?? []), readReceipt(text)],
     )
-    .option("--public-key <file>", "PEM: checkpoints must be signed by its private half")
+    .option("--public-key <file>", "PEM: checkpoints must be signed by its private half", naming("a file"))
     .action(async (actor: string | undefined, options: Place & { receipt?: readonly Receipt[]; publicKey?: string }) =>
       (await import("./verify-chains.ts")).verifyChains(actor, { receipt: [], ...options }),
     );
@@ -116,7 +116,7 @@ export const registerChainCommands = (program: Command): void => {
       .description("Write the whole state as an event, signed if there is a key.")
       .argument("<actor...>", "kind/key"),
   )
-    .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself")
+    .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself", naming("a file"))
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
     .addOption(unusedModuleOption())
     .action(async (actors: string[], options: Writing & { key?: string; erase?: boolean }) =>

@@ -4,7 +4,7 @@ import type { ClusterCommand } from "./cluster/commands.ts";
 import type { DevOptions } from "./cluster/dev-options.ts";
 import { parseEngine } from "./cluster/engine-address.ts";
 import { LOG_LEVELS } from "./log.ts";
-import { wholeNumber } from "./options.ts";
+import { naming, wholeNumber } from "./options.ts";
 
 const HTTP = "127.0.0.1:3000";
 
@@ -54,7 +54,7 @@ export const registerClusterCommands = (program: Command): void => {
         .default(parseHostPort(HTTP, "--http"), HTTP)
         .argParser((text: string) => parseHostPort(text, "--http")),
     )
-    .option("--data <dir>", "keeps everything over a restart (default: a temporary folder)")
+    .option("--data <dir>", "keeps everything over a restart (default: a temporary folder)", naming("a folder"))
     .option("--grace <ms>", "how long running calls may take after Ctrl-C", wholeNumber(0), 5_000)
     .addOption(new Option("--log <level>", "to standard error").choices([...LOG_LEVELS]).default("info"))
     .option("--json", "machine-readable: one line when ready, JSON logs")

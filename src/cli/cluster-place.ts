@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
-import { type Common, common } from "./options.ts";
+import { type Common, common, naming } from "./options.ts";
 
 /** Where actors are: in a data directory, or on a Restate server. */
 export interface Place extends Common {
@@ -26,5 +26,8 @@ const placeOptions = (): readonly Option[] => [
   new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
     .argParser(parseEngine)
     .conflicts("data"),
-  new Option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)"),
+  new Option(
+    "--secret-file <file>",
+    "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)",
+  ).argParser(naming("a file")),
 ];

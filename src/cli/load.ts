@@ -67,8 +67,10 @@ const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs"];
 /** A file, or the index of a folder. */
 export const locateModule = (path: string): string => {
   const absolute = resolve(path);
-  if (!existsSync(absolute))
-    throw usage(`There is no ${path}: name a TypeScript or JavaScript file, a folder with an index.ts, or a world (.yaml).`);
+  if (path === "" || !existsSync(absolute))
+    throw usage(
+      `There is no ${path === "" ? "module without a name" : path}: name a TypeScript or JavaScript file, a folder with an index.ts, or a world (.yaml).`,
+    );
   if (!statSync(absolute).isDirectory()) return absolute;
   const index = INDEX.map((name) => join(absolute, name)).find((file) => existsSync(file));
   if (index === undefined) throw usage(`The folder ${path} has no ${INDEX.join(", ")}: name the file that exports the actors.`);

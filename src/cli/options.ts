@@ -90,14 +90,19 @@ export const claims = (text: string, before: JsonObject = {}): JsonObject => {
   return { ...before, [text.slice(0, at)]: tryParseJson(value) ?? value };
 };
 
-const folder = (text: string): string => {
-  // An unset variable in a script must not mean the folder one happens to be in.
-  if (text === "") throw new InvalidArgumentError("It must name a folder.");
-  return text;
-};
+/** Parses a path. An unset variable in a script must not mean the current folder. */
+export const naming =
+  (what: "a folder" | "a file" | "a URL or a file") =>
+  (text: string): string => {
+    if (text === "") throw new InvalidArgumentError(`It must name ${what}.`);
+    return text;
+  };
 
 const dataOption = (): Option =>
-  new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA).env("TROUPE_DATA").argParser(folder);
+  new Option("--data <dir>", "where actors, sessions and history are kept")
+    .default(DEFAULT_DATA)
+    .env("TROUPE_DATA")
+    .argParser(naming("a folder"));
 
 /** What every other command is told. */
 export interface Common {
@@ -142,7 +147,7 @@ export const addServeOptions = (
       parseHostPort(text, "--node"),
     )
     .option("--advertise <url>", "with --engine: the address they know it by, where it is another than --node", advertised)
-    .option("--secret-file <file>", "with --engine: what all nodes share, 64 hex digits (default: TROUPE_CLUSTER_SECRET)")
+    .option("--secret-file <file>", "with --engine: what all nodes share, 64 hex digits (default: TROUPE_CLUSTER_SECRET)", naming("a file"))
     .option("--identity-key <key>", "with --engine: refuse what this key (publickeyv1_…) has not signed; repeatable", collect)
     .option("--name <name>", "what clients are told the server is (default: the module's export `name`, or its file's)", label)
     .option("--title <title>", "the same for people", label)
@@ -168,14 +173,14 @@ export const addServeOptions = (
         .choices(["static", "dynamic"])
         .default("dynamic"),
     )
-    .option("--jwks <url-or-file>", "verify bearer tokens against these keys")
+    .option("--jwks <url-or-file>", "verify bearer tokens against these keys", naming("a URL or a file"))
     .option("--issuer <iss>", "the tokens' issuer")
     .option("--audience <aud>", "the tokens' audience (default: the resource)")
     .option("--token-type <typ>", "the typ that a token's header must have, as at+jwt (default: none, JWT or at+jwt)")
     .option("--scopes-claim <name>", "the claim that holds a token's scopes (default: scope, or scp)")
     .option("--claims <names>", "the claims of tokens that roles are decided by (viewer.claims): roles,tenant", namesIn)
     .option("--resource <url>", "the address clients know this server by, behind a proxy (default: where HTTP listens)")
-    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, claims, expiresAt}")
+    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, claims, expiresAt}", naming("a file"))
     .option("--require-scope <scope>", "every request needs it; repeatable", collect)
     .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
     .option("--allow-origin <origin>", "a browser origin besides loopback, of any scheme; repeatable", collect)
@@ -185,12 +190,16 @@ export const addServeOptions = (
       (text: string) => parseHostPort(text, "--packets"),
     )
     .option("--no-auth", "with --packets or --theater: take whoever reaches this machine's loopback, each user a guest")
-    .option("--packet-config <file>", "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)")
+    .option(
+      "--packet-config <file>",
+      "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)",
+      naming("a file"),
+    )
     .option("--theater", "WebAssembly guests, and every actor's state and events for an operator: MCP at /theater (scope troupe:operate)")
     .option("--theater-tcp <address>", "Theater's management protocol at [host:]port or the path of a Unix socket", (text: string) =>
       parseTcp(text, "--theater-tcp"),
     )
-    .option("--manifests <dir>", "where guests' manifests and components may be named by a path (default: nowhere)", folder)
+    .option("--manifests <dir>", "where guests' manifests and components may be named by a path (default: nowhere)", naming("a folder"))
     .option("--insecure-no-auth", "with --theater-tcp: beyond this machine, though that protocol asks nobody who they are")
     .option("--insecure", "listen beyond loopback without tokens")
     .option(

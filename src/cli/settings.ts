@@ -141,15 +141,16 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (shape === "texts" || shape === "some texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
     // Without a key anyone could send turns to the node: an empty list is a mistake.
-    if (!isTexts(list) || (shape === "some texts" && list.length === 0)) throw wrong();
+    if (!isTexts(list) || (shape === "some texts" && list.length === 0) || (shape === "paths" && list.includes(""))) throw wrong();
     if (list.length === 0) return undefined;
     return shape !== "paths" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
   }
   const text = (shape === "address" || shape === "flag or address") && typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") throw wrong();
-  if (shape === "path" || (shape === "address" && isAddressOfSocket(text))) return [text === "" ? text : resolve(folder, text)];
-  if (shape === "url or path" && !/^https?:/.test(text)) return [resolve(folder, text)];
-  return [text];
+  const isPath =
+    shape === "path" || (shape === "address" && isAddressOfSocket(text)) || (shape === "url or path" && !/^https?:/.test(text));
+  // An empty one is refused by its option.
+  return [isPath && text !== "" ? resolve(folder, text) : text];
 };
 
 const parsed = (option: Option, texts: readonly string[]): unknown => {

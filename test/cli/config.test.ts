@@ -100,6 +100,11 @@ describe("troupe.config.ts", () => {
       [`{ names: "dot" }`, /troupe\.config\.ts: "names": Allowed choices are underscores, dots\./],
       [`{ auth: true }`, /troupe\.config\.ts: "auth": it has to be false\./],
       [`{ grace: "soon" }`, /troupe\.config\.ts: "grace": it has to be a number\./],
+      [`{ jwks: "", issuer: "x" }`, /troupe\.config\.ts: "jwks": It must name a URL or a file\./],
+      [`{ apiKeys: "" }`, /troupe\.config\.ts: "apiKeys": It must name a file\./],
+      [`{ secretFile: "" }`, /troupe\.config\.ts: "secretFile": It must name a file\./],
+      [`{ manifests: "" }`, /troupe\.config\.ts: "manifests": It must name a folder\./],
+      [`{ modules: ["./door.ts", ""] }`, /troupe\.config\.ts: "modules": it has to be a path, or a list of them\./],
       [`{ sessionTtl: "soon" }`, /troupe\.config\.ts: "sessionTtl": It must be a time such as 30d/],
     ] as const) {
       using project = projectOf({ "troupe.config.js": `export default ${settings};\n` });
@@ -107,6 +112,14 @@ describe("troupe.config.ts", () => {
       const ran = await troupeIn(project.path, {}, "serve");
       assert.equal(ran.code, 2, `${settings}: ${ran.stderr}`);
       assert.match(ran.stderr.replace("troupe.config.js", "troupe.config.ts"), sentence);
+    }
+    for (const [args, sentence] of [
+      [["config", "--jwks", ""], /It must name a URL or a file\./],
+      [["letters", "--secret-file", ""], /It must name a file\./],
+      [["serve", ""], /There is no module without a name: name a TypeScript or JavaScript file/],
+    ] as const) {
+      const ran = await troupeIn(root, {}, ...args);
+      assert.deepEqual([ran.code, sentence.test(ran.stderr)], [2, true], ran.stderr);
     }
     using project = projectOf({ "troupe.config.ts": "export const settings = {};\n" });
     assert.match(

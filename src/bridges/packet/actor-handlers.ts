@@ -1,5 +1,6 @@
 import { refuse, type RunContext, type Value, type WorkContext } from "../../core/actor/index.ts";
 import { DEFAULT_POLICY, TroupeError, type JsonObject, type Clock, type Json } from "../../core/contract/index.ts";
+import { setOwn } from "../../core/contract/internal.ts";
 import type { Asks } from "./asks.ts";
 import type { Routed } from "./capability.ts";
 import { everyOf, expiryIn, OWN, TIMEOUT, Timers } from "./actor-timers.ts";
@@ -111,7 +112,7 @@ export class Handlers {
     const messages: Record<string, Message> = {};
     for (const { name, handler, match } of this.#handlers) {
       const message = this.#message(name, handler, match);
-      if (message !== undefined) messages[name] = message;
+      if (message !== undefined) setOwn(messages, name, message);
     }
     for (const [name, periodic] of Object.entries(this.#options.periodic))
       messages[everyOf(name)] = {

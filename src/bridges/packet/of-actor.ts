@@ -1,4 +1,5 @@
 import { type JsonObject, type Behaviour, isJsonObject, type Json, type Snapshot } from "../../core/contract/index.ts";
+import { setOwn } from "../../core/contract/internal.ts";
 import { addressOf } from "../../mcp/source/index.ts";
 import type { Acts, Capability } from "./capability.ts";
 import { described } from "./define-capability.ts";
@@ -65,7 +66,7 @@ function parametersOf(kind: Behaviour): JsonObject {
     const schema = isJsonObject(definition) ? definition["inputSchema"] : undefined;
     const taken = isJsonObject(schema) ? schema["properties"] : undefined;
     if (isJsonObject(taken))
-      for (const [name, field] of Object.entries(taken)) if (!Object.hasOwn(properties, name)) properties[name] = field;
+      for (const [name, field] of Object.entries(taken)) if (!Object.hasOwn(properties, name)) setOwn(properties, name, field);
   }
   return { type: "object", properties, required: ["tool"] };
 }

@@ -369,7 +369,7 @@ function texts(names: readonly string[], required: readonly string[]): Check {
       if (text === undefined && !required.includes(name)) continue;
       if (typeof text !== "string")
         return { issues: [{ pointer: pointerStep(name), message: text === undefined ? "is required" : "must be text" }] };
-      given[name] = text;
+      setOwn(given, name, text);
     }
     return { value: given };
   };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import type { Json, Reply } from "../contract/index.ts";
+import type { Json, JsonObject, Reply } from "../contract/index.ts";
 import { testActor } from "../../testing/index.ts";
-import { actor, refuse } from "./index.ts";
+import { actor, elicit, refuse } from "./index.ts";
 
 const shop = actor("shop", {
   description: "A shop.",
@@ -369,4 +369,32 @@ test("a long list of values is compared with the choices in linear time", () => 
   assert.deepEqual(stage.turn("tools/buy", { all: Array.from({ length: 1_000 }, () => "salt") }).reply, { ok: 1_000 });
   assert.equal(refusal(stage.turn("tools/buy", { all: ["salt", "gold"] }).reply).code, "INVALID");
   assert.equal(looks, 0);
+});
+
+test("links, choices and answers may have the names of members that every object has", () => {
+  for (const name of ["__proto__", "constructor", "toString"]) {
+    const named = <T>(value: T): Record<string, T> => Object.fromEntries([[name, value]]);
+    const kind = (link: object) =>
+      actor("main", {
+        description: "Links.",
+        initial: () => ({}),
+        links: Object(named({ kind: "kid", ...link })),
+        tools: {
+          pick: {
+            description: "Pick.",
+            input: { type: "object", properties: named({ type: "string" }) },
+            choices: Object(named(() => ["a"])),
+            run: ({ ask }) => ask(Object(named(elicit("Sure?", z.object({ yes: z.boolean() }))))),
+          },
+        },
+      });
+    const surfaceOf = (link: object): JsonObject => Object(testActor(kind(link)).surface());
+    assert.deepEqual(surfaceOf({ to: () => "kid/a" })["links"], named("kid/a"), name);
+    assert.deepEqual(surfaceOf({ to: () => "kid/a", enabled: () => "No." })["linksOff"], named("No."), name);
+    assert.deepEqual(surfaceOf({ by: "key", choices: () => ["a"] })["linkKeys"], named(["a"]), name);
+    assert.deepEqual(surfaceOf({ to: () => "kid/a" })["choices"], { "tools/pick": named(["a"]) }, name);
+    const answers = named({ action: "accept", content: { yes: true } });
+    const { reply } = testActor(kind({ to: () => "kid/a" })).turn("tools/pick", named("a"), { answers, can: ["elicitation"] });
+    assert.deepEqual(reply, { ok: named({ action: "accept", content: { yes: true } }) }, name);
+  }
 });

@@ -1,7 +1,16 @@
 // Owns: what a viewer may do now: `allow`, `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
 import type { ActorId, ActorViewer, Catalogue, OfferRef, Reply, Surface, TroupeError } from "../contract/index.ts";
-import { choicesMessage, isRefusal, isTexts, missingScopes, pointerStep, scopesOf, unavailableMessage } from "../contract/internal.ts";
+import {
+  choicesMessage,
+  isRefusal,
+  isTexts,
+  missingScopes,
+  pointerStep,
+  scopesOf,
+  setOwn,
+  unavailableMessage,
+} from "../contract/internal.ts";
 import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
@@ -140,7 +149,7 @@ export function surfaceOf(
           const made: Record<string, readonly string[]> = {};
           for (const [name, choose] of Object.entries(action.choices)) {
             property = `choices.${name}`;
-            made[name] = choicesIn(action.name, property, choose({ state, viewer }));
+            setOwn(made, name, choicesIn(action.name, property, choose({ state, viewer })));
           }
           (choices ??= {})[action.ref] = made;
         }
@@ -154,19 +163,19 @@ export function surfaceOf(
       let property = "enabled";
       try {
         const on = availability(link, state, viewer);
-        if (typeof on === "string") (linksOff ??= {})[prefix] = on;
+        if (typeof on === "string") setOwn((linksOff ??= {}), prefix, on);
         if (on !== true) continue;
         if (link.to === undefined) {
           property = "choices";
           const keys = link.choices === undefined || choicesIn(link.name, property, link.choices({ state, viewer }));
-          (linkKeys ??= {})[prefix] = keys;
+          setOwn((linkKeys ??= {}), prefix, keys);
         } else {
           property = "to";
           const to = targetOf(link, link.to({ state, viewer }));
-          if (to !== undefined) (targets ??= {})[prefix] = to;
+          if (to !== undefined) setOwn((targets ??= {}), prefix, to);
         }
       } catch (error) {
-        if (isRefusal(error)) (linksOff ??= {})[prefix] = error.message;
+        if (isRefusal(error)) setOwn((linksOff ??= {}), prefix, error.message);
         else fault(link.name, property, error, committed, onFault);
       }
     }

@@ -389,7 +389,7 @@ export class TurnContext implements RunContext<object, unknown> {
         throw badTurn('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
-        answers[key] = "read" in question ? question.read(answer) : answer;
+        setOwn(answers, key, "read" in question ? question.read(answer) : answer);
       } else {
         setOwn(missing, key, { method, params });
         const needed = capabilityNeeded(method, params ?? {});

@@ -1,7 +1,7 @@
 // Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
 // Does not own: running a handler (handler.ts), listing and calling (mcp/source).
 import { type JsonObject, type Viewer, type ListName, TroupeError, type Content, type TaskSupport } from "../../core/contract/index.ts";
-import { withScopes, omitUndefined } from "../../core/contract/internal.ts";
+import { withScopes, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import type { Complete, Registry, Schema } from "../source/index.ts";
 import { type HandlerEnv, type ServerContext, handling } from "./handler.ts";
 import type { Arguments, Result } from "./json-schema.ts";
@@ -37,7 +37,7 @@ interface Completing {
 
 function completing(given: Readonly<Record<string, Complete | undefined>> | undefined): Completing {
   const complete: Record<string, Complete> = {};
-  for (const [name, one] of Object.entries(given ?? {})) if (one !== undefined) complete[name] = one;
+  for (const [name, one] of Object.entries(given ?? {})) if (one !== undefined) setOwn(complete, name, one);
   return given === undefined ? {} : { complete };
 }
 

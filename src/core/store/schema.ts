@@ -55,6 +55,8 @@ export const SCHEMA: readonly string[] = [
    UPDATE content_index SET state = 'building' WHERE state = 'stale'`,
   // The rows of indexes that were changed last, as lists in JSON (see recent-rows.ts).
   "CREATE TABLE recent_rows(id INTEGER PRIMARY KEY, rows TEXT NOT NULL)",
+  // For quotas: of one owner very many may have stopped.
+  "CREATE INDEX actor_owner_live ON actor(owner, kind, key) WHERE owner IS NOT NULL AND status <> 'stopped'",
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

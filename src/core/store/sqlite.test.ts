@@ -710,6 +710,12 @@ test("every query of actors uses an index #engine.start-up", async () => {
     assert.match(plan(sql), /^SEARCH/u, sql);
     assert.doesNotMatch(plan(sql), /TEMP B-TREE/u, sql);
   }
+  // However many actors of the owner have stopped.
+  for (const sql of [
+    "SELECT kind, key, seq, head, status FROM actor WHERE kind = ? AND owner = ? AND status <> 'stopped' ORDER BY kind, key LIMIT ?",
+    "SELECT count(*) AS n FROM actor WHERE owner = ? AND status <> 'stopped'",
+  ])
+    assert.match(plan(sql), /^SEARCH actor USING (?:COVERING )?INDEX actor_owner_live /u, sql);
   const pageOfKind = "SELECT kind, key, seq, head, status FROM actor WHERE kind = 'a' AND key > 'b' ORDER BY kind, key LIMIT 5";
   assert.match(plan(pageOfKind), /^SEARCH actor USING INDEX actor_name \(kind=\? AND key>\?\)$/u);
   database.close();
@@ -726,7 +732,7 @@ test("C4 replies stored by an older schema, without their call, are given again"
   }
   const database = connect(path);
   database.exec(
-    "DROP TABLE content_index; DROP TABLE stale_row; DROP TABLE recent_rows; DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1",
+    "DROP TABLE content_index; DROP TABLE stale_row; DROP TABLE recent_rows; DROP TABLE gone; DROP INDEX actor_stopped; DROP INDEX actor_owner_live; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1",
   );
   database.close();
   await using store = sqliteStore({ directory: directory.path });

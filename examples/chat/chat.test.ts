@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertRefused, assertToolResult, type TestClient, testServer } from "troupe/testing";
+import { assertRefused, assertToolResult, testActor, type TestClient, testServer } from "troupe/testing";
 import { lobby, mentions, room } from "./index.ts";
 
 const DAY = 86_400_000;
@@ -79,4 +79,13 @@ test("messages older than a week are deleted at four in the morning", async () =
     left.map(({ text }) => text),
     ["New"],
   );
+});
+
+test("a room has a thousand members at most, and the lobby a thousand rooms", () => {
+  const names = Array.from({ length: 1_000 }, (_, n) => `n${n}`);
+  const full = testActor(room, { key: "tea", viewer: { principal: "zoe", scopes: [] }, state: { members: names, messages: [] } });
+  assertRefused(full.turn("tools/join"), "The room is full.");
+  const rooms = testActor(lobby, { state: { rooms: names } });
+  assertRefused(rooms.turn("tools/open_room", { name: "one-more" }), "There are enough rooms: join one of them.");
+  assert.deepEqual(rooms.turn("tools/open_room", { name: "n7" }).reply, { ok: "The room n7 is open." });
 });

@@ -1,7 +1,9 @@
-import { actor } from "troupe";
+import { actor, refuse } from "troupe";
 import * as z from "zod";
 
 const MOST_MESSAGES = 200;
+const MOST_MEMBERS = 1_000;
+const MOST_ROOMS = 1_000;
 const WEEK_MS = 7 * 86_400_000;
 
 /** Who is mentioned: at each @ the longest name that is written there, since "ann" is a part of "anna". */
@@ -44,6 +46,7 @@ export const room = actor("room", {
       description: "Join the room.",
       enabled: ({ state, viewer }) => !state.members.includes(viewer.principal ?? "") || "You are in the room.",
       run({ state, viewer }) {
+        if (state.members.length === MOST_MEMBERS) refuse("The room is full.");
         if (viewer.principal !== undefined) state.members.push(viewer.principal);
       },
     },
@@ -88,6 +91,7 @@ export const lobby = actor("lobby", {
       input: z.object({ name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/) }),
       run({ state, args, create, send, settled }) {
         if (!state.rooms.includes(args.name)) {
+          if (state.rooms.length === MOST_ROOMS) refuse("There are enough rooms: join one of them.");
           state.rooms.push(args.name);
           create(room.at(args.name));
           send(room.at(args.name).opened());

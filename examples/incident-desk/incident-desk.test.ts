@@ -62,6 +62,20 @@ test("open incidents are found by their contents, the worst first", async () => 
   assertToolResult(await rita.callTool("find_incidents", { where: { severity: 3 } }), /INC-1/);
 });
 
+test("comments and notifications have bounds, in length and in number", async () => {
+  await using at = await office();
+  const { server, rita, sam } = at;
+  await rita.tools.report({ title: "No lights", severity: 2 });
+  const comment = (text: string) => sam.callTool("incident__comment", { incident: "INC-1", text });
+  assertRefused(await comment("x".repeat(2_001)), /text/, "INVALID");
+  for (let n = 0; n < 200; n += 1) await comment(`${n}`);
+  assertRefused(await comment("one more"), "There are too many comments: report another incident.", "NOT_NOW");
+  for (let n = 0; n < 201; n += 1) await server.engine.call(inbox.at("rita").notify({ text: `Notice ${n}` }));
+  const notices = await rita.readText("inbox://mine");
+  assert.doesNotMatch(notices, /Notice 0"/);
+  assert.match(notices, /Notice 1".*Notice 200"/s);
+});
+
 test("two windows of one user act on two incidents at once, and every comment lands where intended", async () => {
   await using at = await office();
   const { server } = at;

@@ -2,6 +2,8 @@ import { actor, hasClaim, index, type Viewer } from "troupe";
 import * as z from "zod";
 
 const UNACKNOWLEDGED_MS = 15 * 60_000;
+const MOST_NOTICES = 200;
+const MOST_COMMENTS = 200;
 
 /** Each user's notifications. */
 export const inbox = actor("inbox", {
@@ -23,13 +25,14 @@ export const inbox = actor("inbox", {
       input: z.object({ text: z.string() }),
       run({ state, args, now }) {
         state.notices.push({ at: now, text: args.text });
+        if (state.notices.length > MOST_NOTICES) state.notices.shift();
       },
     },
   },
 });
 
 const Incident = z.object({
-  title: z.string(),
+  title: z.string().max(200),
   severity: z.int().min(1).max(3).describe("1 is the worst"),
   status: z.enum(["open", "acknowledged", "resolved"]).default("open"),
   reporter: z.string().default("somebody"),
@@ -66,7 +69,8 @@ export const incident = actor("incident", {
     },
     comment: {
       description: "Add a comment.",
-      input: z.object({ text: z.string().min(1) }),
+      input: z.object({ text: z.string().min(1).max(2_000) }),
+      enabled: ({ state }) => state.comments.length < MOST_COMMENTS || "There are too many comments: report another incident.",
       run({ state, args, viewer }) {
         state.comments.push({ by: viewer.principal ?? "somebody", text: args.text });
       },

@@ -10,6 +10,8 @@ export interface Game {
   readonly board: AgenticService;
   /** Both sides as links, for one client that plays against itself. */
   readonly table: AgenticService;
+  /** Begins another game. */
+  readonly clear: () => void;
 }
 
 const BOARD = {
@@ -86,5 +88,6 @@ export function newGame(): Game {
       interface: { x: { type: "link", description: "Plays X." }, o: { type: "link", description: "Plays O." } },
       implementation: { x: sides.X, o: sides.O },
     }),
+    clear: () => database.transactions.clear(),
   };
 }

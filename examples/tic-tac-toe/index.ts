@@ -25,7 +25,10 @@ export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSour
     waitForChange: true,
     changedStates: true,
     idleMs: AWAY_MS,
-    onRelease: (service) => void seats.delete(service),
+    onRelease(service) {
+      // Who comes next begins a game, and does not go on with that of players who have left. Who looks on has no side.
+      if (seats.delete(service) && seats.size === 0) game.clear();
+    },
   });
 }
 

@@ -69,3 +69,18 @@ test("a side is free again when its player has been away for ten minutes", async
   assert.equal(await states("zoe"), 2, "otto listens, and keeps his");
   stop();
 });
+
+test("a game that both players have left begins anew, also while somebody looks on", async () => {
+  const clock = new SimulatedClock();
+  using source = ticTacToe({ clock });
+  const look = async (name: string) => listed(await source.surface(seat(name)), "dynamic");
+  await look("xenia");
+  await look("otto");
+  await look("zoe");
+  const stop = source.watch(seat("zoe"), () => undefined);
+  assert.ok("ok" in (await source.act(seat("xenia"), "tools/play", { cell: 4 }, {})));
+  await clock.advance(10 * 60_000);
+  await look("yves");
+  assert.ok("ok" in (await source.act(seat("yves"), "tools/play", { cell: 4 }, {})), "X begins, on an empty board");
+  stop();
+});

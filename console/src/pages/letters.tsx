@@ -81,8 +81,7 @@ function LetterList() {
       </PageHead>
       {damaged === 0 ? null : (
         <p class="dim">
-          {damaged === 1 ? "1 letter" : `${damaged.toLocaleString()} letters`} cannot be read: the store's file is damaged. `troupe verify`
-          names them.
+          {damaged === 1 ? "1 letter" : `${damaged.toLocaleString()} letters`} cannot be read. <code>troupe letters</code> says why.
         </p>
       )}
       <Loaded resource={list} what="dead letters">

@@ -115,8 +115,12 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
   const [only] = ofKind;
   if (byName !== undefined) return byName;
   if (ofKind.length > 1) throw usage(`${wanted} has several indexes: name one of ${ofKind.map(({ name }) => name).join(", ")}.`);
-  if (only === undefined)
-    throw notFound(`There is no index of ${wanted}: "troupe index list" lists them. A server makes those that its modules export.`);
+  if (only === undefined) {
+    const names = indexes.map(({ name }) => name).join(", ");
+    throw notFound(
+      `There is no index of ${wanted}${names === "" ? "" : `, only ${names}`}. A server makes those that its modules export.`,
+    );
+  }
   return only;
 };
 

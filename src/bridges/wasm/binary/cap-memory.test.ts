@@ -13,6 +13,8 @@ const FUNCREF = 0x70;
 
 const module = (memory: Bytes, ...tables: readonly Bytes[]): Uint8Array => Uint8Array.from(coreModule({ functions: [], memory, tables }));
 
+const globals = (...all: readonly Bytes[]): Uint8Array => Uint8Array.from([...MODULE, ...section(6, vec(all))]);
+
 const refused = (says: string) => (error: unknown) => {
   assert.ok(error instanceof WasmError, String(error));
   assert.equal(error.code, "MEMORY_LIMIT");
@@ -110,10 +112,26 @@ void test("exceptions hold no others, and few are held", () => {
   assert.ok(new engine.Module(capMemory(thrown(0x7f, 0x7e), PAGE)));
   assert.throws(() => capMemory(thrown(EXNREF), PAGE), refused("references"));
   assert.throws(() => capMemory(thrown(...Array.from({ length: 17 }, () => 0x7b)), PAGE), refused("16 values"));
-  const globals = (count: number): Uint8Array =>
-    Uint8Array.from([...MODULE, ...section(6, vec(Array.from({ length: count }, () => [EXNREF, 1, 0xd0, EXNREF, 0x0b])))]);
-  assert.ok(new engine.Module(capMemory(globals(1_000), PAGE)));
-  assert.throws(() => capMemory(globals(1_001), PAGE), refused("1001 globals"));
+  const held = (count: number): Uint8Array => globals(...Array.from({ length: count }, () => [EXNREF, 1, 0xd0, EXNREF, 0x0b]));
+  assert.ok(new engine.Module(capMemory(held(1_000), PAGE)));
+  assert.throws(() => capMemory(held(1_001), PAGE), refused("1001 globals that hold references"));
+});
+
+void test("a module may have thousands of globals that are numbers, whatever their first values", () => {
+  const kinds: Bytes[] = [
+    [0x7f, 0, 0x41, 0x80, 0x7f, 0x0b],
+    [0x7e, 1, 0x42, ...Array.from({ length: 9 }, () => 0x8b), 0, 0x0b],
+    [0x7d, 1, 0x43, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b],
+    [0x7c, 1, 0x44, ...Array.from({ length: 8 }, () => 0x0b), 0x0b],
+    [0x7b, 1, 0xfd, 0x0c, ...Array.from({ length: 16 }, () => 0x0b), 0x0b],
+    [0x7f, 1, 0x23, 0, 0x41, 11, 0x6a, 0x0b],
+    [FUNCREF, 1, 0xd0, FUNCREF, 0x0b],
+    [0x6c, 1, 0x41, 11, 0xfb, 0x1c, 0x0b],
+  ];
+  const many = globals(...Array.from({ length: 500 }, () => kinds).flat());
+  assert.ok(new engine.Module(many));
+  assert.deepEqual(capMemory(many, PAGE), many);
+  assert.throws(() => capMemory(globals([0x7f, 0, 0x01, 0x41, 0, 0x0b]), PAGE), /not constant/);
 });
 
 void test("each guest's module stays valid, and as it was but for the limit", () => {

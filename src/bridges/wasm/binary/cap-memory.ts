@@ -1,12 +1,11 @@
 import { WasmError } from "../wasm-error.ts";
 import { boundedTables } from "./bounded-tables.ts";
 import { type CoreSignature, type Limits, coreSignature, limits } from "./core-types.ts";
+import { globalBytes } from "./global-bytes.ts";
 import { Reader } from "./reader.ts";
 import { MODULE, preamble, sections } from "./sections.ts";
 
 const PAGE = 65_536;
-/** Each may hold an exception with all that was thrown with it. */
-const MAX_GLOBALS = 1_000;
 const MAX_THROWN = 16;
 
 const TYPES = 1;
@@ -49,12 +48,6 @@ const tables = (body: Reader): number[] => {
   const found = boundedTables(body);
   return [found.length, ...found.flatMap(({ element, min, max }) => [element, 1, ...leb(min), ...leb(max)])];
 };
-
-function checkGlobals(body: Reader): void {
-  const count = body.count();
-  if (count > MAX_GLOBALS) throw refused(`The module has ${count} globals, and it may have ${MAX_GLOBALS}.`);
-  body.rest();
-}
 
 /** An exception that carries another makes chains of them, which live outside the memory. */
 function checkTags(body: Reader, types: readonly CoreSignature[]): void {
@@ -102,7 +95,7 @@ function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
     else if (id === IMPORTS) parts.imports(body);
     else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
     else if (id === MEMORIES) replace(from, to, section(MEMORIES, parts.memories(body)));
-    else if (id === GLOBALS) checkGlobals(body);
+    else if (id === GLOBALS) globalBytes(body);
     else if (id === TAGS) checkTags(body, types);
     else body.rest();
   }

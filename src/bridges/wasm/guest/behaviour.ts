@@ -3,7 +3,7 @@ import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, 
 import { GUEST, type GuestState } from "../guest-state.ts";
 import { textIn } from "./arguments.ts";
 import { begin, unbegun } from "./begin.ts";
-import { channelClose, channelMessage, channelOpen, type Handler, request, send } from "./conversation.ts";
+import { channelCheck, channelClose, channelMessage, channelOpen, type Handler, request, send } from "./conversation.ts";
 import { cut } from "./cut.ts";
 import { childError, childExit, ended } from "./family.ts";
 import type { Room } from "./room.ts";
@@ -18,6 +18,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["channel-open", channelOpen],
   ["channel-message", channelMessage],
   ["channel-close", channelClose],
+  ["channel-check", channelCheck],
   ["child-error", childError],
   ["child-exit", childExit],
   ["ended", ended],
@@ -28,7 +29,17 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 ]);
 
 /** What a paused guest's actor still does, since it takes no guest: to know who is there, and to be mended. */
-const WHILE_PAUSED: ReadonlySet<string> = new Set(["start", "pause", "resume", "update", "channel-close", "child-exit", "ended", "cut"]);
+const WHILE_PAUSED: ReadonlySet<string> = new Set([
+  "start",
+  "pause",
+  "resume",
+  "update",
+  "channel-close",
+  "channel-check",
+  "child-exit",
+  "ended",
+  "cut",
+]);
 
 export function guestKind(room: Room): Behaviour<GuestState> {
   return {
@@ -45,7 +56,8 @@ export function guestKind(room: Room): Behaviour<GuestState> {
 function lapses(message: Message): boolean {
   const { action, from } = message;
   if (action === "resume") return textIn(message, "with") === "parent";
-  if (action === "pause" || action === "child-error" || action === "child-exit" || action === "ended") return from !== undefined;
+  if (action === "pause" || action === "child-error" || action === "child-exit" || action === "ended" || action === "channel-check")
+    return from !== undefined;
   return action === "cut" || (action === "channel-close" && (from !== undefined || textIn(message, "end") !== undefined));
 }
 

@@ -5,7 +5,7 @@ import { readBody } from "../../../core/chain/index.ts";
 import { StoreError, type ActorId, type Message } from "../../../core/contract/index.ts";
 import { memoryContents, memoryStore } from "../../../core/store/index.ts";
 import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
-import { base64, bytesOf, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
+import { base64, bytesOf, manifest, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
 
 const peer: Script = {
   "actor.init": async () => ({ state: "" }),
@@ -14,6 +14,10 @@ const peer: Script = {
   "message-server-client.handle-request": async ({ state, ask }, [, data]) => {
     const to = told(data);
     if (to === "heard") return { back: bytesOf(`${state}`) };
+    if (to.startsWith("long ")) {
+      await ask("message-server-host.open-channel", to.slice(5), bytesOf("hi"));
+      await ask("timing.sleep", 10_000n);
+    }
     return { back: bytesOf(JSON.stringify(await ask("message-server-host.open-channel", to, bytesOf("hi")))) };
   },
 };
@@ -113,4 +117,46 @@ test("where a process ended before it could say so, the next one's first call fi
   await using next = await stage({ peer }, { store, contents, entropy: new SimulatedEntropy(7) });
   await until("it is told", async () => (await heard(next, b)) === `closed ${lost};`);
   assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("the next process's first call closes a channel whose opener was killed as it opened it, or lives again", async () => {
+  const store = losing();
+  const contents = memoryContents();
+  await using on = await stage({ peer }, { store, contents });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  const lost = await opened(on, a, b);
+  const kept = await opened(on, b, c);
+  await on.engine.stop(a, "enough");
+  await on.engine.call(await on.guests.prepare({ to: a, manifest: manifest("peer") }));
+  const cut = assert.rejects(on.request(a, `long ${b}`));
+  await until("it is open", async () => Object.keys((await on.state(b)).channels).length === 3);
+  const half = Object.keys((await on.state(b)).channels).find((channel) => channel !== lost && channel !== kept) ?? "";
+  await on.engine[Symbol.asyncDispose]();
+  await cut;
+  await using next = await stage({ peer }, { store, contents, entropy: new SimulatedEntropy(7) });
+  await until("it is told", async () => (await heard(next, b)).split(";").length === 3);
+  for (const channel of [lost, half]) assert.ok((await heard(next, b)).includes(`closed ${channel};`));
+  assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("C5 the next process's first call gets what was sent on a channel before its other end closed it, and one close", async () => {
+  const talker: Script = {
+    ...peer,
+    "message-server-client.handle-channel-message": async ({ state }, [, data]) => ({ state: `${state}${told(data)};` }),
+    "message-server-client.handle-send": async ({ ask }, [data = ""]) => {
+      for (const last of ["one", "two"]) await ask("message-server-host.send-on-channel", told(data), bytesOf(last));
+      await ask("message-server-host.close-channel", told(data));
+      return {};
+    },
+  };
+  const [store, contents] = [memoryStore(), memoryContents()];
+  await using on = await stage({ talker }, { store, contents });
+  const [a, b] = [await on.start("talker"), await on.start("talker")];
+  const channel = await opened(on, a, b);
+  await on.engine[Symbol.asyncDispose]();
+  await using next = await stage({ talker }, { store, contents, entropy: new SimulatedEntropy(7) });
+  await next.engine.call(say(a, "send", channel));
+  await until("it has heard that", async () => (await heard(next, b)).includes("closed"));
+  await settle();
+  assert.equal(await heard(next, b), `one;two;closed ${channel};`);
 });

@@ -6,13 +6,19 @@
  */
 import type { ActorId, Engine } from "../../../core/contract/index.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
-import { lives } from "../host/target.ts";
 import { isGuestState } from "./is-guest-state.ts";
 import type { Entered } from "./room.ts";
 
 type Channels = GuestState["channels"];
 
-const NONE: ReadonlySet<string> = new Set();
+/** What a guest's first call in a process finds of its channels. */
+export interface Ends {
+  /** Their other end is an actor that is no more. */
+  readonly gone: ReadonlySet<string>;
+  /** Their other end lives and does not have them: closed, and its last messages are on their way, or cut short as it opened them. It knows. */
+  readonly doubtful: ReadonlyMap<string, ActorId>;
+}
+
 const MOST_CUT = 10_000;
 
 export class Company {
@@ -25,26 +31,31 @@ export class Company {
     this.#engine = engine;
   }
 
-  /** Channels of calls that were cut short, the last of them. */
+  /** Channels that their openers do not have, since a call was cut short: the last of them. */
   get cut(): ReadonlySet<string> {
     return this.#cut;
   }
 
-  /**
-   * Channels whose other end is an actor that is no more, unless this life has looked in this process. That an actor which lives has no such
-   * channel is not enough: it may have closed it, and its last messages are on their way.
-   */
-  async gone(at: Entered, channels: Channels): Promise<ReadonlySet<string>> {
-    if (this.hasLooked(at)) return NONE;
+  /** Empty if this life has looked in this process. */
+  async ends(at: Entered, channels: Channels): Promise<Ends> {
     const gone = new Set<string>();
-    const live = new Map<ActorId, boolean>();
-    for (const [channel, end] of Object.entries(channels)) {
+    const doubtful = new Map<string, ActorId>();
+    const known = new Map<ActorId, Channels | "stopped" | undefined>();
+    for (const [channel, end] of this.hasLooked(at) ? [] : Object.entries(channels)) {
       if (!("actor" in end)) continue;
-      const there = live.get(end.actor) ?? (await lives({ engine: this.#engine() }, end.actor).catch(() => true));
-      live.set(end.actor, there);
-      if (!there) gone.add(channel);
+      if (!known.has(end.actor)) known.set(end.actor, await this.#channelsOf(end.actor).catch(() => undefined));
+      const theirs = known.get(end.actor);
+      if (theirs === "stopped") gone.add(channel);
+      else if (theirs !== undefined && !Object.hasOwn(theirs, channel)) doubtful.set(channel, end.actor);
     }
-    return gone;
+    return { gone, doubtful };
+  }
+
+  /** Undefined: it is no guest. */
+  async #channelsOf(id: ActorId): Promise<Channels | "stopped" | undefined> {
+    const now = await this.#engine().read(id);
+    if (now === undefined || now.status === "stopped") return "stopped";
+    return isGuestState(now.state) ? now.state.channels : undefined;
   }
 
   looked({ self, life }: Entered): void {
@@ -69,12 +80,15 @@ export class Company {
 
   /** It asked for these, and does not know what was answered. Never rejects. */
   async closeCut(id: ActorId, channels: readonly (readonly [string, ChannelEnd])[]): Promise<void> {
-    for (const [channel] of channels) this.#cut.add(channel);
-    for (const oldest of this.#cut) {
-      if (this.#cut.size <= MOST_CUT) break;
-      this.#cut.delete(oldest);
-    }
+    for (const [channel] of channels) this.neverOpen(channel);
     await this.#close(id, channels, "its opener was cut short");
+  }
+
+  /** Tried again, a call that opens it opens another. */
+  neverOpen(channel: string): void {
+    this.#cut.add(channel);
+    const [oldest] = this.#cut;
+    if (this.#cut.size > MOST_CUT && oldest !== undefined) this.#cut.delete(oldest);
   }
 
   async #close(of: ActorId, channels: readonly (readonly [string, ChannelEnd])[], why: string): Promise<void> {

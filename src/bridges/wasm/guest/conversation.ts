@@ -118,3 +118,13 @@ export const channelClose: Handler = (room, at) => {
   const call = { export: "message-server-client.handle-channel-close", params: [channel] } as const;
   return runs(room, at, { ...call, state, absent: { state }, answer: () => NULL });
 };
+
+/** The other end has a channel, and doubts that this actor has it. C5: a close comes after all that was sent on it. */
+export const channelCheck: Handler = (room, at) => {
+  const channel = textIn(at.message, "channel");
+  const { from } = at.message;
+  if (channel === undefined || from === undefined) return CLOSED(channel);
+  if (openOf(at) !== undefined) return {};
+  room.company.neverOpen(channel);
+  return { send: [{ to: from, action: "channel-close", args: { channel, why: "its opener was cut short" } }] };
+};

@@ -43,7 +43,7 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
   const circumstances = around(room, at, visit, program, context, put);
   ran.before(at.self, at.life, at.seq);
   try {
-    const gone = await room.company.gone(at, visit.state.channels);
+    const ends = await room.company.ends(at, visit.state.channels);
     const children = await unlisted(room, at, visit.state);
     const from = options.clock.now();
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
@@ -59,7 +59,7 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
       ran.after(at.self, at.life, at.seq);
       room.company.looked(at);
     }
-    return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process, gone }, after), record };
+    return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process, ends }, after), record };
   } catch (error) {
     ran.forget(at.self);
     void cutShort(room, at, visit, [...hosts.values()], error);

@@ -25,3 +25,6 @@ export const toClose = (self: ActorId, channel: string): Outgoing => ({
   action: "channel-close",
   args: { channel, why: "whoever was at the other end is gone" },
 });
+
+/** Its other end closes it if it does not have it. */
+export const toCheck = ([channel, to]: readonly [string, ActorId]): Outgoing => ({ to, action: "channel-check", args: { channel } });

@@ -9,9 +9,10 @@ import type { ChannelEnd, GuestState } from "../guest-state.ts";
 import type { Gathered } from "../host/gathered.ts";
 import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
+import type { Ends } from "./company.ts";
 import type { Program } from "./library.ts";
 import type { Entered } from "./room.ts";
-import { marked, staleIn, toClose } from "./stale-ends.ts";
+import { marked, staleIn, toCheck, toClose } from "./stale-ends.ts";
 import { failedReply, refused, type Visit } from "./visit.ts";
 
 const SHUTDOWN = "shutdown";
@@ -25,8 +26,7 @@ export interface Ended {
   readonly gathered: Gathered;
   /** The `host` of channel ends in this process. */
   readonly process: string;
-  /** Channels whose other end was an actor that is no more. */
-  readonly gone: ReadonlySet<string>;
+  readonly ends: Ends;
 }
 
 export function turnOf(ended: Ended, state: GuestState["state"]): Turn<GuestState> {
@@ -68,11 +68,12 @@ function succeeded(ended: Ended, outcome: Ok, state: GuestState["state"]): Turn<
   });
   const turn = { state: next, reply, ...answers(gathered, visit) };
   if (gathered.shutdown !== undefined) return leaving(at, turn, gathered, gathered.shutdown.data);
-  const stale = staleIn(next.channels, ended);
+  const stale = staleIn(next.channels, { process: ended.process, gone: ended.ends.gone });
+  const doubtful = [...ended.ends.doubtful].filter(([channel]) => Object.hasOwn(next.channels, channel));
   return {
     ...turn,
     state: marked(next, stale),
-    send: [...gathered.sends, ...stale.map((channel) => toClose(at.self, channel))],
+    send: [...gathered.sends, ...stale.map((channel) => toClose(at.self, channel)), ...doubtful.map(toCheck)],
     emit: gathered.emits,
   };
 }

@@ -26,6 +26,8 @@ export interface Parting {
   /** Who is stopping already, and need not be told. */
   readonly above: readonly ActorId[];
   readonly parentKnows: boolean;
+  /** Its end is no message. Absent: it ends by one. */
+  readonly lastMessageAt?: number;
 }
 
 export interface Commit {
@@ -50,7 +52,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   if (hasOwn(held, "fault")) return held;
   let written;
   try {
-    written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value });
+    written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value }, parting.lastMessageAt);
   } catch (error) {
     if (error instanceof EngineError) return { fault: faultOf(error) };
     host.fault(error, { where: "turn", message });

@@ -455,6 +455,20 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
+  "a next life whose beginning fails, and is forgiven": {
+    kinds: [tally({ idleMs: 1_000 })],
+    async play(world) {
+      await calls(world, [["add", null]]);
+      await world.stop(TALLY, "enough");
+      const said = await calls(world, [
+        ["add", null, { start: { explode: true } }],
+        ["add", null],
+      ]);
+      await world.pass(1_000);
+      return [...said, ...(await calls(world, [["add", null]]))];
+    },
+    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+  },
   "expiry, put off by whoever looks": {
     kinds: [tally({ expireMs: 1_000 })],
     async play(world) {
@@ -468,7 +482,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check(world, said) {
       assert.deepEqual(said, ['"live"']);
-      assert.equal(world.row(TALLY)?.status, "stopped");
+      const { status, createdAt = 0, lastMessageAt } = world.row(TALLY) ?? {};
+      assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 600]);
       assert.equal(world.timers, 0);
     },
   },

@@ -45,9 +45,10 @@ import { insist } from "./insist.ts";
 import {
   ACTOR_KEY,
   HEALTH_KEY,
+  healthOf,
+  isBegun,
   isReplyOf,
   keptText,
-  readHealth,
   readKept,
   SEEN_KEY,
   WORK_KEY,
@@ -214,13 +215,14 @@ export class DurableActor {
     if (kept.row.status === "stopped" || (parent !== undefined && kept.row.parent !== parent)) return { reply: OK_NULL };
     const manner: Manner = { key: undefined, wake: undefined, sent: false };
     const parentKnows = kept.row.parent !== undefined && above.includes(kept.row.parent);
+    const lastMessageAt = await lastMessageOf(context, kept);
     const planned = this.#guarded(message, { kept, health }, "turn", () => {
       const place = living(this.kind, message.to, kept, false);
       const turn: Turn<unknown> = { stop: reason };
       return { place, plan: this.#plan(place, message, manner, turn, parentKnows), turn };
     });
     if (hasOwn(planned, "fault")) return planned;
-    return (await this.#conclude(context, planned.value.place, manner, planned.value, { above, parentKnows })).outcome;
+    return (await this.#conclude(context, planned.value.place, manner, planned.value, { above, parentKnows, lastMessageAt })).outcome;
   }
 
   /** How long until it may have to end; undefined: it will not, or has. */
@@ -229,27 +231,23 @@ export class DurableActor {
     if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
     const expireMs = kept.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
-    const seen = tryParseJson(await context.get(SEEN_KEY));
-    const seenAt = isJsonObject(seen) && typeof seen["at"] === "number" ? seen["at"] : 0;
-    return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
+    return (await lastMessageOf(context, kept)) + expireMs - (await this.#now(context));
   }
 
   /** Forgets crashes and failures. The state stays. By a parent's word alone that of a child that has failed. */
   async restart(context: DurableContext, { ifUnborn, by }: RestartInput, id: Message["to"]): Promise<Outcome> {
     const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
-    if (by !== undefined && (kept?.row.parent !== by || kept.health?.why === undefined)) return { reply: OK_NULL };
-    if (kept === undefined) {
-      const health = readHealth(await insist(() => context.get(HEALTH_KEY)));
-      if (health.why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
-      context.clear(HEALTH_KEY);
-      return { reply: OK_NULL };
-    }
-    if (ifUnborn !== true && kept.health !== undefined) {
+    const { why } = await insist(() => healthOf(context, kept));
+    if (by !== undefined && (kept?.row.parent !== by || why === undefined)) return { reply: OK_NULL };
+    if (kept === undefined && why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
+    if (!isBegun(kept)) context.clear(HEALTH_KEY);
+    else if (ifUnborn !== true && kept?.health !== undefined) {
       const { health: _, ...rest } = kept;
       context.set(ACTOR_KEY, keptText(rest));
     }
+    if (kept === undefined) return { reply: OK_NULL };
     const change = { seq: kept.seq, head: kept.head, status: kept.row.status };
-    if (ifUnborn !== true && kept.health?.why !== undefined) this.#host.hint({ id, ...change });
+    if (ifUnborn !== true && why !== undefined) this.#host.hint({ id, ...change });
     return { reply: OK_NULL, change };
   }
 
@@ -260,8 +258,7 @@ export class DurableActor {
     const read = this.#guarded(message, undefined, "load", () => readKept(value));
     if (hasOwn(read, "fault")) return read;
     const kept = read.value;
-    const health = kept === undefined ? readHealth(await context.get(HEALTH_KEY)) : (kept.health ?? { times: [] });
-    return { value: { kept, health } };
+    return { value: { kept, health: await healthOf(context, kept) } };
   }
 
   /** C4: the reply that call has had already, or that it is due. */
@@ -362,7 +359,8 @@ export class DurableActor {
   async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
     if (failure.refusal !== undefined) return { outcome: { reply: failure.refusal }, answered: false };
     const { code } = failure.fault;
-    if (kept === undefined && code === "ACTOR_FAILED" && health.why === undefined) {
+    if (!isBegun(kept) && code === "ACTOR_FAILED" && health.why === undefined) {
+      if (kept !== undefined) this.#host.hint({ id: message.to, seq: kept.seq, head: kept.head, status: "failed" });
       context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));
       // Whoever makes up keys and beginnings that throw must not fill the disk.
       const forgive: RestartInput = { ifUnborn: true };
@@ -407,6 +405,12 @@ function whenItFires({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number)
 }
 
 const NO_BEGINNING = "its first state could not be made";
+
+/** When its last message came, one that left no event included. */
+async function lastMessageOf(context: DurableContext, { row }: Kept): Promise<number> {
+  const seen = tryParseJson(await insist(() => context.get(SEEN_KEY)));
+  return Math.max(row.lastMessageAt, isJsonObject(seen) && typeof seen["at"] === "number" ? seen["at"] : 0);
+}
 
 const failed = ({ fault }: Failed): Done => ({ outcome: { fault }, answered: false });
 

@@ -16,17 +16,26 @@ interface Step {
   readonly to: ActorId;
   readonly action?: string;
   readonly args?: Json;
-  /** It may begin with it. */
-  readonly begins?: boolean;
+  /** It may begin with it; `explode`: its first state then throws. */
+  readonly begins?: boolean | "explode";
+  /** An operator restarts it. */
+  readonly mends?: true;
 }
 
 const id = fc.constantFrom(...IDS);
-const call = fc.record({ to: id, action: fc.constantFrom("add", "work", "throw", "stop"), begins: fc.boolean() });
+const call = fc.record({
+  to: id,
+  action: fc.constantFrom("add", "work", "throw", "stop"),
+  begins: fc.constantFrom(true, false, "explode" as const),
+});
 const send = fc
   .record({ from: id, to: id, action: fc.constantFrom("add", "work", "stop", "add") })
   .map(({ from, ...args }) => ({ to: from, action: "send", args: { ...args, start: null }, begins: true }));
 const restart = fc.record({ to: id, child: id }).map(({ to, child }) => ({ to, action: "restart", args: { child }, begins: true }));
-const steps: fc.Arbitrary<readonly Step[]> = fc.array(fc.oneof(call, send, send, restart, fc.record({ to: id })), { maxLength: 12 });
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(call, send, send, restart, fc.record({ to: id }), fc.record({ to: id, mends: fc.constant(true as const) })),
+  { maxLength: 12 },
+);
 
 const KINDS = ["tally", "other"].map((kind) => tallyKind(kind, { restart: { max: 1, withinMs: 1_000_000 } }));
 
@@ -35,6 +44,7 @@ const outgoing = ({ to, args = { reason: "enough" }, begins }: Step, action: str
   action,
   args,
   ...(begins === true && { start: null }),
+  ...(begins === "explode" && { start: { explode: true } }),
 });
 
 /** What a caller was told: a value, or a code. */
@@ -55,7 +65,11 @@ async function inProcess(taken: readonly Step[]): Promise<readonly unknown[]> {
   await using engine = await LocalEngine.start({ kinds: KINDS, store: memoryStore({ clock }), clock });
   const left: unknown[] = [];
   for (const step of taken) {
-    const done: Promise<unknown> = step.action === undefined ? engine.stop(step.to, "over") : engine.call(outgoing(step, step.action));
+    const done: Promise<unknown> = step.mends
+      ? engine.restart(step.to)
+      : step.action === undefined
+        ? engine.stop(step.to, "over")
+        : engine.call(outgoing(step, step.action));
     left.push(await done.then(short, codeOf));
     for (let round = 0; round < 6; round += 1) await settle();
   }
@@ -69,7 +83,12 @@ async function onRestate(taken: readonly Step[]): Promise<readonly unknown[]> {
   const world = new World({ kinds: KINDS });
   const left: unknown[] = [];
   for (const step of taken) {
-    left.push(short(await (step.action === undefined ? world.stop(step.to, "over") : world.call(outgoing(step, step.action)))));
+    const done: Promise<unknown> = step.mends
+      ? world.ask(world.names.actor(step.to, "restart"), {})
+      : step.action === undefined
+        ? world.stop(step.to, "over")
+        : world.call(outgoing(step, step.action));
+    left.push(short(await done));
     await world.settle();
   }
   for (const one of IDS) {

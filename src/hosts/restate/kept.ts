@@ -9,13 +9,14 @@
 import type { SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Remembered, type Row } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
+import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
 
 /** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
 export const ACTOR_KEY = "actor";
 /** Set while work runs: the invocation to cancel. */
 export const WORK_KEY = "work";
-/** Why an actor that never began has failed. */
+/** Why an actor that has not begun, or has stopped, has failed: its first state could not be made. */
 export const HEALTH_KEY = "health";
 /** Of an actor that expires: when a message came that left no event. */
 export const SEEN_KEY = "seen";
@@ -83,6 +84,13 @@ export function readHealth(text: string | undefined): Health {
     times: Array.isArray(times) ? times.filter((time) => typeof time === "number") : [],
     ...(typeof why === "string" ? { why } : {}),
   };
+}
+
+export const isBegun = (kept: Kept | undefined): boolean => kept !== undefined && kept.row.status !== "stopped";
+
+/** Of the life that it is in, or that its next message would begin. */
+export async function healthOf(context: DurableReader, kept: Kept | undefined): Promise<Health> {
+  return isBegun(kept) ? (kept?.health ?? { times: [] }) : readHealth(await context.get(HEALTH_KEY));
 }
 
 const isEvent = (value: unknown): value is ChainEvent =>

@@ -21,8 +21,7 @@ export class NoBeginning extends Error {
 export function placeFor(kind: Kind, message: Message, kept: Kept | undefined, why: string | undefined): Place {
   const { to } = message;
   const ended = kept?.row.status === "stopped";
-  // Another life begins without the failure of the last.
-  if (why !== undefined && !ended) throw faults.failed(to, why);
+  if (why !== undefined) throw faults.failed(to, why);
   if (kept !== undefined && !ended) {
     const { owner } = kept.row;
     if (owner !== undefined && message.viewer !== undefined && message.viewer.principal !== owner) throw faults.noActor(to);

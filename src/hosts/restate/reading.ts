@@ -3,7 +3,7 @@ import { type Kind, policyWith, upcast } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../../core/contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { heldLines } from "./blocks.ts";
-import { ACTOR_KEY, readKept, WORK_KEY, type Kept, type KeptReply } from "./kept.ts";
+import { ACTOR_KEY, healthOf, readKept, WORK_KEY, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
 import type { Told } from "./outcome.ts";
 
@@ -13,12 +13,13 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
   if (kept === undefined) return undefined;
   const { row, seq, head: last } = kept;
   const { state, failure: why } = upcast(kind, id, { state: kept.state, version: row.version });
+  const health = await healthOf(context, kept);
   return {
     id,
     uid: row.uid,
     seq,
     head: last,
-    status: why === undefined ? statusOf(kept) : "failed",
+    status: why === undefined && health.why === undefined ? row.status : "failed",
     state,
     version: why === undefined ? kind.behaviour.version : row.version,
     createdAt: row.createdAt,
@@ -44,9 +45,6 @@ export async function head(context: DurableReader, kind: Kind, id: ActorId): Pro
   const { seq, head: last, status, owner } = snapshot;
   return { seq, head: last, status, ...(owner === undefined ? {} : { owner }) };
 }
-
-const statusOf = ({ row, health }: Kept): Snapshot["status"] =>
-  row.status === "live" && health?.why !== undefined ? "failed" : row.status;
 
 /** Of the actor's own key: those after a seq. */
 export interface Newest {

@@ -42,6 +42,7 @@ export function writtenBy(
   plan: Plan,
   health: Health | undefined,
   { room, held }: Making,
+  lastMessageAt = Math.max(kept?.row.lastMessageAt ?? 0, plan.message.at),
 ): Written {
   const since = kept?.since ?? NOTHING_SINCE;
   const full = born || stale || needsSnapshot(since);
@@ -55,7 +56,7 @@ export function writtenBy(
       parent: kept?.head ?? null,
       full,
       messageCount: born ? 1 : (kept?.row.messageCount ?? 0) + 1,
-      lastMessageAt: Math.max(kept?.row.lastMessageAt ?? 0, now),
+      lastMessageAt,
       consumed: undefined,
     },
     now,

@@ -807,9 +807,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         await clock.advance(800);
         await engine.call(say("add", null, { to: A }));
         await clock.advance(800);
-        assert.equal((await engine.read(A))?.status, "live");
+        const before = await engine.read(A);
+        assert.equal(before?.status, "live");
         for (let round = 0; round < 5; round += 1) await clock.advance(1_000);
-        assert.equal((await engine.read(A))?.status, "stopped");
+        const ended = await engine.read(A);
+        assert.deepEqual([ended?.status, ended?.lastMessageAt], ["stopped", before.lastMessageAt], "its end is no message");
         await assert.rejects(engine.call({ to: A, action: "add", args: null }), { code: "ACTOR_STOPPED" });
         assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
       },
@@ -1010,6 +1012,24 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED" });
       await engine.restart(A);
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+    });
+
+    it("so has one whose next life's beginning throws, and watchers are notified", async ({ engine }) => {
+      const statuses: string[] = [];
+      await engine.call(say("add", null, { to: A }));
+      const last = (await engine.read(A))?.lastMessageAt;
+      await engine.stop(A, "enough");
+      assert.equal((await engine.read(A))?.lastMessageAt, last, "its end is no message");
+      engine.watch(A, ({ status }) => statuses.push(status));
+      await assert.rejects(engine.call(say("add", null, { to: A, start: { explode: true } })), { code: "ACTOR_FAILED", applied: false });
+      await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED" });
+      assert.equal((await engine.read(A))?.status, "failed");
+      await until("the failure is known", () => statuses.at(-1) === "failed");
+      await engine.restart(A);
+      assert.equal((await engine.read(A))?.status, "stopped");
+      await until("the restart is known", () => statuses.at(-1) === "stopped");
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+      assert.equal((await engine.read(A))?.status, "live");
     });
 
     it("an actor whose migration throws has failed, can be read, stopped and, with better code, restarted #actors.migrate", async ({

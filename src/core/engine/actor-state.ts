@@ -48,6 +48,8 @@ class ChainTail {
 interface Failures {
   readonly crashes: readonly number[];
   readonly why: EngineError | undefined;
+  /** What the actor was before it failed. */
+  readonly before?: Status | "not-started";
 }
 
 /** The newest state of an actor, durable or not. C3: only `apply`, `applyInMemory` and `restore` change it. */
@@ -110,14 +112,21 @@ export class ActorState implements Base {
   }
 
   fail(why: EngineError): void {
+    const before = this.status === "failed" ? this.#failures?.before : this.status;
     this.status = "failed";
-    this.#failures = { crashes: this.crashes, why };
+    this.#failures = { crashes: this.crashes, why, ...omitUndefined({ before }) };
   }
 
-  /** Resets its crashes. A memory actor is live again; an actor on disk has to be loaded again. */
+  /** Its last life has ended, and no other has begun: one whose first state could not be made is none. */
+  get ended(): boolean {
+    return this.status === "stopped" || (this.status === "failed" && this.#failures?.before === "stopped");
+  }
+
+  /** Resets its crashes. It is what it was before it failed; an actor on disk whose state is at fault has to be loaded again. */
   forgive(): void {
+    const before = this.#failures?.before;
     this.#failures = { crashes: NONE, why: this.why };
-    if (this.memory && this.status === "failed") this.status = this.seq === 0 ? "not-started" : "live";
+    if (this.status === "failed" && before !== undefined && (this.memory || before === "stopped")) this.status = before;
   }
 
   /** Why it refuses a message; undefined: it accepts it. */

@@ -108,8 +108,12 @@ export function stop(cell: LifecycleCell, job: Job, reason: string, ancestors: A
   const task: Task = {
     run: () => {
       if (actor.seq === 0) job.fail(faults.noActor(id));
-      else if (actor.status === "stopped") job.done(OK_NULL);
-      else cell.conclude(job, actor, false, { stop: reason }, ancestors);
+      else if (actor.ended) {
+        const hasFailed = actor.status === "failed";
+        actor.forgive();
+        if (hasFailed) publishNow(cell);
+        job.done(OK_NULL);
+      } else cell.conclude(job, actor, false, { stop: reason }, ancestors);
     },
     abandon: (error) => job.fail(error),
   };

@@ -119,13 +119,22 @@ export class DurableActor {
       if (again !== undefined) return { outcome: again, answered: true };
     }
     const late = message.deadline !== undefined && message.deadline <= (await this.#now(context));
-    const entered = this.#guarded(message, known, "turn", () => {
+    const placed = this.#guarded(message, known, "turn", () => {
       if (late) throw faults.deadline(message.to, false, false);
-      const place = placeFor(this.kind, message, kept, health.why);
-      return { place, effect: received(this.kind.behaviour, place.base.state, place.base, message, (kept?.seq ?? 0) + 1) };
+      return placeFor(this.kind, message, kept, health.why);
     });
+    if (hasOwn(placed, "fault")) {
+      if (!isBegun(kept) && placed.fault.code === "ACTOR_FAILED" && health.why === undefined)
+        this.#failBeginning(context, message.to, kept);
+      return this.#failed(context, message, known, placed);
+    }
+    const place = placed.value;
+    const { base } = place;
+    const entered = this.#guarded(message, known, "turn", () =>
+      received(this.kind.behaviour, base.state, base, message, (kept?.seq ?? 0) + 1),
+    );
     if (hasOwn(entered, "fault")) return this.#failed(context, message, known, entered);
-    const { place, effect } = entered.value;
+    const effect = entered.value;
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
@@ -212,7 +221,9 @@ export class DurableActor {
     if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
     const parent = above.at(-1);
     // Found under who began it in a life before, it may have begun anew, as another's child or nobody's.
-    if (kept.row.status === "stopped" || (parent !== undefined && kept.row.parent !== parent)) return { reply: OK_NULL };
+    if (parent !== undefined && kept.row.parent !== parent) return { reply: OK_NULL };
+    // A next life whose first state could not be made is none.
+    if (kept.row.status === "stopped") return this.restart(context, {}, message.to);
     const manner: Manner = { key: undefined, wake: undefined, sent: false };
     const parentKnows = kept.row.parent !== undefined && above.includes(kept.row.parent);
     const lastMessageAt = await lastMessageOf(context, kept);
@@ -355,17 +366,19 @@ export class DurableActor {
     return thrownText(error, this.kind.behaviour.redact !== undefined && this.kind.behaviour.redact(message) !== message.args);
   }
 
-  /** What a failure leaves behind: a crash counts where its kind bounds them, a beginning that failed fails the actor. */
+  /** A beginning that failed fails the actor, for a while. */
+  #failBeginning(context: DurableContext, id: Message["to"], kept: Kept | undefined): void {
+    context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));
+    // Whoever makes up keys and beginnings that throw must not fill the disk.
+    const forgive: RestartInput = { ifUnborn: true };
+    context.send(this.#host.names.actor(id, "restart"), forgive, this.kind.plain.policy.idleMs);
+    if (kept !== undefined) this.#host.hint({ id, seq: kept.seq, head: kept.head, status: "failed" });
+  }
+
+  /** What a failure leaves behind: a crash counts where its kind bounds them. */
   async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
     if (failure.refusal !== undefined) return { outcome: { reply: failure.refusal }, answered: false };
     const { code } = failure.fault;
-    if (!isBegun(kept) && code === "ACTOR_FAILED" && health.why === undefined) {
-      if (kept !== undefined) this.#host.hint({ id: message.to, seq: kept.seq, head: kept.head, status: "failed" });
-      context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));
-      // Whoever makes up keys and beginnings that throw must not fill the disk.
-      const forgive: RestartInput = { ifUnborn: true };
-      context.send(this.#host.names.actor(message.to, "restart"), forgive, this.kind.plain.policy.idleMs);
-    }
     // What has not begun has nothing to go on from.
     if (kept?.row.status === "live" && code === "CRASHED") {
       const { restart } = living(this.kind, message.to, kept, false).base.extra.policy;

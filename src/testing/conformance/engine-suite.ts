@@ -981,6 +981,17 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
+    it(
+      "a kind may take no messages now, without a crash",
+      async ({ engine }) => {
+        for (const next of [1, 2]) {
+          await assert.rejects(engine.call(say("away", null, { to: B })), { code: "ACTOR_FAILED", applied: false });
+          assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: next });
+        }
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
+    );
+
     it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
       await assert.rejects(engine.restart("tally/none"), { code: "NO_ACTOR" });
       await engine.call(say("restart", { child: "tally/none" }, { to: A }));
@@ -1028,6 +1039,9 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await engine.restart(A);
       assert.equal((await engine.read(A))?.status, "stopped");
       await until("the restart is known", () => statuses.at(-1) === "stopped");
+      await assert.rejects(engine.call(say("add", null, { to: A, start: { explode: true } })), { code: "ACTOR_FAILED" });
+      await engine.stop(A, "again");
+      assert.deepEqual([(await engine.read(A))?.status, (await chainOf(engine, A)).length], ["stopped", 2], "it has ended once");
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
       assert.equal((await engine.read(A))?.status, "live");
     });

@@ -12,7 +12,10 @@ export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSour
   const seats = new Map<object, string>();
   const serviceFor = ({ principal }: Viewer) => {
     // On standard input and output, and where nobody says who they are, there is one player only.
-    if (principal === undefined || principal === "local") return game.table;
+    if (principal === undefined || principal === "local") {
+      seats.set(game.table, "local");
+      return game.table;
+    }
     const side = sides.find((one) => seats.get(one) === principal) ?? sides.find((one) => !seats.has(one));
     if (side === undefined) return game.board;
     seats.set(side, principal);

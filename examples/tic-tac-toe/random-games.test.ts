@@ -84,3 +84,17 @@ test("a game that both players have left begins anew, also while somebody looks 
   assert.ok("ok" in (await source.act(seat("yves"), "tools/play", { cell: 4 }, {})), "X begins, on an empty board");
   stop();
 });
+
+test("the game of a player without a name goes on when others leave, and ends with its player", async () => {
+  const clock = new SimulatedClock();
+  using source = ticTacToe({ clock });
+  const play = (name: string, tool: `tools/${string}`, cell: number) => source.act(seat(name), tool, { cell }, {});
+  await source.surface(seat("xenia"));
+  await clock.advance(6 * 60_000);
+  assert.ok("ok" in (await play("local", "tools/x.play", 0)));
+  await clock.advance(6 * 60_000);
+  assert.ok("refused" in (await play("local", "tools/o.play", 0)), "xenia has left, and the cell is still taken");
+  await clock.advance(11 * 60_000);
+  await source.surface(seat("local"));
+  assert.ok("ok" in (await play("local", "tools/x.play", 0)), "another game");
+});

@@ -117,9 +117,7 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
   if (ofKind.length > 1) throw usage(`${wanted} has several indexes: name one of ${ofKind.map(({ name }) => name).join(", ")}.`);
   if (only === undefined) {
     const names = indexes.map(({ name }) => name).join(", ");
-    throw notFound(
-      `There is no index of ${wanted}${names === "" ? "" : `, only ${names}`}. A server makes those that its modules export.`,
-    );
+    throw notFound(`There is no index of ${wanted}${names === "" ? "" : `, only ${names}`}. A server makes those that its modules export.`);
   }
   return only;
 };

@@ -202,3 +202,25 @@ test("work in testActor that waits for work of the same actor is refused as an e
   });
   await assert.rejects(subject.work("tools/twice"), { code: "CYCLE" });
 });
+
+test("what work has started, and goes on after it, may begin work in testActor", async () => {
+  let later: Promise<unknown> = Promise.resolve();
+  const own: TestActor<object> = testActor(
+    actor("own", {
+      description: "",
+      initial: () => ({}),
+      tools: {
+        start: {
+          description: "",
+          work() {
+            later = new Promise((resolve) => setImmediate(() => resolve(own.work("tools/look"))));
+            return Promise.resolve("started");
+          },
+        },
+        look: { description: "", work: () => Promise.resolve("seen") },
+      },
+    }),
+  );
+  await own.work("tools/start");
+  assert.equal(JSON.stringify(await later).includes("seen"), true);
+});

@@ -193,7 +193,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   // As an actor does: one message at a time, work included (C1).
   let atWork = 0;
   let last: Promise<unknown> = Promise.resolve();
-  const working = new AsyncLocalStorage<true>();
+  const working = new AsyncLocalStorage<{ isOver: boolean }>();
   const context: Context = {
     signal: new AbortController().signal,
     call: async (message) =>
@@ -216,6 +216,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   };
 
   const work = async (action: string, args: Json, more: MessageParts): Promise<Turn<S>> => {
+    const own = { isOver: false };
     try {
       const message = envelope(action, args, more);
       const effect = effectOf(message);
@@ -224,8 +225,9 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
         yield* chain.slice(afterSeq);
       };
       const past = chain.length === 0 ? undefined : pastOf({ kind, life, seq, extra: base.extra, history });
-      return apply(message, await working.run(true, () => effect({ ...context, past })));
+      return apply(message, await working.run(own, () => effect({ ...context, past })));
     } finally {
+      own.isOver = true;
       atWork -= 1;
     }
   };
@@ -256,7 +258,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     },
     work(action, args = {}, more = {}) {
       // It would wait for the work that waits for it.
-      if (working.getStore() === true) return Promise.reject(faults.cycle(id, id));
+      if (working.getStore()?.isOver === false) return Promise.reject(faults.cycle(id, id));
       atWork += 1;
       const turn = atWork === 1 ? work(action, args, more) : last.then(() => work(action, args, more));
       last = turn.catch(() => undefined);

@@ -102,6 +102,7 @@ export {
   invalidMessageReply,
   checkNeeded,
   checkWhole,
+  wholeLimit,
   checkTask,
   DURATION,
   HINTS,

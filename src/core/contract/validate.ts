@@ -85,6 +85,13 @@ export function checkWhole(name: string, value: unknown, least = 0): void {
   throw new EngineError("BAD_QUERY", `\`${name}\` is a whole number${least === 0 ? " of 0 or more" : ""}.`);
 }
 
+/** Checks the limit of a list: a whole number, or `Infinity` for all. Throws `BAD_QUERY`. */
+export function wholeLimit(limit: number): number {
+  if (limit === Infinity) return Number.MAX_SAFE_INTEGER;
+  checkWhole("limit", limit);
+  return limit;
+}
+
 function unknown(of: string, name: string, known: readonly string[]): TroupeError {
   const meant = closestMatch(name, known);
   const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;

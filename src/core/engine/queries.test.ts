@@ -83,7 +83,7 @@ test("actors in memory and on disk are listed in pages of any size, each once, i
     const to = all[(at * 52) % all.length];
     if (to !== undefined) await engine.call({ to, action: "add", args: null, start: null });
   }
-  for (const limit of [1, 2, 7, 36, 37, 111, 1_000, Number.MAX_SAFE_INTEGER]) {
+  for (const limit of [1, 2, 7, 36, 37, 111, 1_000, Number.POSITIVE_INFINITY]) {
     const met: ActorId[] = [];
     for (let page = await engine.list({ limit }); page.length > 0;) {
       met.push(...page.map(({ id }) => id));
@@ -241,8 +241,8 @@ test("a number that cannot be right is refused by name, at the start and in each
   await using engine = await opened(store);
   await engine.call(say("add", { to: "durable/a" }));
   const limit = { code: "BAD_QUERY", message: "`limit` is a whole number of 0 or more." };
+  for (const wrong of [Number.NaN, 0.5, -1]) await assert.rejects(engine.list({ limit: wrong }), limit);
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1]) {
-    await assert.rejects(engine.list({ limit: wrong }), limit);
     await assert.rejects(engine.letters(wrong), limit);
     await assert.rejects(engine.prune({ before: 0, limit: wrong }), limit);
     assert.throws(() => engine.mailbox("durable/a", wrong), { code: "BAD_QUERY" });

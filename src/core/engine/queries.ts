@@ -10,7 +10,7 @@ import {
   type Snapshot,
   type Store,
 } from "../contract/index.ts";
-import { checkWhole, compareIds, EventPages, kindOf } from "../contract/internal.ts";
+import { checkWhole, wholeLimit, compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
@@ -57,8 +57,8 @@ export class Queries {
   }
 
   /** Actors whose rows cannot be read are passed over, and reported. */
-  async list(query: ListQuery): Promise<readonly Change[]> {
-    checkWhole("limit", query.limit);
+  async list(given: ListQuery): Promise<readonly Change[]> {
+    const query = { ...given, limit: wholeLimit(given.limit) };
     const stored = (await fromStore(this.#store?.list(query, this.#damaged))) ?? [];
     const here = this.#table.list(query);
     const marked = stored.map((change): Change => {

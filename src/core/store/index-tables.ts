@@ -24,6 +24,7 @@ import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
 import { actorId, int, parsed, split, text } from "./columns.ts";
 import { RecentRows } from "./recent-rows.ts";
 import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
+import { isOfOneWrite } from "./store-errors.ts";
 
 const isState = (value: string): value is IndexState => value === "complete" || value === "building" || value === "stale";
 
@@ -47,8 +48,8 @@ const statements = (database: DatabaseSync) => ({
   deleteStale: database.prepare("DELETE FROM stale_row WHERE content = ?1 AND (?2 IS NULL OR actor = ?2)"),
 });
 
-/** Runs a write by itself, so that what fails there fails no turn; then `failed`. */
-export type OwnWrite = (write: () => void, failed?: () => void) => void;
+/** Runs a write by itself, so that what fails there fails no turn. Resolves with the fault. */
+export type OwnWrite = (write: () => void) => Promise<Error | undefined>;
 
 /** All indexes in a file. Methods that write run in the caller's transaction. */
 export class IndexTables {
@@ -60,7 +61,7 @@ export class IndexTables {
   #byName: Map<string, Entry> | undefined;
   #byKind = new Map<string, Entry[]>();
 
-  constructor(database: DatabaseSync, inOwnWrite: OwnWrite = () => undefined) {
+  constructor(database: DatabaseSync, inOwnWrite: OwnWrite = () => Promise.resolve(undefined)) {
     this.#database = database;
     this.#sql = statements(database);
     this.#inOwnWrite = inOwnWrite;
@@ -81,20 +82,31 @@ export class IndexTables {
   /** At the end of a transaction. */
   writeRecent(): void {
     this.#recent.write();
-    if (this.#recent.isFull && !this.#isMoving) this.#moveOldest();
+    if (this.#recent.isFull && !this.#isMoving) void this.#moveOldest();
   }
 
-  #moveOldest(): void {
+  async #moveOldest(): Promise<void> {
     this.#isMoving = true;
-    const move = (): void => {
-      this.#isMoving = this.#recent.moveOldest((row) => this.#byId(row.content)?.move(row));
-      if (this.#isMoving) this.#moveOldest();
-    };
-    const postpone = (): void => {
-      this.#recent.postponeOldest();
-      this.#moveOldest();
-    };
-    this.#inOwnWrite(move, () => this.#inOwnWrite(postpone, () => (this.#isMoving = false)));
+    for (;;) {
+      let isDone = false;
+      const fault = await this.#inOwnWrite(() => {
+        this.#heal();
+        isDone = !this.#recent.moveOldest((row) => this.#byId(row.content)?.move(row));
+      });
+      if (isDone) break;
+      if (fault === undefined) continue;
+      // Of a full disk, for example: tried again with the next turn.
+      if (!isOfOneWrite(fault.cause)) break;
+      if ((await this.#inOwnWrite(() => this.#recent.postponeOldest())) !== undefined) break;
+    }
+    this.#isMoving = false;
+  }
+
+  /** Rows changed last are lost, and nothing says of which index: all are built again. */
+  #heal(): void {
+    if (!this.#recent.isDamaged) return;
+    this.#recent.rewrite(() => true);
+    for (const entry of this.#entries().values()) this.#setState(entry, "building");
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -126,6 +138,7 @@ export class IndexTables {
 
   /** What a row of this actor had before is not to be left in the file. */
   erase(actor: Pick<IndexedActor, "pk" | "id">): void {
+    this.#heal();
     this.#entries();
     for (const entry of this.#byKind.get(kindOf(actor.id)) ?? []) this.#rowsOf(entry)?.moveRecent(actor.pk);
     this.#recent.erase(actor.pk);
@@ -133,6 +146,7 @@ export class IndexTables {
 
   /** The actor was removed from the store. */
   removed(actor: IndexedActor): void {
+    this.#heal();
     this.#entries();
     for (const entry of this.#byKind.get(kindOf(actor.id)) ?? []) this.#rowsOf(entry)?.set(actor, undefined);
     this.#recent.erase(actor.pk);
@@ -140,7 +154,7 @@ export class IndexTables {
 
   /** Returns whether the index is complete. */
   declare(shape: IndexShape): boolean {
-    if (this.#recent.isDamaged) this.#rebuildAll();
+    this.#heal();
     const known = this.#entry(shape.name);
     // Of a damaged list, more than the definition may differ.
     if (known !== undefined && isSameShape(known.shape, shape)) {
@@ -157,7 +171,7 @@ export class IndexTables {
       searched === undefined ? null : JSON.stringify(searched),
       definition,
     );
-    this.rolledBack();
+    this.#byName = undefined;
     this.#rowsOf(this.#entry(name));
     return false;
   }
@@ -170,17 +184,18 @@ export class IndexTables {
   }
 
   #drop(entry: Entry): void {
+    this.#heal();
     this.#recent.rewrite(({ content }) => content === entry.id);
     dropRows(this.#database, entry.id);
     this.#sql.deleteStale.run(entry.id, null);
     this.#sql.delete.run(entry.id);
-    this.rolledBack();
+    this.#byName = undefined;
   }
 
   list(): readonly StoredIndex[] {
     return [...this.#entries().values()].map((entry) => ({
       ...entry.shape,
-      state: entry.state,
+      state: this.#stateOf(entry),
       rows: this.#rowsOf(entry)?.size ?? 0,
     }));
   }
@@ -189,7 +204,7 @@ export class IndexTables {
   clear(name: string): void {
     const entry = this.#entry(name);
     if (entry === undefined) throw missing(name);
-    if (this.#recent.isDamaged) this.#rebuildAll();
+    this.#heal();
     this.#rowsOf(entry)?.clear();
     this.#sql.deleteStale.run(entry.id, null);
     this.#setState(entry, "building");
@@ -222,9 +237,7 @@ export class IndexTables {
 
   query(name: string, query: RowQuery): FoundRows | undefined {
     const entry = this.#entry(name);
-    if (this.#recent.isDamaged)
-      throw new StoreError("STORE_CORRUPT", "The rows that were changed last cannot be read: run `troupe index rebuild`.");
-    return entry?.state === "complete" ? this.#rowsOf(entry)?.query(query) : undefined;
+    return entry !== undefined && this.#stateOf(entry) === "complete" ? this.#rowsOf(entry)?.query(query) : undefined;
   }
 
   #entry(name: string): Entry | undefined {
@@ -250,12 +263,6 @@ export class IndexTables {
     return this.#rowsOf([...this.#entries().values()].find((entry) => entry.id === id));
   }
 
-  /** Rows changed last are lost, and nothing says of which index. */
-  #rebuildAll(): void {
-    this.#recent.rewrite(() => true);
-    for (const entry of this.#entries().values()) this.#setState(entry, "building");
-  }
-
   #rowsNamed(name: string): RowTable | undefined {
     return this.#rowsOf(this.#entry(name));
   }
@@ -263,6 +270,10 @@ export class IndexTables {
   #rowsOf(entry: Entry | undefined): RowTable | undefined {
     if (entry !== undefined) entry.rows ??= new RowTable(this.#database, this.#recent, entry.id, entry.shape);
     return entry?.rows;
+  }
+
+  #stateOf({ state }: Entry): IndexState {
+    return this.#recent.isDamaged ? "building" : state;
   }
 
   #setState(entry: Entry, state: IndexState): void {

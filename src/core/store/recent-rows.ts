@@ -9,6 +9,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type IndexColumn, type IndexedRow, isList, type Json } from "../contract/index.ts";
 import { tryParseJson } from "../contract/internal.ts";
 import { int } from "./columns.ts";
+import { RECENT_ROWS } from "./schema.ts";
+import { isDamage, storeFault } from "./store-errors.ts";
 
 /** With more, those that are replaced included, the oldest are moved. Every query reads all of them, which takes some 0.2 ms. */
 const MAX_ROWS = 500;
@@ -40,6 +42,7 @@ const NONE: ReadonlyMap<number, RecentRow> = new Map();
 
 /** Methods that write run in the caller's transaction, which ends with `write`. */
 export class RecentRows {
+  readonly #database: DatabaseSync;
   readonly #all: StatementSync;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
@@ -52,16 +55,20 @@ export class RecentRows {
   #size = 0;
   #unwritten: (RecentRow | Removed)[] = [];
   #isDamaged = false;
+  #hasDamagedPage = false;
   #maxSize = MAX_ROWS + BATCH;
   /** Lists from this id on are not moved now: they have rows that were postponed. */
   #end = Infinity;
   #postponed = 0;
 
   constructor(database: DatabaseSync) {
+    this.#database = database;
     this.#all = database.prepare("SELECT id, rows FROM recent_rows ORDER BY id");
     this.#insert = database.prepare("INSERT INTO recent_rows(rows) VALUES(?)");
     this.#delete = database.prepare("DELETE FROM recent_rows WHERE id = ?");
     this.#clear = database.prepare("DELETE FROM recent_rows");
+    // A transaction that has met a damaged page cannot rename its table, so this is done before one begins.
+    this.#read();
   }
 
   /** Another process, or a transaction that was rolled back, may have changed the table: it is read again. */
@@ -92,16 +99,25 @@ export class RecentRows {
   /** Deletes rows, and what was in the place of any row before, from the file. */
   rewrite(isDeleted: (row: RecentRow) => boolean): void {
     const byIndex = this.#read();
-    this.#clear.run();
+    this.#empty();
     this.#lists = [];
     this.#size = 0;
     this.#unwritten = [];
     this.#isDamaged = false;
+    this.#hasDamagedPage = false;
     for (const rows of byIndex.values())
       for (const row of rows.values()) {
         if (isDeleted(row)) rows.delete(row.pk);
         else this.#unwritten.push(row);
       }
+  }
+
+  #empty(): void {
+    if (!this.#hasDamagedPage) return void this.#clear.run();
+    // Such a table can be neither emptied nor dropped.
+    const count = "SELECT count(*) AS n FROM sqlite_schema WHERE name LIKE 'damaged_rows_%'";
+    const n = int(this.#database.prepare(count).get()?.["n"]);
+    this.#database.exec(`ALTER TABLE recent_rows RENAME TO damaged_rows_${n}; ${RECENT_ROWS}`);
   }
 
   /** Deletes what rows of this actor had before from the file. */
@@ -130,7 +146,9 @@ export class RecentRows {
   /** Moves the oldest to their tables with `move`. Returns whether there are more to move. */
   moveOldest(move: (row: RecentRow) => void): boolean {
     const byIndex = this.#read();
-    for (let moved = 0; this.#hasMore && moved < BATCH;)
+    // Turns may add more in a commit than a batch has.
+    const most = Math.max(BATCH, this.#size - this.#maxSize);
+    for (let moved = 0; this.#hasMore && moved < most;)
       for (const row of this.#takeOldest()) {
         move(row);
         byIndex.get(row.content)?.delete(row.pk);
@@ -161,7 +179,13 @@ export class RecentRows {
   #takeOldest(): readonly RecentRow[] {
     const list = this.#lists.shift();
     if (list === undefined) return [];
-    this.#delete.run(list.id);
+    // FAST leaves what is in pages of its own.
+    this.#database.exec("PRAGMA secure_delete = ON");
+    try {
+      this.#delete.run(list.id);
+    } finally {
+      this.#database.exec("PRAGMA secure_delete = FAST");
+    }
     this.#size -= list.rows.length;
     return list.rows.filter((row) => row.data !== undefined).filter((row) => this.#isCurrent(row));
   }
@@ -178,7 +202,8 @@ export class RecentRows {
     this.#size = 0;
     this.#unwritten = [];
     this.#isDamaged = false;
-    for (const { id, rows: text } of this.#all.all()) {
+    this.#hasDamagedPage = false;
+    for (const { id, rows: text } of this.#stored()) {
       const rows = rowsIn(text);
       if (rows === undefined) this.#isDamaged = true;
       for (const row of rows ?? []) {
@@ -189,6 +214,17 @@ export class RecentRows {
       this.#size += rows?.length ?? 0;
     }
     return (this.#byIndex = byIndex);
+  }
+
+  #stored(): ReturnType<StatementSync["all"]> {
+    try {
+      return this.#all.all();
+    } catch (error) {
+      if (!isDamage(storeFault(error))) throw error;
+      this.#isDamaged = true;
+      this.#hasDamagedPage = true;
+      return [];
+    }
   }
 }
 

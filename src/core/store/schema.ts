@@ -5,6 +5,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 /** "Trpe": marks the file as a store of actors. */
 export const APPLICATION = 0x54_72_70_65;
 
+export const RECENT_ROWS = "CREATE TABLE recent_rows(id INTEGER PRIMARY KEY, rows TEXT NOT NULL)";
+
 /**
  * One script per schema version, each from the version before. A released script is never changed.
  *
@@ -54,7 +56,7 @@ export const SCHEMA: readonly string[] = [
   `CREATE TABLE stale_row(content INTEGER NOT NULL, actor TEXT NOT NULL, PRIMARY KEY(content, actor)) WITHOUT ROWID;
    UPDATE content_index SET state = 'building' WHERE state = 'stale'`,
   // The rows of indexes that were changed last, as lists in JSON (see recent-rows.ts).
-  "CREATE TABLE recent_rows(id INTEGER PRIMARY KEY, rows TEXT NOT NULL)",
+  RECENT_ROWS,
   // For quotas: of one owner very many may have stopped.
   "CREATE INDEX actor_owner_live ON actor(owner, kind, key) WHERE owner IS NOT NULL AND status <> 'stopped'",
 ];

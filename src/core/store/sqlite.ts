@@ -115,19 +115,26 @@ function writableStore(
   const log = new EventTable(database);
   const outbox = new OutboxTable(database);
   const directory = new Directory(database);
+  let open = true;
   let isReported = false;
   const reportOnce = (fault: unknown): void => {
     if (isReported || !isDamage(fault)) return;
     isReported = true;
     onDamage?.(fault);
   };
-  const inOwnWrite: OwnWrite = (write, failed) => {
-    commits.add(write).catch((fault: unknown) => {
-      reportOnce(fault);
-      failed?.();
-    });
-  };
-  const replies = new Replies(database, () => settledNow(clock), inOwnWrite);
+  const inOwnWrite: OwnWrite = (write) =>
+    (open ? commits.add(write) : Promise.reject(closed("store"))).then(
+      () => undefined,
+      (fault: unknown) => {
+        reportOnce(fault);
+        return storeFault(fault);
+      },
+    );
+  const replies = new Replies(
+    database,
+    () => settledNow(clock),
+    (write) => void inOwnWrite(write),
+  );
   const tables = new IndexTables(database, inOwnWrite);
   const turns = new TurnWriter(database, heads, log, outbox, replies, tables);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
@@ -140,7 +147,6 @@ function writableStore(
   const index = new EventIndex(database, commits);
   const purge = new Purge(database, { commits, heads, turns, log, index, indexes: tables, onDamage: reportOnce });
   if (purge.unfinished) void purge.sweep().catch(reportOnce);
-  let open = true;
   const read = reading(
     () => open,
     () => wal.pending(),

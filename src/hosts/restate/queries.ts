@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkWhole, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { checkWhole, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { Admin, type Place } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -78,8 +78,8 @@ export class Queries {
     return { reply: isReply(answer["reply"]) ? answer["reply"] : undefined, pending: answer["pending"] === true };
   }
 
-  async list({ kind, owner, live, after, limit }: ListQuery): Promise<readonly Change[]> {
-    checkWhole("limit", limit);
+  async list({ kind, owner, live, after, limit: given }: ListQuery): Promise<readonly Change[]> {
+    const limit = wholeLimit(given);
     const found: Change[] = [];
     for (const one of kind === undefined ? this.#kinds : [kind]) {
       // In the order of kinds, then of keys.

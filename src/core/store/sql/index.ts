@@ -9,7 +9,7 @@ import { isTexts, tryParseJson } from "../../contract/internal.ts";
 import { refusePipes } from "../database.ts";
 import { EventTable } from "../event-table.ts";
 import { RecentRows } from "../recent-rows.ts";
-import { sqliteCode, storeFault } from "../store-errors.ts";
+import { damaged, sqliteCode, storeFault } from "../store-errors.ts";
 import { int, split, text } from "../columns.ts";
 import { openReadableStore } from "../open-store.ts";
 import { SESSIONS_VERSION } from "../sqlite-sessions.ts";
@@ -183,6 +183,7 @@ function addFunctions(
   database.function(names.recent, pure, (content) => {
     const rows = access.trusted(() => {
       recent.forget();
+      if (recent.isDamaged) throw damaged("rows of indexes");
       return recent.of(int(content));
     });
     return JSON.stringify(Array.from(rows.values(), ({ pk, key, owner, columns }) => [pk, key, owner, ...columns]));

@@ -24,7 +24,6 @@ import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
 import { actorId, int, parsed, split, text } from "./columns.ts";
 import { RecentRows } from "./recent-rows.ts";
 import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
-import { isOfOneWrite } from "./store-errors.ts";
 
 const isState = (value: string): value is IndexState => value === "complete" || value === "building" || value === "stale";
 
@@ -82,23 +81,20 @@ export class IndexTables {
   /** At the end of a transaction. */
   writeRecent(): void {
     this.#recent.write();
-    if (this.#recent.isFull && !this.#isMoving) void this.#moveOldest();
+    if (!this.#isMoving && this.#recent.surplus.size > 0) void this.#moveSurplus();
   }
 
-  async #moveOldest(): Promise<void> {
+  async #moveSurplus(): Promise<void> {
     this.#isMoving = true;
-    for (;;) {
-      let isDone = false;
+    const move = async (content: number): Promise<void> => {
       const fault = await this.#inOwnWrite(() => {
         this.#heal();
-        isDone = !this.#recent.moveOldest((row) => this.#byId(row.content)?.move(row));
+        this.#recent.moveBatch(content, (row) => this.#byId(content)?.move(row));
       });
-      if (isDone) break;
-      if (fault === undefined) continue;
-      // Of a full disk, for example: tried again with the next turn.
-      if (!isOfOneWrite(fault.cause)) break;
-      if ((await this.#inOwnWrite(() => this.#recent.postponeOldest())) !== undefined) break;
-    }
+      if (fault !== undefined) this.#recent.pause(content);
+    };
+    const contents = [...this.#recent.surplus].flatMap(([content, batches]) => Array.from({ length: batches }, () => content));
+    await Promise.all(contents.map(move));
     this.#isMoving = false;
   }
 

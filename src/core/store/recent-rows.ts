@@ -2,8 +2,8 @@
 // of the indexes, and how a row is moved there (row-table.ts).
 //
 // Writing a row to its index's table changes some ten pages: one of that table, and others of each SQL index. So the rows that one commit
-// changes are first written together, as a list, which is one row of this table. Lists are never changed: a row that changes again is in
-// a later list, too, and counts there.
+// changes are first written together, as a list, which is one row of this table. Lists are never changed: a row that changes again, or is
+// moved, is in a later list, too, and counts there.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type IndexColumn, type IndexedRow, isList, type Json } from "../contract/index.ts";
@@ -12,10 +12,12 @@ import { int } from "./columns.ts";
 import { RECENT_ROWS } from "./schema.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 
-/** With more, those that are replaced included, the oldest are moved. Every query reads all of them, which takes some 0.2 ms. */
+/** Of an index. Every query reads all of them, which takes some 0.2 ms. */
 const MAX_ROWS = 500;
-/** A list has at most so many, and so many are moved at once, which takes some 4 ms. */
+/** So many are moved at once, which takes some 4 ms. A list has at most so many. */
 const BATCH = 128;
+/** With more entries than this, of which most do not count any more, the lists are written anew. */
+const MAX_ENTRIES = 1_500;
 
 export interface RecentRow extends Pick<IndexedRow, "data" | "columns"> {
   /** The index, by its number. */
@@ -33,11 +35,7 @@ interface Removed {
   readonly data?: undefined;
 }
 
-interface List {
-  readonly id: number;
-  readonly rows: readonly (RecentRow | Removed)[];
-}
-
+const NO_SURPLUS: ReadonlyMap<number, number> = new Map();
 const NONE: ReadonlyMap<number, RecentRow> = new Map();
 
 /** Methods that write run in the caller's transaction, which ends with `write`. */
@@ -45,27 +43,25 @@ export class RecentRows {
   readonly #database: DatabaseSync;
   readonly #all: StatementSync;
   readonly #insert: StatementSync;
-  readonly #delete: StatementSync;
   readonly #clear: StatementSync;
   /** By index and actor. Undefined: the file has not been read. */
   #byIndex: Map<number, Map<number, RecentRow>> | undefined;
-  /** From the oldest on. */
-  #lists: List[] = [];
-  /** The rows of all lists. */
-  #size = 0;
+  /** In all lists. */
+  #entries = 0;
+  /** The actors that are in lists. */
+  #listed = new Set<number>();
   #unwritten: (RecentRow | Removed)[] = [];
+  /** By index: the last actor whose row was moved. Rows next to each other change fewer pages. */
+  readonly #moved = new Map<number, number>();
+  /** By index: after how many more rows they are moved again. */
+  readonly #pauses = new Map<number, number>();
   #isDamaged = false;
   #hasDamagedPage = false;
-  #maxSize = MAX_ROWS + BATCH;
-  /** Lists from this id on are not moved now: they have rows that were postponed. */
-  #end = Infinity;
-  #postponed = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#all = database.prepare("SELECT id, rows FROM recent_rows ORDER BY id");
+    this.#all = database.prepare("SELECT rows FROM recent_rows ORDER BY id");
     this.#insert = database.prepare("INSERT INTO recent_rows(rows) VALUES(?)");
-    this.#delete = database.prepare("DELETE FROM recent_rows WHERE id = ?");
     this.#clear = database.prepare("DELETE FROM recent_rows");
     // A transaction that has met a damaged page cannot rename its table, so this is done before one begins.
     this.#read();
@@ -90,6 +86,10 @@ export class RecentRows {
   put(row: RecentRow): void {
     setIn(this.#read(), row);
     this.#unwritten.push(row);
+    const pause = this.#pauses.get(row.content);
+    if (pause === undefined) return;
+    if (pause === 1) this.#pauses.delete(row.content);
+    else this.#pauses.set(row.content, pause - 1);
   }
 
   delete(content: number, pk: number): void {
@@ -100,8 +100,8 @@ export class RecentRows {
   rewrite(isDeleted: (row: RecentRow) => boolean): void {
     const byIndex = this.#read();
     this.#empty();
-    this.#lists = [];
-    this.#size = 0;
+    this.#entries = 0;
+    this.#listed.clear();
     this.#unwritten = [];
     this.#isDamaged = false;
     this.#hasDamagedPage = false;
@@ -113,81 +113,68 @@ export class RecentRows {
   }
 
   #empty(): void {
-    if (!this.#hasDamagedPage) return void this.#clear.run();
-    // Such a table can be neither emptied nor dropped.
-    const count = "SELECT count(*) AS n FROM sqlite_schema WHERE name LIKE 'damaged_rows_%'";
-    const n = int(this.#database.prepare(count).get()?.["n"]);
-    this.#database.exec(`ALTER TABLE recent_rows RENAME TO damaged_rows_${n}; ${RECENT_ROWS}`);
+    if (this.#hasDamagedPage) {
+      // Such a table can be neither emptied nor dropped.
+      const count = "SELECT count(*) AS n FROM sqlite_schema WHERE name LIKE 'damaged_rows_%'";
+      const n = int(this.#database.prepare(count).get()?.["n"]);
+      this.#database.exec(`ALTER TABLE recent_rows RENAME TO damaged_rows_${n}; ${RECENT_ROWS}`);
+      return;
+    }
+    // FAST leaves what is in pages of its own.
+    this.#database.exec("PRAGMA secure_delete = ON");
+    try {
+      this.#clear.run();
+    } finally {
+      this.#database.exec("PRAGMA secure_delete = FAST");
+    }
   }
 
   /** Deletes what rows of this actor had before from the file. */
   erase(pk: number): void {
     this.#read();
-    if (this.#lists.some(({ rows }) => rows.some((row) => row.pk === pk))) this.rewrite(() => false);
+    if (this.#listed.has(pk)) this.rewrite(() => false);
   }
 
   /** At the end of a transaction. */
   write(): void {
+    if (this.#unwritten.length === 0) return;
+    const entries = this.#entries + this.#unwritten.length;
+    if (entries > MAX_ENTRIES && entries > 2 * this.#count) this.rewrite(() => false);
     const rows = this.#unwritten.filter((row) => this.#isCurrent(row));
     this.#unwritten = [];
-    for (let from = 0; from < rows.length; from += BATCH) {
-      const part = rows.slice(from, from + BATCH);
-      const { lastInsertRowid } = this.#insert.run(JSON.stringify(part.map(listed)));
-      this.#lists.push({ id: Number(lastInsertRowid), rows: part });
-      this.#size += part.length;
+    for (let from = 0; from < rows.length; from += BATCH) this.#insert.run(JSON.stringify(rows.slice(from, from + BATCH).map(listed)));
+    for (const { pk } of rows) this.#listed.add(pk);
+    this.#entries += rows.length;
+  }
+
+  get #count(): number {
+    return [...this.#read().values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** For each index with so many rows that some should be moved, how many batches. */
+  get surplus(): ReadonlyMap<number, number> {
+    let surplus: Map<number, number> | undefined;
+    for (const [content, { size }] of this.#read())
+      if (size > MAX_ROWS + BATCH && !this.#pauses.has(content))
+        (surplus ??= new Map<number, number>()).set(content, Math.floor((size - MAX_ROWS) / BATCH));
+    return surplus ?? NO_SURPLUS;
+  }
+
+  /** Moves a batch of rows to their table with `move`, those of the actors that follow: where one cannot be moved, another one can. */
+  moveBatch(content: number, move: (row: RecentRow) => void): void {
+    const rows = [...this.of(content).values()].toSorted((one, other) => one.pk - other.pk);
+    const last = this.#moved.get(content) ?? 0;
+    const batch = [...rows.filter(({ pk }) => pk > last), ...rows.filter(({ pk }) => pk <= last)].slice(0, BATCH);
+    this.#moved.set(content, batch.at(-1)?.pk ?? 0);
+    for (const row of batch) {
+      move(row);
+      this.delete(content, row.pk);
     }
   }
 
-  /** Whether there are so many that the oldest should be moved. */
-  get isFull(): boolean {
-    return this.#size > this.#maxSize;
-  }
-
-  /** Moves the oldest to their tables with `move`. Returns whether there are more to move. */
-  moveOldest(move: (row: RecentRow) => void): boolean {
-    const byIndex = this.#read();
-    // Turns may add more in a commit than a batch has.
-    const most = Math.max(BATCH, this.#size - this.#maxSize);
-    for (let moved = 0; this.#hasMore && moved < most;)
-      for (const row of this.#takeOldest()) {
-        move(row);
-        byIndex.get(row.content)?.delete(row.pk);
-        moved += 1;
-      }
-    if (this.#hasMore) return true;
-    this.#maxSize = this.#postponed + MAX_ROWS + BATCH;
-    this.#end = Infinity;
-    this.#postponed = 0;
-    return false;
-  }
-
-  get #hasMore(): boolean {
-    return this.#size > MAX_ROWS && (this.#lists[0]?.id ?? Infinity) < this.#end;
-  }
-
-  /** The oldest cannot be moved, since a page is damaged: makes them the newest. They are tried again once there are more. */
-  postponeOldest(): void {
-    this.#read();
-    this.#end = Math.min(this.#end, (this.#lists.at(-1)?.id ?? 0) + 1);
-    const rows: RecentRow[] = [];
-    for (let size = this.#size; this.#lists.length > 0 && size - this.#size < BATCH;) rows.push(...this.#takeOldest());
-    this.#unwritten.push(...rows);
-    this.#postponed += rows.length;
-  }
-
-  /** Deletes the oldest list. Returns its rows that nothing has replaced. */
-  #takeOldest(): readonly RecentRow[] {
-    const list = this.#lists.shift();
-    if (list === undefined) return [];
-    // FAST leaves what is in pages of its own.
-    this.#database.exec("PRAGMA secure_delete = ON");
-    try {
-      this.#delete.run(list.id);
-    } finally {
-      this.#database.exec("PRAGMA secure_delete = FAST");
-    }
-    this.#size -= list.rows.length;
-    return list.rows.filter((row) => row.data !== undefined).filter((row) => this.#isCurrent(row));
+  /** A page of the index's table is damaged, perhaps: none are moved before there is another batch. */
+  pause(content: number): void {
+    this.#pauses.set(content, BATCH);
   }
 
   #isCurrent(row: RecentRow | Removed): boolean {
@@ -198,20 +185,20 @@ export class RecentRows {
   #read(): Map<number, Map<number, RecentRow>> {
     if (this.#byIndex !== undefined) return this.#byIndex;
     const byIndex = new Map<number, Map<number, RecentRow>>();
-    this.#lists = [];
-    this.#size = 0;
+    this.#entries = 0;
+    this.#listed.clear();
     this.#unwritten = [];
     this.#isDamaged = false;
     this.#hasDamagedPage = false;
-    for (const { id, rows: text } of this.#stored()) {
+    for (const { rows: text } of this.#stored()) {
       const rows = rowsIn(text);
       if (rows === undefined) this.#isDamaged = true;
       for (const row of rows ?? []) {
         if (row.data === undefined) byIndex.get(row.content)?.delete(row.pk);
         else setIn(byIndex, row);
+        this.#listed.add(row.pk);
+        this.#entries += 1;
       }
-      this.#lists.push({ id: int(id), rows: rows ?? [] });
-      this.#size += rows?.length ?? 0;
     }
     return (this.#byIndex = byIndex);
   }

@@ -9,6 +9,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type IndexColumn, type IndexedRow, isList, type Json } from "../contract/index.ts";
 import { tryParseJson } from "../contract/internal.ts";
 import { int } from "./columns.ts";
+import { pragma } from "./database.ts";
 import { RECENT_ROWS } from "./schema.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 
@@ -121,11 +122,12 @@ export class RecentRows {
       return;
     }
     // FAST leaves what is in pages of its own.
+    const mode = pragma(this.#database, "secure_delete");
     this.#database.exec("PRAGMA secure_delete = ON");
     try {
       this.#clear.run();
     } finally {
-      this.#database.exec("PRAGMA secure_delete = FAST");
+      if (mode !== 1) this.#database.exec("PRAGMA secure_delete = FAST");
     }
   }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../core/actor/index.ts";
+import { actor, refuse } from "../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY, type Turn } from "../core/contract/index.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { assertRefused, testActor, type TestActor } from "./index.ts";
@@ -148,6 +148,40 @@ test("testActor refuses messages to an actor that has stopped, unless they start
   assert.equal(shared.stopped, "over");
   shared.turn("tools/end");
   assert.deepEqual([shared.state, shared.stopped], [{ n: 1 }, "over"]);
+});
+
+test("C3 a message that is refused begins no life of an actor that has stopped, in testActor", async () => {
+  const subject = testActor(
+    actor("shared", {
+      description: "",
+      initial: () => ({ n: 0 }),
+      tools: {
+        end: {
+          description: "",
+          run({ state, stop }) {
+            state.n = 7;
+            stop("over");
+          },
+        },
+        refuse: { description: "", run: () => refuse("Not now.") },
+        crash: {
+          description: "",
+          run() {
+            throw new Error("a mistake");
+          },
+        },
+        work: { description: "", work: () => Promise.reject(new Error("a mistake")) },
+        look: { description: "", run: ({ state }) => state.n },
+      },
+    }),
+  );
+  subject.turn("tools/end");
+  assertRefused(subject.turn("tools/refuse"), "Not now.");
+  assert.throws(() => subject.turn("tools/crash"), /a mistake/);
+  await assert.rejects(subject.work("tools/work"), /a mistake/);
+  assert.deepEqual([subject.state, subject.stopped], [{ n: 7 }, "over"]);
+  assert.deepEqual(subject.turn("tools/look").reply, { ok: 0 });
+  assert.equal(subject.stopped, undefined);
 });
 
 test("testActor refuses a time that is no number", () => {

@@ -154,15 +154,34 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   };
   let { state, base } = started(envelope("start", null, { start: options.start ?? null }), options.state);
 
-  const effectOf = (message: Message): Turn<S> | Work<S> => {
-    if (stopped !== undefined) {
-      if (!mayStart(kind, message)) throw faults.stopped(id);
-      life = `${LIFE}-${count}`;
-      ({ state, base } = started({ ...message, action: "start" }));
-      stopped = undefined;
+  /** Undefined: the life that the last message began has a turn. */
+  let endAgain: (() => void) | undefined;
+  /** A message that is refused, or throws, begins no life (C3). */
+  const orEndAgain = <T>(run: () => T): T => {
+    try {
+      return run();
+    } catch (error) {
+      endAgain?.();
+      throw error;
     }
-    return received(pure, state, base, message, seq + 1);
   };
+  const effectOf = (message: Message): Turn<S> | Work<S> =>
+    orEndAgain(() => {
+      if (stopped !== undefined) {
+        if (!mayStart(kind, message)) throw faults.stopped(id);
+        const before = { state, base, life, seq, stopped };
+        const { length } = chain;
+        endAgain = () => {
+          ({ state, base, life, seq, stopped } = before);
+          chain.length = length;
+          endAgain = undefined;
+        };
+        life = `${LIFE}-${count}`;
+        ({ state, base } = started({ ...message, action: "start" }));
+        stopped = undefined;
+      }
+      return received(pure, state, base, message, seq + 1);
+    });
   /** Its timers, each with the event that set it. */
   const recorded = (plan: Plan): Row["wakes"] => {
     const { at } = plan.message;
@@ -171,12 +190,17 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     chain.push(event);
     return row.wakes;
   };
-  const apply = (message: Message, given: Turn<S>): Turn<S> => {
+  const apply = (message: Message, given: Turn<S>): Turn<S> => orEndAgain(() => applied(message, given));
+  const applied = (message: Message, given: Turn<S>): Turn<S> => {
     const plan = planTurn(base, { message, key: undefined, wake: undefined }, given, { id, seq: seq + 1, ...CIRCUMSTANCES });
     // The hint is for engines: authors compare what a turn does with data.
     const { dirty: _dirty, ...turn } = given;
     const { reply = OK_NULL } = turn;
-    if (reply !== "later" && !("ok" in reply)) return turn;
+    if (reply !== "later" && !("ok" in reply)) {
+      endAgain?.();
+      return turn;
+    }
+    endAgain = undefined;
     if (plan !== undefined) {
       if (turn.state !== undefined && plan.state === turn.state) ({ state } = turn);
       base = chain.length === 0 ? plan : { ...plan, extra: { ...plan.extra, wakes: recorded(plan) } };
@@ -225,7 +249,11 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
         yield* chain.slice(afterSeq);
       };
       const past = chain.length === 0 ? undefined : pastOf({ kind, life, seq, extra: base.extra, history });
-      return apply(message, await working.run(own, () => effect({ ...context, past })));
+      const turn = await working.run(own, () => effect({ ...context, past }));
+      return apply(message, turn);
+    } catch (error) {
+      endAgain?.();
+      throw error;
     } finally {
       own.isOver = true;
       atWork -= 1;

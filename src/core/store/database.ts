@@ -147,6 +147,17 @@ function isDatabase(path: string): boolean {
 }
 
 /** A pragma whose value is a number. */
+/** Runs deletions that overwrite pages that they free, too: FAST leaves what is in these. */
+export function overwriting<T>(database: DatabaseSync, run: () => T): T {
+  if (pragma(database, "secure_delete") === 1) return run();
+  database.exec("PRAGMA secure_delete = ON");
+  try {
+    return run();
+  } finally {
+    database.exec("PRAGMA secure_delete = FAST");
+  }
+}
+
 export const pragma = (database: DatabaseSync, name: string): number => int(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 
 /**

@@ -293,6 +293,14 @@ test("words and members that left a row are not in the file once bodies are eras
     assert.equal(await store.erase(actor.id, 2), 1);
     assert.deepEqual(holding(), [], key);
   }
+  // A long value is in pages of its own.
+  const long = new ChainWriter("door/e");
+  const value = `xsecretx${"y".repeat(5_000)}`;
+  const added: IndexedRow = { data: JSON.stringify(value), columns: [value, null], text: ` ${value} ` };
+  await store.commit(long.id, long.next({ indexed: [{ index: "all", after: added }] }));
+  await store.commit(long.id, long.next({ full: true, indexed: [{ index: "all", before: added }] }));
+  assert.equal(await store.erase(long.id, 2), 1);
+  assert.deepEqual(holding(), [], "a long value");
   // Two turns changed the row since it was written to the index's table.
   const actor = new ChainWriter("door/d");
   const row = (words: string): IndexedRow => ({ data: JSON.stringify(words), columns: [words, null], text: words });
@@ -536,4 +544,46 @@ test("rows changed last stay few under load, and a store can be closed meanwhile
   await using reader = sqliteStore({ directory: directory.path, readOnly: true });
   const query: RowQuery = { conditions: [{ column: 0, in: [3] }], descending: false, limit: 1, count: true };
   for (const { name } of shapes) assert.equal((await reader.indexes?.query(name, query))?.count, 2_000, name);
+});
+
+test("rows that are lost while their index is built are computed again", async () => {
+  using directory = temporary();
+  await using store = sqliteStore({ directory: directory.path });
+  await store.indexes?.declare(SHAPE);
+  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+  const writers = ["a", "b", "c"].map((key) => new ChainWriter(`door/${key}`));
+  for (const one of writers) await store.commit(one.id, one.next({ indexed: [] }));
+  const query: RowQuery = { conditions: [{ column: 0, in: [2] }], descending: false, limit: 10, count: true };
+  const { next } = (await store.indexes?.build("all", () => row(1), 1)) ?? {};
+  const [first] = writers;
+  assert.ok(first !== undefined && next !== undefined);
+  await store.commit(first.id, first.next({ full: true, indexed: [{ index: "all", before: row(1), after: row(2) }] }));
+  using database = connect(join(directory.path, "troupe.db"), {});
+  database.exec("UPDATE recent_rows SET rows = 'x'");
+  await store.indexes?.verify("all", () => row(2), 1);
+  await store.erase(first.id, 2);
+  await store.indexes?.build("all", () => row(2), 10, next);
+  assert.equal(await store.indexes?.query("all", query), undefined);
+  await store.indexes?.build("all", () => row(2), 10);
+  assert.equal((await store.indexes?.query("all", query))?.count, 3);
+});
+
+test("large rows that turns changed last are moved before they fill the memory", async () => {
+  using directory = temporary();
+  await using store = sqliteStore({ directory: directory.path });
+  await store.indexes?.declare(SHAPE);
+  await store.indexes?.build("all", () => undefined, 10);
+  using database = connect(join(directory.path, "troupe.db"), {});
+  const row = (a: number): IndexedRow => ({ data: JSON.stringify(`${a}${"z".repeat(30_000)}`), columns: [a, null] });
+  const writers = Array.from({ length: 60 }, (_, n) => new ChainWriter(`door/${n}`));
+  for (let n = 0; n < 4; n += 1)
+    await Promise.all(
+      writers.map((one) =>
+        store.commit(one.id, one.next({ indexed: [{ index: "all", before: n === 0 ? undefined : row(n - 1), after: row(n) }] })),
+      ),
+    );
+  await untilMoved(database, store, 16);
+  assert.ok(Number(database.prepare("SELECT sum(length(rows)) AS n FROM recent_rows").get()?.["n"] ?? 0) < 600_000);
+  const query: RowQuery = { conditions: [{ column: 0, in: [3] }], descending: false, limit: 1, count: true };
+  assert.equal((await store.indexes?.query("all", query))?.count, 60);
 });

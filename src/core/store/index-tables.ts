@@ -22,6 +22,7 @@ import {
 } from "../contract/index.ts";
 import { INDEX_LIMITS, isTexts, kindOf } from "../contract/internal.ts";
 import { actorId, int, parsed, split, text } from "./columns.ts";
+import { overwriting } from "./database.ts";
 import { RecentRows } from "./recent-rows.ts";
 import { dropRows, type IndexedActor, RowTable } from "./row-table.ts";
 
@@ -57,6 +58,8 @@ export class IndexTables {
   readonly #inOwnWrite: OwnWrite;
   readonly #recent: RecentRows;
   #isMoving = false;
+  /** Indexes that lost rows while they were being built. */
+  readonly #unfinished = new Set<string>();
   #byName: Map<string, Entry> | undefined;
   #byKind = new Map<string, Entry[]>();
 
@@ -67,10 +70,16 @@ export class IndexTables {
     this.#recent = new RecentRows(database);
   }
 
-  /** The transaction was rolled back: drops what is cached. */
-  rolledBack(): void {
+  /** What is cached may have changed in the file. */
+  forget(): void {
     this.#byName = undefined;
     this.#recent.forget();
+  }
+
+  /** The transaction was rolled back. The rows are read again at once: a damaged page must not be met within the next one. */
+  rolledBack(): void {
+    this.forget();
+    void this.#recent.isDamaged;
   }
 
   /** The changes of a turn. */
@@ -80,6 +89,7 @@ export class IndexTables {
 
   /** At the end of a transaction. */
   writeRecent(): void {
+    this.#heal();
     this.#recent.write();
     if (!this.#isMoving && this.#recent.surplus.size > 0) void this.#moveSurplus();
   }
@@ -89,7 +99,7 @@ export class IndexTables {
     const move = async (content: number): Promise<void> => {
       const fault = await this.#inOwnWrite(() => {
         this.#heal();
-        this.#recent.moveBatch(content, (row) => this.#byId(content)?.move(row));
+        overwriting(this.#database, () => this.#recent.moveBatch(content, (row) => this.#byId(content)?.move(row)));
       });
       if (fault !== undefined) this.#recent.pause(content);
     };
@@ -102,7 +112,10 @@ export class IndexTables {
   #heal(): void {
     if (!this.#recent.isDamaged) return;
     this.#recent.rewrite(() => true);
-    for (const entry of this.#entries().values()) this.#setState(entry, "building");
+    for (const entry of this.#entries().values()) {
+      this.#setState(entry, "building");
+      this.#unfinished.add(entry.shape.name);
+    }
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -201,6 +214,7 @@ export class IndexTables {
     const entry = this.#entry(name);
     if (entry === undefined) throw missing(name);
     this.#heal();
+    this.#unfinished.delete(name);
     this.#rowsOf(entry)?.clear();
     this.#sql.deleteStale.run(entry.id, null);
     this.#setState(entry, "building");
@@ -209,6 +223,7 @@ export class IndexTables {
   completed(name: string): void {
     const entry = this.#entry(name);
     if (entry === undefined) throw missing(name);
+    if (this.#unfinished.has(name)) return;
     // An actor may have been written to since its row was computed.
     this.#setState(entry, this.#sql.stale.get(entry.id, 1) === undefined ? "complete" : "stale");
   }
@@ -367,7 +382,7 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
     verify: (name, rowOf, limit, after) =>
       read(() => {
         // What the file has, and not what is cached.
-        tables.rolledBack();
+        tables.forget();
         const ids = list(tables.kindOf(name), limit, after);
         const flaws = ids.flatMap((id): IndexFlaw[] => {
           const found = rowIn(id, rowOf);

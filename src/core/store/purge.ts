@@ -10,6 +10,7 @@ import type { EventIndex } from "./event-index.ts";
 import type { EventTable } from "./event-table.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 import { maybeInt } from "./columns.ts";
+import { overwriting } from "./database.ts";
 import { wholeNumber } from "./rules.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { IndexTables } from "./index-tables.ts";
@@ -175,13 +176,6 @@ export class Purge {
 
   /** A write whose deletions overwrite the page content. */
   #write<T>(write: () => T): Promise<T> {
-    return this.#parts.commits.add(() => {
-      this.#database.exec("PRAGMA secure_delete = ON");
-      try {
-        return write();
-      } finally {
-        this.#database.exec("PRAGMA secure_delete = FAST");
-      }
-    });
+    return this.#parts.commits.add(() => overwriting(this.#database, write));
   }
 }

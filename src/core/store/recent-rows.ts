@@ -9,7 +9,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type IndexColumn, type IndexedRow, isList, type Json } from "../contract/index.ts";
 import { tryParseJson } from "../contract/internal.ts";
 import { int } from "./columns.ts";
-import { pragma } from "./database.ts";
+import { overwriting } from "./database.ts";
 import { RECENT_ROWS } from "./schema.ts";
 import { isDamage, storeFault } from "./store-errors.ts";
 
@@ -19,6 +19,8 @@ const MAX_ROWS = 500;
 const BATCH = 128;
 /** With more entries than this, of which most do not count any more, the lists are written anew. */
 const MAX_ENTRIES = 1_500;
+/** Of all lists. With more, all rows are moved. */
+const MAX_CHARACTERS = 500_000;
 
 export interface RecentRow extends Pick<IndexedRow, "data" | "columns"> {
   /** The index, by its number. */
@@ -49,6 +51,7 @@ export class RecentRows {
   #byIndex: Map<number, Map<number, RecentRow>> | undefined;
   /** In all lists. */
   #entries = 0;
+  #characters = 0;
   /** The actors that are in lists. */
   #listed = new Set<number>();
   #unwritten: (RecentRow | Removed)[] = [];
@@ -102,6 +105,7 @@ export class RecentRows {
     const byIndex = this.#read();
     this.#empty();
     this.#entries = 0;
+    this.#characters = 0;
     this.#listed.clear();
     this.#unwritten = [];
     this.#isDamaged = false;
@@ -121,14 +125,7 @@ export class RecentRows {
       this.#database.exec(`ALTER TABLE recent_rows RENAME TO damaged_rows_${n}; ${RECENT_ROWS}`);
       return;
     }
-    // FAST leaves what is in pages of its own.
-    const mode = pragma(this.#database, "secure_delete");
-    this.#database.exec("PRAGMA secure_delete = ON");
-    try {
-      this.#clear.run();
-    } finally {
-      if (mode !== 1) this.#database.exec("PRAGMA secure_delete = FAST");
-    }
+    overwriting(this.#database, () => this.#clear.run());
   }
 
   /** Deletes what rows of this actor had before from the file. */
@@ -141,10 +138,15 @@ export class RecentRows {
   write(): void {
     if (this.#unwritten.length === 0) return;
     const entries = this.#entries + this.#unwritten.length;
-    if (entries > MAX_ENTRIES && entries > 2 * this.#count) this.rewrite(() => false);
+    const isLong = entries > MAX_ENTRIES || this.#characters > MAX_CHARACTERS;
+    if (isLong && entries > 2 * this.#count) this.rewrite(() => false);
     const rows = this.#unwritten.filter((row) => this.#isCurrent(row));
     this.#unwritten = [];
-    for (let from = 0; from < rows.length; from += BATCH) this.#insert.run(JSON.stringify(rows.slice(from, from + BATCH).map(listed)));
+    for (let from = 0; from < rows.length; from += BATCH) {
+      const text = JSON.stringify(rows.slice(from, from + BATCH).map(listed));
+      this.#insert.run(text);
+      this.#characters += text.length;
+    }
     for (const { pk } of rows) this.#listed.add(pk);
     this.#entries += rows.length;
   }
@@ -156,9 +158,10 @@ export class RecentRows {
   /** For each index with so many rows that some should be moved, how many batches. */
   get surplus(): ReadonlyMap<number, number> {
     let surplus: Map<number, number> | undefined;
+    const max = this.#characters > MAX_CHARACTERS ? 0 : MAX_ROWS;
     for (const [content, { size }] of this.#read())
-      if (size > MAX_ROWS + BATCH && !this.#pauses.has(content))
-        (surplus ??= new Map<number, number>()).set(content, Math.floor((size - MAX_ROWS) / BATCH));
+      if ((max === 0 ? size > 0 : size > MAX_ROWS + BATCH) && !this.#pauses.has(content))
+        (surplus ??= new Map<number, number>()).set(content, Math.max(1, Math.floor((size - max) / BATCH)));
     return surplus ?? NO_SURPLUS;
   }
 
@@ -188,6 +191,7 @@ export class RecentRows {
     if (this.#byIndex !== undefined) return this.#byIndex;
     const byIndex = new Map<number, Map<number, RecentRow>>();
     this.#entries = 0;
+    this.#characters = 0;
     this.#listed.clear();
     this.#unwritten = [];
     this.#isDamaged = false;
@@ -195,6 +199,7 @@ export class RecentRows {
     for (const { rows: text } of this.#stored()) {
       const rows = rowsIn(text);
       if (rows === undefined) this.#isDamaged = true;
+      this.#characters += typeof text === "string" ? text.length : 0;
       for (const row of rows ?? []) {
         if (row.data === undefined) byIndex.get(row.content)?.delete(row.pk);
         else setIn(byIndex, row);

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
 import { Lru, MemoryRows, mergedRows } from "../contract/internal.ts";
 import { int, split, text } from "./columns.ts";
+import { overwriting } from "./database.ts";
 import type { RecentRow, RecentRows } from "./recent-rows.ts";
 import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
@@ -149,8 +150,9 @@ export class RowTable {
 
   /** What a turn changes. */
   change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): void {
-    if (before === undefined || after === undefined || this.#isLost(actor.pk)) return this.set(actor, after);
-    if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
+    if (after === undefined) return overwriting(this.#database, () => this.set(actor, undefined));
+    if (before === undefined || this.#isLost(actor.pk)) return this.set(actor, after);
+    if (hasSameText !== true) overwriting(this.#database, () => this.#words?.set(actor.pk, after.text));
     this.#recent.put(this.#recentRow(actor, after));
   }
 

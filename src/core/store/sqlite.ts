@@ -230,7 +230,7 @@ function readOnlyIndexes(database: DatabaseSync, read: Read, host: Pick<IndexHos
   const tables = new IndexTables(database);
   const fresh = <T>(run: () => T): Promise<T> =>
     read(() => {
-      tables.rolledBack();
+      tables.forget();
       database.exec("BEGIN");
       try {
         return run();

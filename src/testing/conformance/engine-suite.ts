@@ -985,17 +985,6 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
-    it(
-      "a kind may take no messages now, without a crash",
-      async ({ engine }) => {
-        for (const next of [1, 2]) {
-          await assert.rejects(engine.call(say("away", null, { to: B })), { code: "ACTOR_FAILED", applied: false });
-          assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: next });
-        }
-      },
-      { policy: { restart: { max: 0, withinMs: 1_000 } } },
-    );
-
     it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
       await assert.rejects(engine.restart("tally/none"), { code: "NO_ACTOR" });
       await engine.call(say("restart", { child: "tally/none" }, { to: A }));

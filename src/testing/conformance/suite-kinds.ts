@@ -3,7 +3,6 @@ import {
   type JsonObject,
   type Behaviour,
   DEFAULT_POLICY,
-  EngineError,
   isJsonObject,
   type Json,
   type Message,
@@ -90,8 +89,6 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
       return message.answers
         ? { state: logged(text(message.answers["name"])), reply: { ok: message.answers } }
         : { reply: { needs: { name: { method: "elicitation/create", params: {} } } } };
-    case "away":
-      throw new EngineError("ACTOR_FAILED", "It takes no messages now: try later.");
     case "throw":
       throw new Error("secret detail");
     case "not-json":

@@ -118,7 +118,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   await comment.getByRole("button", { name: "Call", exact: true }).click();
   await comment.getByText("Required.").waitFor();
   await comment.getByRole("textbox", { name: /^text/ }).fill("<b>seen</b>");
-  await comment.getByRole("textbox", { name: /^text/ }).press("Enter");
+  await comment.getByRole("textbox", { name: /^text/ }).press("Control+Enter");
   await comment.getByText("done", { exact: true }).waitFor();
   await page.getByRole("tab", { name: "State" }).click();
   await page.getByRole("treeitem", { name: /text: "<b>seen<\/b>"/ }).waitFor();

@@ -11,7 +11,7 @@ import {
   StoreError,
   type Turn,
 } from "../contract/index.ts";
-import { checkWhole, getOwn } from "../contract/internal.ts";
+import { checkWholeNumber, getOwn } from "../contract/internal.ts";
 import { isRedacted } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { check, freezeNew } from "./json-check.ts";
@@ -40,7 +40,7 @@ export function pastOf(host: PastHost): Past {
   const { kind, life, seq: last } = host;
   return {
     async turns(limit) {
-      checkWhole("limit", limit);
+      checkWholeNumber("limit", limit);
       const events = await collected(host.history(Math.max(0, last - limit)), limit);
       const turns: PastTurn[] = [];
       for (const event of events.toReversed()) {

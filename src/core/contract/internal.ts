@@ -101,7 +101,7 @@ export {
   ARGUMENT,
   invalidMessageReply,
   checkNeeded,
-  checkWhole,
+  checkWholeNumber,
   wholeLimit,
   checkTask,
   DURATION,

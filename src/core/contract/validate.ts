@@ -80,7 +80,7 @@ export function checkNeeded(name: string, value: unknown, [words, fits]: OptionR
 }
 
 /** Checks a limit or a position of a query. Throws `BAD_QUERY`. */
-export function checkWhole(name: string, value: unknown, least = 0): void {
+export function checkWholeNumber(name: string, value: unknown, least = 0): void {
   if (Number.isSafeInteger(value) && Number(value) >= least) return;
   throw new EngineError("BAD_QUERY", `\`${name}\` is a whole number${least === 0 ? " of 0 or more" : ""}.`);
 }
@@ -88,7 +88,7 @@ export function checkWhole(name: string, value: unknown, least = 0): void {
 /** Checks the limit of a list: a whole number, or `Infinity` for all. Throws `BAD_QUERY`. */
 export function wholeLimit(limit: number): number {
   if (limit === Infinity) return Number.MAX_SAFE_INTEGER;
-  checkWhole("limit", limit);
+  checkWholeNumber("limit", limit);
   return limit;
 }
 

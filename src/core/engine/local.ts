@@ -41,7 +41,7 @@ import {
 } from "../contract/index.ts";
 import {
   checkNeeded,
-  checkWhole,
+  checkWholeNumber,
   DURATION,
   omitUndefined,
   commitWithCallback,
@@ -325,7 +325,7 @@ export class LocalEngine implements Engine {
   }
 
   mailbox(id: ActorId, most: number): ActorMailbox {
-    checkWhole("most", most);
+    checkWholeNumber("most", most);
     return this.#table.get(id)?.mailbox(most) ?? { phase: "ready", queued: 0, waiting: [] };
   }
 

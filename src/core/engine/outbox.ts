@@ -15,7 +15,7 @@ import {
   thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
-import { asReplay, checkWhole, DELIVERY_ATTEMPTS } from "../contract/internal.ts";
+import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
@@ -182,7 +182,7 @@ export class Outbox {
 
   /** Dead letters, those in the store first. */
   async letters(limit: number): Promise<readonly DeadLetter[]> {
-    checkWhole("limit", limit);
+    checkWholeNumber("limit", limit);
     const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged))) ?? [];
     return [...stored, ...this.#deadLetters.values()].slice(0, limit);
   }

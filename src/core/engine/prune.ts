@@ -1,6 +1,6 @@
 // Owns: which actors that stopped long ago are removed. Does not own: removing one (core/store/purge.ts).
 import { type ActorId, type Ended, type EndedPage, type Store, StoreError } from "../contract/index.ts";
-import { checkWhole } from "../contract/internal.ts";
+import { checkWholeNumber } from "../contract/internal.ts";
 
 /** How long keyed replies are remembered by default. */
 export const KEY_MS = 24 * 3_600_000;
@@ -40,7 +40,7 @@ export async function prune(
   { store, now, keyMs = KEY_MS, remove }: PruneHost,
   { before, limit = 200, ...which }: Pruning,
 ): Promise<Pruned> {
-  checkWhole("limit", limit);
+  checkWholeNumber("limit", limit);
   const page = await store.ended({ ...which, before: Math.min(before, now - keyMs), limit });
   const ended: Ended[] = [];
   const damaged: ActorId[] = [];

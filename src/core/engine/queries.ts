@@ -10,7 +10,7 @@ import {
   type Snapshot,
   type Store,
 } from "../contract/index.ts";
-import { checkWhole, wholeLimit, compareIds, EventPages, kindOf } from "../contract/internal.ts";
+import { checkWholeNumber, wholeLimit, compareIds, EventPages, kindOf } from "../contract/internal.ts";
 import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
@@ -91,7 +91,7 @@ export class Queries {
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
     keyOf(id);
-    checkWhole("afterSeq", afterSeq, -Infinity);
+    checkWholeNumber("afterSeq", afterSeq, -Infinity);
     const cell = this.#table.get(id);
     if (cell?.actor.memory) {
       if (cell.actor.last !== undefined && cell.actor.last.seq > afterSeq) yield cell.actor.last.event;

@@ -146,7 +146,6 @@ function isDatabase(path: string): boolean {
   }
 }
 
-/** A pragma whose value is a number. */
 /** Runs deletions that overwrite pages that they free, too: FAST leaves what is in these. */
 export function overwriting<T>(database: DatabaseSync, run: () => T): T {
   if (pragma(database, "secure_delete") === 1) return run();
@@ -158,6 +157,7 @@ export function overwriting<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
+/** A pragma whose value is a number. */
 export const pragma = (database: DatabaseSync, name: string): number => int(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 
 /**

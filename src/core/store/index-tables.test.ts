@@ -587,3 +587,31 @@ test("large rows that turns changed last are moved before they fill the memory",
   const query: RowQuery = { conditions: [{ column: 0, in: [3] }], descending: false, limit: 1, count: true };
   assert.equal((await store.indexes?.query("all", query))?.count, 60);
 });
+
+test("a store of schema version 8, with rows changed last in columns, opens, and its indexes are built again", async () => {
+  using directory = temporary();
+  const actor = new ChainWriter("door/a");
+  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `[${a}]`, columns: [a, null] }));
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.indexes?.declare(SHAPE);
+    await store.indexes?.build("all", () => undefined, 10);
+    await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: before }] }));
+  }
+  {
+    using database = connect(join(directory.path, "troupe.db"), {});
+    const columns = Array.from({ length: 16 }, (_, n) => `c${n}`).join(", ");
+    database.exec(
+      `DROP TABLE recent_rows; DROP INDEX actor_owner_live;
+       CREATE TABLE recent_row(content INTEGER NOT NULL, actor INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL,
+         ${columns}, PRIMARY KEY(content, actor)) WITHOUT ROWID;
+       INSERT INTO recent_row(content, actor, key, data, c0) VALUES(1, 1, 'a', '[2]', 2);
+       PRAGMA user_version = 8`,
+    );
+  }
+  await using store = sqliteStore({ directory: directory.path });
+  assert.equal(await store.indexes?.declare(SHAPE), false);
+  await store.indexes?.build("all", () => after, 10);
+  const query: RowQuery = { conditions: [], descending: false, limit: 10, count: true };
+  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: "[2]", value: 2 }]);
+});

@@ -48,7 +48,7 @@ const statements = (database: DatabaseSync) => ({
   deleteStale: database.prepare("DELETE FROM stale_row WHERE content = ?1 AND (?2 IS NULL OR actor = ?2)"),
 });
 
-/** Runs a write by itself, so that what fails there fails no turn. Resolves with the fault. */
+/** Runs a write by itself, so that what fails there fails no turn. Resolves with the fault, or undefined. */
 export type OwnWrite = (write: () => void) => Promise<Error | undefined>;
 
 /** All indexes in a file. Methods that write run in the caller's transaction. */
@@ -79,7 +79,11 @@ export class IndexTables {
   /** The transaction was rolled back. The rows are read again at once: a damaged page must not be met within the next one. */
   rolledBack(): void {
     this.forget();
-    void this.#recent.isDamaged;
+    try {
+      void this.#recent.isDamaged;
+    } catch {
+      // The disk still fails: who reads them next is refused.
+    }
   }
 
   /** The changes of a turn. */

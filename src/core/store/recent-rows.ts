@@ -104,12 +104,7 @@ export class RecentRows {
   rewrite(isDeleted: (row: RecentRow) => boolean): void {
     const byIndex = this.#read();
     this.#empty();
-    this.#entries = 0;
-    this.#characters = 0;
-    this.#listed.clear();
-    this.#unwritten = [];
-    this.#isDamaged = false;
-    this.#hasDamagedPage = false;
+    this.#reset();
     for (const rows of byIndex.values())
       for (const row of rows.values()) {
         if (isDeleted(row)) rows.delete(row.pk);
@@ -182,6 +177,16 @@ export class RecentRows {
     this.#pauses.set(content, BATCH);
   }
 
+  /** There are no lists. */
+  #reset(): void {
+    this.#entries = 0;
+    this.#characters = 0;
+    this.#listed.clear();
+    this.#unwritten = [];
+    this.#isDamaged = false;
+    this.#hasDamagedPage = false;
+  }
+
   #isCurrent(row: RecentRow | Removed): boolean {
     const current = this.#read().get(row.content)?.get(row.pk);
     return row.data === undefined ? current === undefined : current === row;
@@ -190,12 +195,7 @@ export class RecentRows {
   #read(): Map<number, Map<number, RecentRow>> {
     if (this.#byIndex !== undefined) return this.#byIndex;
     const byIndex = new Map<number, Map<number, RecentRow>>();
-    this.#entries = 0;
-    this.#characters = 0;
-    this.#listed.clear();
-    this.#unwritten = [];
-    this.#isDamaged = false;
-    this.#hasDamagedPage = false;
+    this.#reset();
     for (const { rows: text } of this.#stored()) {
       const rows = rowsIn(text);
       if (rows === undefined) this.#isDamaged = true;

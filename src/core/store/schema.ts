@@ -55,10 +55,14 @@ export const SCHEMA: readonly string[] = [
   // Actors that something wrote to without maintaining an index.
   `CREATE TABLE stale_row(content INTEGER NOT NULL, actor TEXT NOT NULL, PRIMARY KEY(content, actor)) WITHOUT ROWID;
    UPDATE content_index SET state = 'building' WHERE state = 'stale'`,
-  // The rows of indexes that were changed last, as lists in JSON (see recent-rows.ts).
-  RECENT_ROWS,
+  // The rows of indexes that were changed last, with the columns of `index_rows_<id>`, and none after those that their index has.
+  `CREATE TABLE recent_row(
+     content INTEGER NOT NULL, actor INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL,
+     c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, PRIMARY KEY(content, actor)) WITHOUT ROWID`,
   // For quotas: of one owner very many may have stopped.
   "CREATE INDEX actor_owner_live ON actor(owner, kind, key) WHERE owner IS NOT NULL AND status <> 'stopped'",
+  // The rows of indexes that were changed last, now as lists in JSON (see recent-rows.ts). Those of the old table are computed again.
+  `DROP TABLE recent_row; ${RECENT_ROWS}; UPDATE content_index SET state = 'building'`,
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

@@ -1,6 +1,6 @@
 /** Sends that failed three times (C5), where people see them. */
 import type { Entropy, Json, DeadLetter, Message } from "../../core/contract/index.ts";
-import { asReplay, checkWhole, kindOf } from "../../core/contract/internal.ts";
+import { asReplay, checkWholeNumber, kindOf } from "../../core/contract/internal.ts";
 import { ofLetters } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
 import { isMessage, type TurnInput } from "./inputs.ts";
@@ -30,7 +30,7 @@ export class Letters {
   }
 
   async list(limit: number): Promise<readonly DeadLetter[]> {
-    checkWhole("limit", limit);
+    checkWholeNumber("limit", limit);
     return (await this.#map.list({ limit })).flatMap(([, value]) => this.#read(value));
   }
 

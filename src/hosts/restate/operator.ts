@@ -20,7 +20,7 @@ import {
   type StoredIndex,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkWhole, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { checkWholeNumber, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
 import { ofIndexes, ofLetters } from "./directory.ts";
@@ -120,7 +120,7 @@ export class RestateOperator {
 
   events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]> {
     return told(async () => {
-      checkWhole("limit", limit);
+      checkWholeNumber("limit", limit);
       const events: ChainEvent[] = [];
       if (!this.#serves(id)) return events;
       for await (const event of this.#queries.history(id, afterSeq)) {
@@ -142,7 +142,7 @@ export class RestateOperator {
   /** Oldest first. `damaged` is told of each that cannot be opened; without it, the first one is thrown. */
   letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
     return told(async () => {
-      checkWhole("limit", limit);
+      checkWholeNumber("limit", limit);
       const map = this.#client.maps.shardedMap(ofLetters.name, ofLetters.shards);
       const letters: DeadLetter[] = [];
       for (let after: string | undefined; ;) {

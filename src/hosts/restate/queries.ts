@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkWhole, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { checkWholeNumber, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { Admin, type Place } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -158,7 +158,7 @@ export class Queries {
   }
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
-    checkWhole("afterSeq", afterSeq, -Infinity);
+    checkWholeNumber("afterSeq", afterSeq, -Infinity);
     let seq = Math.max(0, afterSeq);
     for (;;) {
       const { events, archived } = await this.#newest(id, seq);

@@ -151,8 +151,7 @@ for (const [sdk, everything] of [
     assertToolResult(await client.callTool("one__add", { a: 1, b: 2 }), "3");
     assertToolResult(await client.callTool("two__confirm", { what: "go" }), /accept/);
     assertToolResult(await client.callTool("add"), "ours");
-    const read = await client.readResource("notes://one/a%2Fb");
-    assert.match(JSON.stringify(read), /notes:\/\/a%2Fb/);
+    assert.deepEqual(await client.readResource("notes://one/a%2Fb"), { contents: [{ uri: "notes://one/a%2Fb", text: "note a%2Fb" }] });
     assert.deepEqual(await client.complete({ uri: "notes://two/{id}" }, "id", "o"), ["one", "other"]);
     const about = 'About everything here whose name begins with "one__" or "two__":\nAsk for anything.';
     assert.equal((await client.initialize())["instructions"], about);

@@ -37,9 +37,9 @@ it("each URI arrives as it was requested", async () => {
   for (const uri of ["one://a/b", "dir://xa", "other://a"]) await assert.rejects(client.readResource(uri), { code: -32002 }, uri);
 });
 
-it("under a prefix, too", async () => {
+it("a resource under a prefix is read and returned under its prefixed URI", async () => {
   await using source = fromMcpServer(echo());
   await using house = await testServer(prefix("p", source));
   const { contents } = await house.client().readResource("search://p/in/all?q=x%26y");
-  assert.deepEqual(contents, [{ uri: "search://in/all?q=x%26y", text: "search://in/all?q=x%26y" }]);
+  assert.deepEqual(contents, [{ uri: "search://p/in/all?q=x%26y", text: "search://in/all?q=x%26y" }]);
 });

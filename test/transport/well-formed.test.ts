@@ -17,7 +17,6 @@ import { rawSocket } from "./raw-socket.ts";
 
 const HALF = "\ud83d";
 const BROKEN = `cut ${HALF}`;
-const WHOLE = "cut \ufffd";
 
 const mounted = (): McpServer => {
   const server = new McpServer({ name: BROKEN, version: "1" });
@@ -38,7 +37,11 @@ function broken(): Server {
   tools.register({ name: "blocks" }, () => content([BROKEN], { said: BROKEN }));
   tools.register({ name: "failure" }, () => failure(BROKEN));
   tools.register({ name: "refusal" }, () => {
-    throw refuse(BROKEN, { data: { said: BROKEN } });
+    throw refuse(BROKEN);
+  });
+  // The data of a refusal is the author's: half a character in it is the author's mistake, and the call fails.
+  tools.register({ name: "bad-refusal" }, () => {
+    throw refuse("No.", { data: { text: BROKEN } });
   });
   tools.register({ name: "steps" }, ({ log, emit, progress }) => {
     log("warning", { said: BROKEN }, BROKEN);
@@ -58,6 +61,22 @@ function broken(): Server {
   return server;
 }
 
+/** One answer of each way that an author's text takes. Without it, a request that fails would pass as well. */
+const ANSWERS = [
+  /"structuredContent":\{"\ufffd":\["cut \ufffd"\]\}/,
+  /"content":\[\{"type":"text","text":"cut \ufffd"\}\],"isError":true/,
+  /"uri":"memo:\/\/sdk\/one","text":"cut \ufffd"/,
+  /"name":"sdk__say","title":"cut \ufffd"/,
+  /"messages":\[\{"role":"user","content":\{"type":"text","text":"cut \ufffd"\}\}\]/,
+  /"completion":\{"values":\["cut \ufffd"\]/,
+  /"message":"cut \ufffd","requestedSchema"/,
+];
+
+function assertComplete(all: string): void {
+  for (const answer of ANSWERS) assert.match(all, answer);
+  assert.doesNotMatch(all, /There is no tool sdk__say|Unknown tool: sdk__say|Unknown prompt: sdk__ask/);
+}
+
 const calls = (name: string): [string, object] => ["tools/call", { name, arguments: {}, _meta: { progressToken: BROKEN } }];
 
 /** Everything a client may ask, and what it may give that an answer repeats. */
@@ -66,15 +85,16 @@ const REQUESTS: readonly [method: string, params: object][] = [
   ["resources/list", {}],
   ["resources/templates/list", {}],
   ["prompts/list", {}],
-  ...["text", "structured", "blocks", "failure", "refusal", "steps", "sdk_say", BROKEN].map(calls),
+  ...["text", "structured", "blocks", "failure", "refusal", "bad-refusal", "steps", "sdk__say", BROKEN].map(calls),
   ["resources/read", { uri: "broken://plain" }],
   ["resources/read", { uri: "broken://json" }],
+  ["resources/read", { uri: "memo://sdk/one" }],
   ["resources/read", { uri: `broken://${HALF}` }],
   ["prompts/get", { name: "prompt" }],
   ["prompts/get", { name: BROKEN }],
-  ["prompts/get", { name: "sdk_ask", arguments: { word: "x" } }],
+  ["prompts/get", { name: "sdk__ask", arguments: { word: "x" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "broken://of/{id}" }, argument: { name: "id", value: "" } }],
-  ["completion/complete", { ref: { type: "ref/prompt", name: "sdk_ask" }, argument: { name: "word", value: "" } }],
+  ["completion/complete", { ref: { type: "ref/prompt", name: "sdk__ask" }, argument: { name: "word", value: "" } }],
   [BROKEN, {}],
 ];
 
@@ -124,9 +144,8 @@ for (const [name, place] of Object.entries(PLACES))
   test(`no unpaired surrogate is sent over HTTP by ${name}`, { timeout: 60_000 }, async () => {
     await using server = broken();
     await using at = await place(server);
-    const said = await overHttp(at.send);
-    assert.ok(said.includes(WHOLE));
-    assert.match(said, /"structuredContent":\{"\ufffd":\["cut \ufffd"\]\}/);
+    const answers = await overHttp(at.send);
+    assertComplete(answers);
   });
 
 /** Asks everything on one stream; settles with all that came. */
@@ -167,14 +186,14 @@ describe("no unpaired surrogate is sent in lines", { timeout: 60_000 }, () => {
     await using client = await rawSocket(tcp.port);
     const chunks = new PassThrough();
     client.socket.on("data", (chunk) => void chunks.write(chunk));
-    assert.ok((await overLines((line) => client.write(line), linesOf(chunks))).includes(WHOLE));
+    assertComplete(await overLines((line) => client.write(line), linesOf(chunks)));
   });
 
   test("over stdio", async () => {
     await using server = broken();
     const [input, output] = [new PassThrough(), new PassThrough()];
     await server.listen({ stdio: { input, output } });
-    assert.ok((await overLines((line) => void input.write(line), linesOf(output))).includes(WHOLE));
+    assertComplete(await overLines((line) => void input.write(line), linesOf(output)));
     input.end();
     await once(input, "end");
   });

@@ -3,8 +3,10 @@ import {
   type JsonObject,
   type CallOptions,
   type Catalogue,
+  CONTENT,
   type ContentOf,
   type Dirty,
+  isJsonObject,
   type Json,
   type ListName,
   type Offer,
@@ -15,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, Lru, memoize } from "../../core/contract/internal.ts";
+import { andThen, hasOwn, isContent, Lru, memoize } from "../../core/contract/internal.ts";
 import { unknownOffer } from "./actor-access.ts";
 import {
   checkName,
@@ -52,6 +54,8 @@ class PrefixedSource implements Source {
   readonly #name: string;
   /** The prefix with its separator. */
   readonly #head: string;
+  /** The first segment of its URIs. */
+  readonly #segment: string;
   readonly #source: Source;
   readonly #names: Names;
   readonly #catalogueOf = memoize((inner: Catalogue) => this.#renamed(inner));
@@ -63,6 +67,7 @@ class PrefixedSource implements Source {
   constructor(name: string, source: Source, names: Names) {
     this.#name = name;
     this.#head = headOf(names, name);
+    this.#segment = encodeURIComponent(name);
     this.#source = source;
     this.#names = names;
     if (source.complete === undefined) return;
@@ -99,8 +104,20 @@ class PrefixedSource implements Source {
   actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const inner = this.#inside(ref);
     if (inner === undefined) return unknownOffer;
-    return this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
+    const reply = this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
+    return ref.startsWith("resources/") ? andThen(reply, this.#contentsOutside) : reply;
   }
+
+  /** What was read, under the URIs by which its reader knows it. */
+  readonly #contentsOutside = (reply: Reply): Reply => {
+    if (!hasOwn(reply, "ok") || !isContent(reply.ok)) return reply;
+    const blocks = reply.ok[CONTENT].map((block) => {
+      const resource = isJsonObject(block) && block["type"] === "resource" ? block["resource"] : undefined;
+      if (!isJsonObject(block) || !isJsonObject(resource) || typeof resource["uri"] !== "string") return block;
+      return { ...block, resource: { ...resource, uri: withSegment(resource["uri"], this.#segment) } };
+    });
+    return { ...reply, ok: { ...reply.ok, [CONTENT]: blocks } };
+  };
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const ref = only && this.#inside(only.ref);
@@ -155,16 +172,15 @@ class PrefixedSource implements Source {
     }
     if (list === "resources") return [this.#moved(name, offer)];
     if (list === "prompts") return [{ ...offer, name }];
-    const segment = encodeURIComponent(this.#name);
-    return [{ ...offer, name, definition: withAppUri(offer.definition, (uri) => withSegment(uri, segment)) }];
+    return [{ ...offer, name, definition: withAppUri(offer.definition, (uri) => withSegment(uri, this.#segment)) }];
   }
 
   #moved(name: string, offer: Offer): Offer {
     const definition = withoutName(offer.definition, offer.name);
     const { uri, uriTemplate, ...rest } = definition;
-    const segment = encodeURIComponent(this.#name);
-    if (typeof uri === "string") return { ...offer, name, definition: { ...rest, uri: withSegment(uri, segment) } };
-    if (typeof uriTemplate === "string") return { ...offer, name, definition: { ...rest, uriTemplate: withSegment(uriTemplate, segment) } };
+    if (typeof uri === "string") return { ...offer, name, definition: { ...rest, uri: withSegment(uri, this.#segment) } };
+    if (typeof uriTemplate === "string")
+      return { ...offer, name, definition: { ...rest, uriTemplate: withSegment(uriTemplate, this.#segment) } };
     return { ...offer, name };
   }
 }

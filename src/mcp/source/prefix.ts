@@ -7,6 +7,7 @@ import {
   type ContentOf,
   type Dirty,
   isJsonObject,
+  isList,
   type Json,
   type ListName,
   type Offer,
@@ -17,7 +18,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, hasOwn, isContent, Lru, memoize } from "../../core/contract/internal.ts";
+import { andThen, hasOwn, isContent, Lru, memoize, templatesOf } from "../../core/contract/internal.ts";
 import { unknownOffer } from "./actor-access.ts";
 import {
   checkName,
@@ -105,18 +106,22 @@ class PrefixedSource implements Source {
     const inner = this.#inside(ref);
     if (inner === undefined) return unknownOffer;
     const reply = this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
-    return ref.startsWith("resources/") ? andThen(reply, this.#contentsOutside) : reply;
+    return andThen(reply, this.#replyOutside, viewer);
   }
 
-  /** What was read, under the URIs by which its reader knows it. */
-  readonly #contentsOutside = (reply: Reply): Reply => {
+  /** The reply with this source's own URIs as its clients know them. A source whose catalogue is not known ahead keeps them as they are. */
+  readonly #replyOutside = (reply: Reply, viewer: Viewer): Reply => {
     if (!hasOwn(reply, "ok") || !isContent(reply.ok)) return reply;
-    const blocks = reply.ok[CONTENT].map((block) => {
-      const resource = isJsonObject(block) && block["type"] === "resource" ? block["resource"] : undefined;
-      if (!isJsonObject(block) || !isJsonObject(resource) || typeof resource["uri"] !== "string") return block;
-      return { ...block, resource: { ...resource, uri: withSegment(resource["uri"], this.#segment) } };
-    });
-    return { ...reply, ok: { ...reply.ok, [CONTENT]: blocks } };
+    const inner = this.#source.catalogue?.(viewer);
+    if (inner === undefined) return reply;
+    const isOwn = ownUris(inner);
+    const renamed = (block: Json): Json => withUri(block, (uri) => (isOwn(uri) ? withSegment(uri, this.#segment) : uri));
+    const { messages } = reply.ok;
+    const ok = { ...reply.ok, [CONTENT]: reply.ok[CONTENT].map(renamed) };
+    if (!isList(messages)) return { ...reply, ok };
+    const withContent = (message: Json): Json =>
+      isJsonObject(message) && message["content"] !== undefined ? { ...message, content: renamed(message["content"]) } : message;
+    return { ...reply, ok: { ...ok, messages: messages.map(withContent) } };
   };
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
@@ -183,6 +188,22 @@ class PrefixedSource implements Source {
       return { ...offer, name, definition: { ...rest, uriTemplate: withSegment(uriTemplate, this.#segment) } };
     return { ...offer, name };
   }
+}
+
+/** Whether a URI is of one of the catalogue's resources. */
+const ownUris = memoize((catalogue: Catalogue): ((uri: string) => boolean) => {
+  const uris = new Set(catalogue.resources.map(({ definition }) => definition["uri"]));
+  return (uri) => uris.has(uri) || templatesOf(catalogue).some(({ pattern }) => pattern.match(uri) !== undefined);
+});
+
+/** A content block: a link to a resource, or a resource within it, with another URI. Other blocks stay as they are. */
+function withUri(block: Json, rename: (uri: string) => string): Json {
+  if (!isJsonObject(block)) return block;
+  const { type, uri, resource } = block;
+  if (type === "resource_link" && typeof uri === "string") return { ...block, uri: rename(uri) };
+  if (type === "resource" && isJsonObject(resource) && typeof resource["uri"] === "string")
+    return { ...block, resource: { ...resource, uri: rename(resource["uri"]) } };
+  return block;
 }
 
 const headOf = (names: Names, name: string): string => joinName(names, name, "x").slice(0, -1);

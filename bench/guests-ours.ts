@@ -1,9 +1,11 @@
 // A guest in the thread that calls it: by its instance alone, and as its worker runs it, watched by the clock.
-import { type CallOutcome, compile, Instance, type LocalCall, runCall } from "../src/bridges/wasm/abi/index.ts";
-import { Meter, MeterReader } from "../src/bridges/wasm/pool/meter.ts";
-import type { Ending } from "../src/bridges/wasm/pool/protocol.ts";
-import { Recorder, RecorderReader } from "../src/bridges/wasm/pool/recorder.ts";
-import { Room } from "../src/bridges/wasm/pool/room.ts";
+import { type CallOutcome, type LocalCall, runCall } from "../src/bridges/wasm/abi/run-call.ts";
+import { compile } from "../src/bridges/wasm/abi/webassembly.ts";
+import { Instance } from "../src/bridges/wasm/abi/instance.ts";
+import { Meter, MeterReader } from "../src/bridges/wasm/pool/cpu-limit.ts";
+import type { Ending } from "../src/bridges/wasm/pool/worker-protocol.ts";
+import { Recorder, RecorderReader } from "../src/bridges/wasm/pool/call-recorder.ts";
+import { Room } from "../src/bridges/wasm/pool/worker-host.ts";
 import { type Component, type ExportName, GUEST_LIMITS, type WitValue } from "troupe/wasm";
 import { bytes } from "./guests-stage.ts";
 

@@ -119,7 +119,6 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "mcp/transport/stdio.ts": ["cli"],
   "mcp/transport/tcp.ts": ["cli"],
 
-  "bridges/wasm/guest/is-guest-state.ts": ["cli"],
   "bridges/wasm/guest-state.ts": ["cli"],
 };
 

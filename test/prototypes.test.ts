@@ -9,7 +9,7 @@ import type { JsonObject, Json } from "../src/core/contract/index.ts";
 import { capability, readConfig, readPacket, RefusedPacket } from "../src/bridges/packet/index.ts";
 import { packetTest } from "../src/testing/packets/index.ts";
 import { type TestClient, testServer } from "../src/testing/index.ts";
-import { readManifest } from "../src/bridges/wasm/manifest/index.ts";
+import { readManifest } from "../src/bridges/wasm/manifest/read-manifest.ts";
 import { parseWorld } from "../examples/mud/world/load.ts";
 
 const KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "plain"] as const;

@@ -1,8 +1,7 @@
 import type { GuestFacts, GuestManifest, GuestsData } from "../bridges/console/index.ts";
 import type { ActorId, Json } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { isGuestState } from "../bridges/wasm/guest/is-guest-state.ts";
-import { GUEST, type GuestState } from "../bridges/wasm/guest-state.ts";
+import { GUEST, type GuestState, isGuestState } from "../bridges/wasm/guest-state.ts";
 import type { Grants, Guests } from "../bridges/wasm/index.ts";
 
 /** What the console shows of guests. Without `guests`, of those in a directory that is only read. */

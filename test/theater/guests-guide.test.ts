@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { THEATER_LIMITS } from "../../src/bridges/theater/server/limits.ts";
 import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/bridges/wasm/index.ts";
-import { ELSEWHERE, HANDLERS } from "../../src/bridges/wasm/manifest/handlers.ts";
+import { ELSEWHERE, HANDLERS } from "../../src/bridges/wasm/manifest/read-manifest.ts";
 
 const page = (name: string): string => readFileSync(join(resolve(import.meta.dirname, "../.."), `docs/guide/${name}.md`), "utf8");
 /** The cells of the rows below such a head. */

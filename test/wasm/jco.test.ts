@@ -7,10 +7,10 @@ import { after, before, test } from "node:test";
 import type { ActorId } from "../../src/core/contract/index.ts";
 import { memoryContents } from "../../src/core/store/index.ts";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
-import { component } from "../../src/bridges/wasm/component.fixture.ts";
+import { component } from "../../src/bridges/wasm/component/component.fixture.ts";
+import { type ComponentReaderOptions, createComponentReader } from "../../src/bridges/wasm/jco/component-reader.ts";
 import { LIMITS, type Sandboxed, sandboxed } from "../../src/bridges/wasm/guest/sandboxed.fixture.ts";
 import { textOf } from "../../src/bridges/wasm/guest/stage.fixture.ts";
-import { createComponentReader, type ComponentReaderOptions } from "../../src/bridges/wasm/jco/index.ts";
 import { installPinned } from "../install-pinned.ts";
 
 const toolchain = resolve(import.meta.dirname, "../../examples/wasm");

@@ -1,7 +1,7 @@
 import type { ActorId, Clock, ContentStore, Digest, Entropy, Policy } from "../../core/contract/index.ts";
-import type { Component } from "./component.ts";
-import type { HttpLimits } from "./host/http-limits.ts";
-import type { Grants, Manifest } from "./manifest.ts";
+import type { Component } from "./component/component.ts";
+import type { HttpLimits } from "./host/http-client.ts";
+import type { Grants, Manifest } from "./manifest/manifest.ts";
 import type { GuestLimits, Sandbox } from "./sandbox.ts";
 
 /** A guest that starts another: what it says reaches no further than it does itself. */
@@ -90,4 +90,28 @@ export interface Beginning {
   readonly resume?: true;
   /** How many parents it has above it; absent: none. */
   readonly generation?: number;
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** Of a guest whose manifest says nothing. */
+export const GUEST_LIMITS: GuestLimits = {
+  callMs: 5_000,
+  memoryBytes: 64 * MEBIBYTE,
+  hostCalls: 10_000,
+  hostBytes: 64 * MEBIBYTE,
+  resultBytes: 16 * MEBIBYTE,
+};
+
+/** What a manifest may ask for at most, unless the operator says otherwise. */
+export const MOST_GUEST_LIMITS: Pick<GuestLimits, "callMs" | "memoryBytes"> = { callMs: 60_000, memoryBytes: 256 * MEBIBYTE };
+
+/** What holds for a guest: what its manifest asks for, as far as the operator allows. */
+export function limitsOf({ limits: asked }: Manifest, { limits, most = {} }: Pick<GuestOptions, "limits" | "most">): GuestLimits {
+  const { callMs = limits.callMs, memoryBytes = limits.memoryBytes } = asked;
+  return {
+    ...limits,
+    callMs: Math.min(callMs, Math.max(most.callMs ?? 0, limits.callMs)),
+    memoryBytes: Math.min(memoryBytes, Math.max(most.memoryBytes ?? 0, limits.memoryBytes)),
+  };
 }

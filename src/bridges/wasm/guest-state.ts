@@ -1,4 +1,4 @@
-import type { ActorId, Digest } from "../../core/contract/index.ts";
+import { type ActorId, type Digest, isJsonObject } from "../../core/contract/index.ts";
 
 /** The kind all guests are of. */
 export const GUEST = "guest";
@@ -33,3 +33,20 @@ export interface GuestState {
 
 /** `host`: somebody outside, who is held by the process that has this id. */
 export type ChannelEnd = { readonly actor: ActorId } | { readonly host: string };
+
+/** Of what a store or a chain has for a guest's actor. */
+export const isGuestState = (value: unknown): value is GuestState =>
+  isJsonObject(value) &&
+  typeof value["id"] === "string" &&
+  typeof value["manifest"] === "string" &&
+  typeof value["component"] === "string" &&
+  (value["state"] === null || typeof value["state"] === "string") &&
+  isJsonObject(value["children"]) &&
+  isJsonObject(value["channels"]) &&
+  Array.isArray(value["outstanding"]);
+
+/** For the callers of a paused guest. */
+export const whyPaused = ({ failed }: GuestState): string =>
+  failed === undefined
+    ? "This actor is paused with its parent, which failed: restart either."
+    : `This actor is paused after event ${failed.seq} (${failed.message}): restart it.`;

@@ -11,23 +11,22 @@ import {
   systemEntropy,
 } from "../../core/contract/index.ts";
 import { guestKind } from "./guest/behaviour.ts";
-import { Company } from "./guest/company.ts";
-import { Library } from "./guest/library.ts";
-import { liveIn } from "./guest/live.ts";
+import { Company, staleIn, toClose } from "./guest/channel-peers.ts";
+import { Library } from "./guest/program-cache.ts";
+import { liveIn } from "./guest/live-contents.ts";
+import { type GuestMeasures, Ran } from "./guest/instance-tracker.ts";
+import type { Room } from "./guest/guest-context.ts";
+import { GUEST_LIMITS, type GuestHouseOptions, type GuestOptions, type GuestStart, limitsOf, MOST_GUEST_LIMITS } from "./guest-options.ts";
+import { createComponentReader } from "./jco/component-reader.ts";
+import type { Manifest } from "./manifest/manifest.ts";
+import { ManifestFinder } from "./manifest/manifest-finder.ts";
+import { readManifest } from "./manifest/read-manifest.ts";
+import { createSandbox } from "./pool/guest-pool.ts";
+import { checkGranted } from "./manifest/grants.ts";
 import { prepare, replacement } from "./guest/prepare.ts";
-import { type GuestMeasures, Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
-import type { Room } from "./guest/room.ts";
-import { staleIn, toClose } from "./guest/stale-ends.ts";
-import { GUEST_LIMITS, limitsOf, MOST_GUEST_LIMITS } from "./guest-limits.ts";
-import type { GuestHouseOptions, GuestOptions, GuestStart } from "./guest-options.ts";
 import { GUEST, type GuestState } from "./guest-state.ts";
-import { createComponentReader } from "./jco/index.ts";
-import type { Manifest } from "./manifest.ts";
-import { ManifestFinder, readManifest } from "./manifest/index.ts";
 import type { GuestLimits } from "./sandbox.ts";
-import { createSandbox } from "./pool/index.ts";
-import { checkGranted } from "./world/grants.ts";
 
 const NOBODY: ReadonlySet<string> = new Set();
 

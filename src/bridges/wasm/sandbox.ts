@@ -1,5 +1,5 @@
-import type { Component } from "./component.ts";
-import type { ExportName, ImportName } from "./world/interfaces.ts";
+import type { Component } from "./component/component.ts";
+import type { ExportName, ImportName } from "./component/world.ts";
 import type { WitValue } from "./wit.ts";
 
 /** The bounds of one call of a guest. */

@@ -45,3 +45,116 @@ export type WitValue =
   | Uint8Array
   | readonly WitValue[]
   | { readonly [name: string]: WitValue };
+
+/** A type as any component may have it, Theater's or not. `parts`: fields, cases, elements, in order. */
+export interface Shape {
+  /** WIT's own word: `u32`, `list`, `record`; of what has no parts and no equal here, any text. */
+  readonly form: string;
+  readonly parts: readonly (readonly [name: string, type: Shape | undefined])[];
+}
+
+export interface Signature {
+  readonly params: readonly (readonly [name: string, type: Shape])[];
+  readonly result?: Shape;
+}
+
+export const plain = (form: string): Shape => ({ form, parts: [] });
+
+const named = (types: Readonly<Record<string, WitType | null>>): Shape["parts"] =>
+  Object.entries(types).map(([name, type]) => [name, type === null ? undefined : shapeOf(type)]);
+
+export function shapeOf(type: WitType): Shape {
+  if (typeof type === "string") return plain(type);
+  if ("list" in type) return { form: "list", parts: [["", shapeOf(type.list)]] };
+  if ("option" in type) return { form: "option", parts: [["", shapeOf(type.option)]] };
+  if ("tuple" in type) return { form: "tuple", parts: type.tuple.map((part) => ["", shapeOf(part)]) };
+  if ("record" in type) return { form: "record", parts: named(type.record) };
+  if ("variant" in type) return { form: "variant", parts: named(type.variant) };
+  if ("enum" in type) return { form: "enum", parts: type.enum.map((name) => [name, undefined]) };
+  return { form: "result", parts: named({ ok: type.result.ok ?? null, err: type.result.err ?? null }) };
+}
+
+export const signatureOf = ({ params, result }: WitFunction): Signature => ({
+  params: Object.entries(params).map(([name, type]) => [name, shapeOf(type)]),
+  ...(result === undefined ? {} : { result: shapeOf(result) }),
+});
+
+/** Takes as long as `wanted` is large, however large what was found is. */
+function sameShape(wanted: Shape | undefined, found: Shape | undefined): boolean {
+  if (wanted === undefined || found === undefined) return wanted === found;
+  return (
+    wanted.form === found.form &&
+    wanted.parts.length === found.parts.length &&
+    wanted.parts.every(([name, type], at) => name === found.parts[at]?.[0] && sameShape(type, found.parts[at][1]))
+  );
+}
+
+/** Parameters count by their order: their names are not in what is called, and upstream never compares them. */
+export function sameSignature(wanted: Signature, found: Signature): boolean {
+  return (
+    wanted.params.length === found.params.length &&
+    wanted.params.every(([, type], at) => sameShape(type, found.params[at]?.[1])) &&
+    sameShape(wanted.result, found.result)
+  );
+}
+
+/** Enough for the largest type of Theater's world, printed whole. */
+const MAX_CHARACTERS = 1_000;
+
+/** Stops where it has printed enough: a type of a few bytes may stand for one of gigabytes. */
+class Text {
+  text = "";
+
+  add(part: string): boolean {
+    if (this.text.length < MAX_CHARACTERS) this.text += part;
+    return this.text.length < MAX_CHARACTERS;
+  }
+
+  list(open: string, close: string, parts: Shape["parts"], part: (part: Shape["parts"][number]) => void): void {
+    this.add(open);
+    for (const [at, each] of parts.entries()) {
+      if (!this.add(at === 0 ? "" : ", ")) break;
+      part(each);
+    }
+    this.add(close);
+  }
+
+  shape(shape: Shape | undefined): void {
+    if (shape === undefined) this.add("_");
+    else if (shape.form === "record")
+      this.list("record { ", " }", shape.parts, ([name, type]) => {
+        if (this.add(`${name}: `)) this.shape(type);
+      });
+    else if (shape.form === "enum" || shape.form === "flags")
+      this.list(`${shape.form} { `, " }", shape.parts, ([name]) => void this.add(name));
+    else if (shape.form === "variant")
+      this.list("variant { ", " }", shape.parts, ([name, type]) => {
+        if (this.add(name) && type !== undefined) this.list("(", ")", [["", type]], ([, inner]) => this.shape(inner));
+      });
+    else if (shape.form === "result") this.result(shape.parts[0]?.[1], shape.parts[1]?.[1]);
+    else if (shape.parts.length === 0) this.add(shape.form);
+    else
+      this.list(`${shape.form}<`, ">", shape.parts, ([, type]) => {
+        if (this.text.length < MAX_CHARACTERS) this.shape(type);
+      });
+  }
+
+  result(ok: Shape | undefined, err: Shape | undefined): void {
+    if (ok === undefined && err === undefined) this.add("result");
+    else if (this.add("result<")) {
+      this.shape(ok);
+      if (err !== undefined && this.add(", ")) this.shape(err);
+      this.add(">");
+    }
+  }
+}
+
+/** As WIT has it, `func(state: option<list<u8>>) -> result<_, string>`, records and enums written out; cut off with `…` after 1,000 characters. */
+export function printFunction({ params, result }: Signature): string {
+  const text = new Text();
+  text.list("func(", ")", params, ([name, type]) => {
+    if (text.add(`${name}: `)) text.shape(type);
+  });
+  if (result !== undefined && text.add(" -> ")) text.shape(result);
+  return text.text.length < MAX_CHARACTERS ? text.text : `${text.text.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ChainEvent, Json } from "../../../core/contract/index.ts";
-import { IMPORTS } from "../../wasm/world/interfaces.ts";
+import { IMPORTS } from "../../wasm/component/world.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import { Chain, Contents } from "./chain.fixture.ts";
 import { hostEvents } from "./host/index.ts";

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import type { WitFunction, WitType, WitValue } from "../wit.ts";
-import { EXPORTS, IMPORTS } from "../world/interfaces.ts";
-import { codecOf } from "./compile.ts";
-import { GuestKilled, GuestTrap } from "./errors.ts";
+import { EXPORTS, IMPORTS } from "../component/world.ts";
+import { codecOf } from "./compound-codecs.ts";
+import { type CoreValue, GuestKilled, GuestTrap } from "./webassembly.ts";
 import { heap } from "./heap.fixture.ts";
 import { GuestMemory } from "./memory.ts";
-import type { CoreValue } from "./webassembly.ts";
 
 interface Sample {
   readonly type: WitType;

@@ -1,7 +1,9 @@
-import type { Component, CoreExport } from "../component.ts";
-import type { ExportName, ImportName } from "../world/interfaces.ts";
+import type { Component, CoreExport } from "../component/component.ts";
+import type { ExportName, ImportName } from "../component/world.ts";
+import { compile, type CoreModule } from "./webassembly.ts";
+import { Instance } from "./instance.ts";
+import { type LocalCall, runCall, type Wait } from "./run-call.ts";
 import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./core-module.fixture.ts";
-import { type CoreModule, compile, Instance, type LocalCall, runCall, type Wait } from "./index.ts";
 
 const i32 = (count: number): readonly ValueType[] => Array.from({ length: count }, () => "i32");
 

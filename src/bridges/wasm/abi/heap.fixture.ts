@@ -1,5 +1,4 @@
-import { Budget } from "./budget.ts";
-import { GuestMemory } from "./memory.ts";
+import { Budget, GuestMemory } from "./memory.ts";
 
 /** A memory whose every allocation moves it to another buffer, as growth does, so that no view is used for too long. */
 export function heap(initial = 64): { readonly memory: GuestMemory; readonly budget: (bytes: number) => void } {

@@ -1,16 +1,12 @@
-import type { Component } from "../component.ts";
-import { link } from "../jco/link.ts";
+import type { Component } from "../component/component.ts";
+import { link } from "../jco/glue.ts";
+import type { ExportName } from "../component/world.ts";
+import { GuestMemory, UNBOUNDED } from "./memory.ts";
+import { type CoreFunction, type CoreModule, engine, guestError, GuestTrap } from "./webassembly.ts";
+import { answeredAtOnce, type Border, type CallHost, importsOf } from "./imports.ts";
+import { type Exported, exportOf } from "./world-functions.ts";
 import type { WasiHost } from "../jco/wasi.ts";
 import type { WitValue } from "../wit.ts";
-import type { ExportName } from "../world/interfaces.ts";
-import { UNBOUNDED } from "./budget.ts";
-import { GuestTrap, guestError } from "./errors.ts";
-import { type Border, type CallHost, importsOf } from "./imports.ts";
-import { answeredAtOnce } from "./local-imports.ts";
-import { GuestMemory } from "./memory.ts";
-import type { Exported } from "./signature.ts";
-import { type CoreFunction, type CoreModule, engine } from "./webassembly.ts";
-import { exportOf } from "./world.ts";
 
 interface Entry {
   readonly type: Exported;

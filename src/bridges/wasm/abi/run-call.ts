@@ -1,13 +1,12 @@
 import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import type { ImportName } from "../world/interfaces.ts";
-import { Budget } from "./budget.ts";
+import type { ImportName } from "../component/world.ts";
+import { Budget } from "./memory.ts";
+import { GuestKilled, GuestTrap } from "./webassembly.ts";
+import { type CallHost, localAnswers, type LocalFacts } from "./imports.ts";
+import { importOf } from "./world-functions.ts";
 import { isList, isRecord } from "./codec.ts";
-import { GuestKilled, GuestTrap } from "./errors.ts";
-import type { CallHost } from "./imports.ts";
 import type { Instance } from "./instance.ts";
-import { type LocalFacts, localAnswers } from "./local-imports.ts";
-import { importOf } from "./world.ts";
 
 /** What of a call its worker needs. It can be sent there. */
 export type LocalCall = LocalFacts & Pick<GuestCall, "export" | "params" | "limits">;

@@ -36,3 +36,67 @@ interface Api {
 declare const WebAssembly: Api;
 
 export const engine: Api = WebAssembly;
+
+/** The guest did what it may not, or could not go on. The message is a sentence about the guest, without a stack of the host. */
+export class GuestTrap extends Error {
+  readonly code = "WASM_TRAP";
+  override readonly name = "GuestTrap";
+}
+
+/** It asked for more than it may. */
+export class GuestKilled extends Error {
+  readonly code = "WASM_KILLED";
+  override readonly name = "GuestKilled";
+  readonly why: "host-calls" | "bytes";
+
+  constructor(why: "host-calls" | "bytes", message: string) {
+    super(message);
+    this.why = why;
+  }
+}
+
+/** The process has no address space for one more memory: drop instances, then try again. */
+export class NoRoom extends Error {
+  readonly code = "WASM_NO_ROOM";
+  override readonly name = "NoRoom";
+}
+
+/** By what V8 says. */
+const TRAPS: Readonly<Record<string, string>> = {
+  unreachable: "The guest gave up: `unreachable` was executed.",
+  "memory access out of bounds": "The guest read or wrote outside its memory.",
+  "divide by zero": "The guest divided an integer by zero.",
+  "remainder by zero": "The guest took the remainder of a division by zero.",
+  "divide result unrepresentable": "The guest divided integers with a result that does not fit.",
+  "float unrepresentable in integer range": "The guest made an integer of a float that does not fit.",
+  "table index is out of bounds": "The guest called a function outside its table.",
+  "null function or function signature mismatch": "The guest called a function that is missing or has another type.",
+};
+
+/** What was thrown while the guest ran, as a sentence about the guest. */
+export function guestError(thrown: unknown): GuestTrap | GuestKilled | NoRoom {
+  if (thrown instanceof GuestTrap || thrown instanceof GuestKilled || thrown instanceof NoRoom) return thrown;
+  if (thrown instanceof engine.Exception) return new GuestTrap("The guest threw an exception that it did not catch.");
+  if (!(thrown instanceof Error)) return new GuestTrap("The guest ended with something that is no error.");
+  const { message } = thrown;
+  if (thrown instanceof engine.RuntimeError) return new GuestTrap(TRAPS[message] ?? `The guest trapped: ${message}.`);
+  if (thrown instanceof RangeError) {
+    if (message.includes("call stack")) return new GuestTrap("Stack overflow: the guest's calls were nested too deeply.");
+    if (message.includes("ut of memory")) return new NoRoom("There is no room for one more guest's memory in this process.");
+  }
+  if (thrown instanceof engine.CompileError) return new GuestTrap(`The guest's module does not compile: ${message}.`);
+  if (thrown instanceof engine.LinkError || message.includes("Import #"))
+    return new GuestTrap(`The guest's module imports what its component does not: ${message}.`);
+  // V8 throws it where a number meets an i64, or the other way round.
+  if (thrown instanceof TypeError) return new GuestTrap(`A core function has another type than the component says: ${message}.`);
+  return new GuestTrap(`The guest's call failed: ${message}`);
+}
+
+/** Throws GuestTrap. */
+export function compile(bytes: Uint8Array): CoreModule {
+  try {
+    return new engine.Module(bytes);
+  } catch (thrown) {
+    throw guestError(thrown);
+  }
+}

@@ -1,15 +1,21 @@
 /** The kind of actor that runs guests. Law 4: whatever runs one is work. */
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, type Work } from "../../../core/contract/index.ts";
-import { GUEST, type GuestState } from "../guest-state.ts";
-import { textIn } from "./arguments.ts";
-import { begin, unbegun } from "./begin.ts";
-import { channelCheck, channelClose, channelMessage, channelOpen, type Handler, request, send } from "./conversation.ts";
-import { cut } from "./cut.ts";
-import { childError, childExit, ended } from "./family.ts";
-import type { Room } from "./room.ts";
-import { pause, resume, update } from "./standing.ts";
-import { refused } from "./visit.ts";
-import { whyPaused } from "./why-paused.ts";
+import { GUEST, type GuestState, whyPaused } from "../guest-state.ts";
+import { refused, type Room, textIn } from "./guest-context.ts";
+import { begin, pause, resume, unbegun, update } from "./lifecycle.ts";
+import {
+  channelCheck,
+  channelClose,
+  channelMessage,
+  channelOpen,
+  childError,
+  childExit,
+  ended,
+  type Handler,
+  request,
+  send,
+} from "./message-handlers.ts";
+import { cut } from "./run-guest.ts";
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["start", begin],

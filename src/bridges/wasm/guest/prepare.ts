@@ -1,10 +1,11 @@
-import type { Digest, Outgoing } from "../../../core/contract/index.ts";
+import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
 import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
-import { isOperators, ManifestError, referenceOf, showsMachine } from "../manifest/index.ts";
-import type { Manifest } from "../manifest.ts";
-import { firstState } from "./first-state.ts";
-import type { Library } from "./library.ts";
+import { isOperators, referenceOf } from "../manifest/manifest-finder.ts";
+import { type Manifest, ManifestError } from "../manifest/manifest.ts";
+import { showsMachine } from "../manifest/grants.ts";
+import { jsonOf } from "../host/messages.ts";
+import type { Library } from "./program-cache.ts";
 
 /** A guest that starts another. `allow` throws where it may not. */
 export interface Starter extends Reader {
@@ -76,4 +77,11 @@ export async function replacement({ manifests }: GuestOptions, library: Library,
       `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
     );
   return library.putComponent(await found(manifests, reference, guest.origin), manifest.grants);
+}
+
+/** The state a guest begins from: its manifest's, and what its starter gave over it. */
+function firstState(base: Uint8Array | undefined, given: Uint8Array | undefined): Uint8Array | undefined {
+  if (base === undefined || given === undefined) return given ?? base;
+  const [under, over] = [jsonOf(base), jsonOf(given)];
+  return isJsonObject(under) && isJsonObject(over) ? new Uint8Array(Buffer.from(JSON.stringify({ ...under, ...over }))) : given;
 }

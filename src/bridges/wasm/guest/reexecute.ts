@@ -1,4 +1,4 @@
-/** Guests' calls run again from their chain. */
+import { hash } from "node:crypto";
 import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
 import {
   type ActorId,
@@ -10,15 +10,17 @@ import {
   type Json,
   type Message,
 } from "../../../core/contract/index.ts";
-import type { GuestState } from "../guest-state.ts";
-import { MissingContent, loadValue } from "../kept.ts";
-import { beginningIn } from "./arguments.ts";
-import { type Again, differences, type Ended, type GuestMismatch } from "./differences.ts";
-import { isGuestState } from "./is-guest-state.ts";
-import type { Program } from "./library.ts";
-import { readRecord } from "./read-record.ts";
-import { RecordedHost, variablesIn } from "./recorded-host.ts";
-import type { Room } from "./room.ts";
+import { type GuestState, isGuestState } from "../guest-state.ts";
+import { kept, loadValue, MissingContent } from "../stored-values.ts";
+import type { GuestHost, GuestOutcome } from "../sandbox.ts";
+import { type Given, isList } from "../host/values.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../component/world.ts";
+import { beginningIn, type Room } from "./guest-context.ts";
+import type { Program } from "./program-cache.ts";
+import { type GuestRecord, readRecord } from "./call-record.ts";
+
+/** Guests' calls run again from their chain. */
 
 export interface GuestReexecution {
   readonly run: number;
@@ -139,4 +141,113 @@ function childrenOf({ children }: GuestState, { action, args }: Message): GuestS
   if (action !== "ended" && action !== "child-exit") return children;
   const gone = isJsonObject(args) ? args["child"] : undefined;
   return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== gone));
+}
+
+/** A guest's call as it was, and as it is now. */
+
+interface GuestMismatch {
+  readonly seq: number;
+  readonly event: string;
+  /** `host-call`: another call, or with other arguments; `threw`: it could not be run. */
+  readonly what: "end" | "message" | "state" | "reply" | "host-call" | "threw";
+  readonly recorded?: Json;
+  readonly now?: Json;
+}
+
+interface Again {
+  readonly record: GuestRecord;
+  readonly message: Message;
+  readonly before: GuestState;
+  readonly after: GuestState;
+}
+
+interface Ended {
+  readonly outcome: GuestOutcome;
+  readonly host: RecordedHost;
+}
+
+type Name = (what: GuestMismatch["what"], recorded?: Json, now?: Json) => GuestMismatch;
+
+async function differences({ record, after }: Again, { outcome, host }: Ended, name: Name): Promise<readonly GuestMismatch[]> {
+  const found: GuestMismatch[] = [];
+  if (outcome.end !== record.end) found.push(name("end", record.end, outcome.end));
+  else if (outcome.end === "ok") {
+    const state = outcome.state === undefined ? null : digestOf(outcome.state);
+    if (state !== after.state) found.push(name("state", after.state, state));
+    const back = await kept(outcome.back, digestOf);
+    if (JSON.stringify(back) !== JSON.stringify(record.back ?? null)) found.push(name("reply", record.back ?? null, back));
+  } else if (outcome.message.toWellFormed() !== record.message)
+    found.push(name("message", record.message ?? null, outcome.message.toWellFormed()));
+  const made = await Promise.all(
+    outcome.did.map(async (call) => [
+      call.name,
+      await Promise.all(call.args.map((arg) => kept(arg, digestOf))),
+      await kept(call.result, digestOf),
+    ]),
+  );
+  const was = record.did.map(({ name: of, args, result }) => [of, args, result]);
+  const at = Array.from({ length: Math.max(made.length, was.length) }, (_, n) => n).find(
+    (n) => JSON.stringify(made[n]) !== JSON.stringify(was[n]),
+  );
+  if (at !== undefined) found.push(name("host-call", was[at] ?? null, made[at] ?? null));
+  else if (host.strayed !== undefined) found.push(name("host-call", null, host.strayed));
+  return found;
+}
+
+const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");
+
+/** A host call as its event has it, with its result as the guest was given it. */
+interface Recorded {
+  readonly name: string;
+  readonly args: readonly Json[];
+  readonly result: WitValue;
+}
+
+/** Answers from the record, in its order: nothing is done a second time. */
+class RecordedHost implements GuestHost {
+  readonly #did: readonly Recorded[];
+  #next = 0;
+  /** The first call that the record does not have. */
+  strayed: string | undefined;
+
+  constructor(did: readonly Recorded[]) {
+    this.#did = did;
+  }
+
+  /** From the first call on. */
+  again(): this {
+    this.#next = 0;
+    this.strayed = undefined;
+    return this;
+  }
+
+  // Those between were answered in the worker: they follow from the message and are compared with the rest afterwards.
+  async call(name: ImportName): Promise<Given> {
+    for (let at = this.#next; at < this.#did.length; at += 1) {
+      const recorded = this.#did[at];
+      if (recorded?.name !== name) continue;
+      this.#next = at + 1;
+      return { result: recorded.result };
+    }
+    this.strayed ??= name;
+    throw new Error(`${name} was not called then: the record has no answer.`);
+  }
+}
+
+/** The environment as that call saw it. */
+function variablesIn(did: readonly Recorded[]): Readonly<Record<string, string>> {
+  const seen = new Map<string, string>();
+  for (const { name, args, result } of did) {
+    const [of] = args;
+    if (name === "environment.list-vars" && isList(result)) {
+      for (const pair of result) {
+        const [key, value] = isList(pair) ? pair : [];
+        if (typeof key === "string" && typeof value === "string") seen.set(key, value);
+      }
+    } else if (typeof of === "string") {
+      if (name === "environment.get-var" && typeof result === "string") seen.set(of, result);
+      if (name === "environment.exists" && result === true && !seen.has(of)) seen.set(of, "");
+    }
+  }
+  return Object.fromEntries(seen);
 }

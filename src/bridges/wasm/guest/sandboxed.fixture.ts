@@ -8,11 +8,11 @@ import { SimulatedEntropy } from "../../../testing/index.ts";
 import { systemClock } from "../../../core/contract/index.ts";
 import { createGuests, type Guests } from "../guests.ts";
 import type { GuestOptions } from "../guest-options.ts";
-import { ManifestFinder } from "../manifest/index.ts";
-import { createSandbox } from "../pool/index.ts";
-import { readComponent } from "../read-component.ts";
+import { ManifestFinder } from "../manifest/manifest-finder.ts";
+import { createSandbox } from "../pool/guest-pool.ts";
+import { readComponent } from "../component/read-component.ts";
+import { checkGranted } from "../manifest/grants.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { checkGranted } from "../world/grants.ts";
 import { bytesOf, say } from "./stage.fixture.ts";
 
 const top = resolve(import.meta.dirname, "../../../..");

@@ -15,14 +15,14 @@ import {
   type Reply,
   type Store,
 } from "../../../core/contract/index.ts";
-import type { Component } from "../component.ts";
+import type { Component } from "../component/component.ts";
+import type { Grants, Manifest } from "../manifest/manifest.ts";
+import type { ExportName, ImportName } from "../component/world.ts";
 import { createGuests, type Guests } from "../guests.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
-import type { Grants, Manifest } from "../manifest.ts";
 import type { GuestCall, GuestOutcome, HostCall, Sandbox } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import type { ExportName, ImportName } from "../world/interfaces.ts";
 
 /** What the guest says is wrong. */
 export class Said extends Error {}

@@ -8,8 +8,8 @@ import { memoryContents } from "../../../core/store/index.ts";
 import { until } from "../../../testing/index.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import { record } from "../host/values.ts";
-import { MANIFEST_SPACE, ManifestFinder } from "../manifest/index.ts";
-import type { Grants, Manifest } from "../manifest.ts";
+import { MANIFEST_SPACE, ManifestFinder } from "../manifest/manifest-finder.ts";
+import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { WitValue } from "../wit.ts";
 import { ALL, bytesOf, manifest, Said, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
 

@@ -6,14 +6,12 @@
  */
 import type { ActorId, Json, Outgoing, Turn } from "../../../core/contract/index.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
-import type { Gathered } from "../host/gathered.ts";
+import type { Gathered } from "../host/call-effects.ts";
+import { type Ends, marked, staleIn, toCheck, toClose } from "./channel-peers.ts";
+import type { Program } from "./program-cache.ts";
+import { type Entered, failedReply, refused, type Visit } from "./guest-context.ts";
 import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
-import type { Ends } from "./company.ts";
-import type { Program } from "./library.ts";
-import type { Entered } from "./room.ts";
-import { marked, staleIn, toCheck, toClose } from "./stale-ends.ts";
-import { failedReply, refused, type Visit } from "./visit.ts";
 
 const SHUTDOWN = "shutdown";
 const LONGEST_MESSAGE = 4_096;

@@ -3,21 +3,18 @@ import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../.
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
 import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
-import type { Manifest } from "../manifest.ts";
+import type { Manifest } from "../manifest/manifest.ts";
+import type { ImportName } from "../component/world.ts";
+import { type Asked, Gathered } from "./call-effects.ts";
+import { directoryOf, onFiles } from "./filesystem.ts";
+import type { Given } from "./values.ts";
+import { runtime, wait } from "./runtime.ts";
 import type { GuestHost, HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import type { ImportName } from "../world/interfaces.ts";
-import type { Asked } from "./asked.ts";
-import { onFiles } from "./filesystem.ts";
-import { Gathered } from "./gathered.ts";
-import type { Given } from "./given.ts";
 import { sendHttp } from "./http-client.ts";
 import { messages } from "./messages.ts";
-import { runtime } from "./runtime.ts";
 import { store } from "./store.ts";
 import { supervisor } from "./supervisor.ts";
-import { wait } from "./timing.ts";
-import { directoryOf } from "./own-directory.ts";
 
 /** Into the content store; with a space, `contents` of that space tells of it. */
 export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { execFileSync } from "node:child_process";
 import type { WitValue } from "../wit.ts";
-import { onFiles } from "./filesystem.ts";
-import { WRITING } from "./replace-file.ts";
+import { onFiles, WRITING } from "./filesystem.ts";
 
 async function place(): Promise<{ root: string; outside: string } & AsyncDisposable> {
   const top = await mkdtemp(join(tmpdir(), "guest-files-"));

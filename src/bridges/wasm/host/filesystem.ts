@@ -1,12 +1,12 @@
-/** One directory of a guest's own. Nothing outside it is reached: not by `..`, not by an absolute path, not by a symbolic link. */
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { type FileHandle, lstat, mkdir, mkdtemp, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
 import type { WitValue } from "../wit.ts";
-import type { Given } from "./given.ts";
-import { checkedDirectory, inside, outside, type Place, placeOf, segmentsOf } from "./place.ts";
-import { replaceFile, WRITING } from "./replace-file.ts";
-import { ok, text } from "./values.ts";
+import type { Grants } from "../manifest/manifest.ts";
+import { type Given, ok, text } from "./values.ts";
+import type { Circumstances } from "./call-host.ts";
+
+/** One directory of a guest's own. Nothing outside it is reached: not by `..`, not by an absolute path, not by a symbolic link. */
 
 export interface Directory {
   /** Absolute. Made when it is first used. */
@@ -16,7 +16,7 @@ export interface Directory {
   readonly maxBytes: number;
 }
 
-const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MOST_FILES = 10_000;
 
 /** Of errors' codes: what Node itself says names places of the host. */
@@ -123,3 +123,93 @@ async function opened<T>(place: Place, act: (file: FileHandle) => Promise<T>): P
 }
 
 const isErrno = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "code" in error && "syscall" in error;
+
+/** The one its manifest names, else one of its own: another life, of another component perhaps, has another. */
+export function directoryOf({ options, life }: Circumstances, { path, write }: NonNullable<Grants["filesystem"]>): Directory {
+  const maxBytes = options.limits.hostBytes;
+  if (path !== undefined) return { root: path, write, maxBytes };
+  if (options.directory === undefined)
+    throw new Error("There are no files for guests here: name a directory in the manifest, or start Troupe with one for them.");
+  return { root: join(options.directory, life), write, maxBytes };
+}
+
+/** Where paths in a guest's directory lead. */
+
+const LONGEST_PATH = 4_096;
+
+/** Where a path leads: `parent` without any symbolic link, and the name in it. */
+interface Place {
+  readonly path: string;
+  readonly parent: string;
+  readonly name: string;
+}
+
+function segmentsOf(path: string): readonly string[] {
+  if (path.length > LONGEST_PATH || path.includes("\0")) throw new Error("This is no path: write names with / between them.");
+  if (path.startsWith("/") || path.includes("\\")) throw new Error(`"${path}" leaves the guest's directory: paths are relative to it.`);
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  if (segments.includes("..")) throw new Error(`"${path}" leaves the guest's directory: ".." is not followed.`);
+  return segments;
+}
+
+async function placeOf(root: string, path: string, segments: readonly string[]): Promise<Place> {
+  if (segments.length === 0) return { path, parent: root, name: "." };
+  const whole = join(root, ...segments);
+  const parent = await realpath(dirname(whole));
+  if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) throw outside(path);
+  return { path, parent, name: basename(whole) };
+}
+
+const outside = (path: string): Error =>
+  new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
+
+/** The root itself is neither made nor deleted. */
+function inside({ path, parent, name }: Place): string {
+  if (name === ".") throw new Error(`"${path}" is the guest's directory itself: name something in it.`);
+  return join(parent, name);
+}
+
+async function checkedDirectory({ path, parent, name }: Place): Promise<string> {
+  const whole = name === "." ? parent : join(parent, name);
+  if ((await lstat(whole)).isSymbolicLink()) throw outside(path);
+  return whole;
+}
+
+const OWN = 0o600;
+
+/** What is being written lies in a directory beside it whose name begins so. */
+export const WRITING = ".troupe-writing-";
+
+/** Whatever cuts it short, the file is as it was or as it is to be. A symbolic link in its place is not followed. */
+async function replaceFile(place: Place, content: Uint8Array): Promise<void> {
+  const whole = inside(place);
+  const mode = await modeOf(whole, place.path);
+  const folder = await mkdtemp(join(place.parent, WRITING));
+  try {
+    // Its parent looked at again: a link made meanwhile is not followed.
+    if ((await realpath(folder)) !== folder) throw outside(place.path);
+    const written = join(folder, "content");
+    {
+      await using file = await open(written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, OWN);
+      await file.writeFile(content);
+      if (mode !== OWN) await file.chmod(mode);
+      // Else a rename may last where the content does not.
+      await file.datasync();
+    }
+    await rename(written, whole);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of the file whose place it takes. Throws where there is something else. */
+async function modeOf(whole: string, path: string): Promise<number> {
+  const found = await lstat(whole).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (found === undefined) return OWN;
+  if (found.isSymbolicLink()) throw outside(path);
+  if (!found.isFile()) throw new Error(`"${path}" is no file.`);
+  return found.mode & 0o777;
+}

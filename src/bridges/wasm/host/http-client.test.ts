@@ -5,10 +5,7 @@ import { test } from "node:test";
 import { systemClock } from "../../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../../testing/index.ts";
 import type { WitValue } from "../wit.ts";
-import { isPublic } from "./addresses.ts";
-import { isAllowed } from "./allowed-urls.ts";
-import { sendHttp } from "./http-client.ts";
-import type { HttpLimits } from "./http-limits.ts";
+import { type HttpLimits, isAllowed, isPublic, sendHttp } from "./http-client.ts";
 import { record } from "./values.ts";
 import { type Loopback, onLoopback } from "../../../../test/on-loopback.ts";
 

@@ -1,13 +1,23 @@
-/** One request of a guest, to where its manifest allows and no private address is. */
-import { request as overHttp, type IncomingMessage } from "node:http";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+import { type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { Clock } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
-import type { Given } from "./given.ts";
-import { guarded } from "./guarded-lookup.ts";
-import type { HttpLimits } from "./http-limits.ts";
-import { type Asked, NOT_PASSED, read, SAFE } from "./http-request.ts";
-import { ok } from "./values.ts";
+import { type Given, isList, ok, record, someBytes, text } from "./values.ts";
+
+export interface HttpLimits {
+  /** Loopback and private addresses too: for tests, and for operators who know what is there. Default false. */
+  readonly allowPrivate?: boolean;
+  /** How names become addresses. Default the system's. */
+  readonly lookup?: LookupFunction;
+  /** Of a request's body and of a response's, each. Default 4 MiB. */
+  readonly maxBytes?: number;
+  /** From the request to the response's end, in milliseconds. Default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** One request of a guest, to where its manifest allows and no private address is. */
 
 export async function sendHttp(
   asked: WitValue,
@@ -85,4 +95,149 @@ async function taken(response: IncomingMessage, maxBytes: number): Promise<WitVa
     if (!NOT_PASSED.has(name.toLowerCase())) headers.push([name, rawHeaders[index + 1] ?? ""]);
   }
   return { status: response.statusCode ?? 0, headers, body: new Uint8Array(Buffer.concat(parts)) };
+}
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+/** Between two neighbours only, or made by the client itself. */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+const MOST_HEADERS = 100;
+
+/** What a guest asks for, checked. */
+interface Asked {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: string[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** Throws a sentence for the guest. */
+function read(asked: WitValue, allowed: readonly string[], { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits): Asked {
+  const fields = record(asked);
+  const method = text(fields["method"]).toUpperCase();
+  if (!METHODS.has(method)) throw new Error(`The method ${method.slice(0, 20)} is not offered: use one of ${[...METHODS].join(", ")}.`);
+  const uri = text(fields["uri"]);
+  if (uri.length > 8_192 || !URL.canParse(uri)) throw new Error("The uri is no absolute URL: write https://host/path.");
+  const url = new URL(uri);
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http: and https: are offered.");
+  if (url.username !== "" || url.password !== "") throw new Error("A uri holds no password: send an authorization header.");
+  if (!isAllowed(url, allowed))
+    throw new Error(`${url.host} is not among the hosts its manifest allows: list it under allowed of its http-client.`);
+  const literal = url.hostname.replace(/^\[|\]$/gu, "");
+  if (!allowPrivate && isIP(literal) !== 0 && !isPublic(literal)) throw blockedError(url.hostname);
+  const body = someBytes(fields["body"]);
+  if (body !== undefined && body.length > maxBytes) throw new Error(`A body has at most ${maxBytes} bytes: send less.`);
+  return { method, url, headers: passed(fields["headers"]), body };
+}
+
+function passed(headers: WitValue): string[] {
+  if (!isList(headers) || headers.length > MOST_HEADERS) throw new Error(`A request has at most ${MOST_HEADERS} headers: send fewer.`);
+  const flat: string[] = [];
+  for (const header of headers) {
+    if (!isList(header)) continue;
+    const name = text(header[0]);
+    if (!NOT_PASSED.has(name.toLowerCase())) flat.push(name, text(header[1]));
+  }
+  return flat;
+}
+
+/** What a manifest's allow-list lets a guest ask for. */
+const DEFAULT_PORT: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/**
+ * An entry is a host (`api.example.org`, with a port `api.example.org:8443`; `*.example.org`: all below it), the beginning of
+ * a URL (`https://api.example.org/v1/`), or `*`: every host. A host without a port is meant with its scheme's own.
+ */
+export function isAllowed(url: URL, allowed: readonly string[]): boolean {
+  return allowed.some((entry) => entry === "*" || (entry.includes("://") ? isBelow(url, entry) : isHost(url, entry)));
+}
+
+function isHost(url: URL, entry: string): boolean {
+  const wanted = entry.toLowerCase();
+  const port = url.port === "" ? DEFAULT_PORT[url.protocol] : url.port;
+  const hasPort = /:\d+$/u.test(wanted) && !wanted.endsWith("]");
+  const host = hasPort ? wanted.slice(0, wanted.lastIndexOf(":")) : wanted;
+  if (hasPort ? wanted.slice(host.length + 1) !== port : url.port !== "") return false;
+  return host.startsWith("*.") ? url.hostname.endsWith(host.slice(1)) : url.hostname === host;
+}
+
+/** By whole segments: `https://a.example/v1` is no beginning of `https://a.example/v10`, nor of `https://a.example.evil.test/`. */
+function isBelow(url: URL, entry: string): boolean {
+  if (!URL.canParse(entry)) return false;
+  const prefix = new URL(entry);
+  if (prefix.protocol !== url.protocol || prefix.host !== url.host) return false;
+  const { pathname } = prefix;
+  return url.pathname === pathname || url.pathname.startsWith(pathname.endsWith("/") ? pathname : `${pathname}/`);
+}
+
+const blockedError = (host: string): Error =>
+  new Error(`${host} is a private, loopback or reserved address: guests reach public addresses only.`);
+
+/** The connection goes to an address that was checked: nothing is asked a second time. */
+function guarded({ allowPrivate = false, lookup = systemLookup }: HttpLimits): LookupFunction {
+  return (hostname, options, callback) => {
+    const all: LookupOptions = { ...options, all: true };
+    const found = (error: NodeJS.ErrnoException | null, given: string | LookupAddress[]): void => {
+      if (error) return callback(error, "");
+      const addresses = typeof given === "string" ? [{ address: given, family: isIP(given) }] : given;
+      const open = allowPrivate ? addresses : addresses.filter(({ address }) => isPublic(address));
+      const [first] = open;
+      if (first === undefined) return callback(blockedError(hostname), "");
+      if (options.all === true) callback(null, open);
+      else callback(null, first.address, first.family);
+    };
+    lookup(hostname, all, found);
+  };
+}
+
+const SUBNETS = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  // Teredo and its kin, documentation, 6to4: each may carry a private address of IPv4.
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "3fff::/20",
+];
+
+const blocked = new BlockList();
+for (const subnet of SUBNETS) {
+  const [address = "", bits] = subnet.split("/");
+  blocked.addSubnet(address, Number(bits), address.includes(":") ? "ipv6" : "ipv4");
+}
+const global = new BlockList();
+global.addSubnet("2000::", 3, "ipv6");
+
+/** Whether it can be an address of the internet: not private, loopback, link-local, multicast, documentation or a way round to these. */
+export function isPublic(address: string): boolean {
+  const version = isIP(address);
+  if (version === 4) return !blocked.check(address, "ipv4");
+  // All that is in use of IPv6 is below 2000::/3; what is mapped or translated from IPv4 is outside it.
+  return version === 6 && !address.includes("%") && global.check(address, "ipv6") && !blocked.check(address, "ipv6");
 }

@@ -1,14 +1,11 @@
-/** `message-server-host`: what is sent leaves with the commit, what is asked waits. */
-import type { ActorId, Json, Outgoing, Reply } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
 import { kindOf, scopesOf } from "../../../core/contract/internal.ts";
-import type { ChannelEnd } from "../guest-state.ts";
+import { type ChannelEnd, GUEST, isGuestState, whyPaused } from "../guest-state.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { derived } from "./derived.ts";
-import type { Given } from "./given.ts";
-import { actionIn } from "./json-text.ts";
-import { guestReplyOf, replyOf } from "./reply-of.ts";
-import { isGuest, lives, refusePaused, targetOf } from "./target.ts";
-import { base64, bytes, ok, text } from "./values.ts";
+import { derived, isUuid } from "./call-effects.ts";
+import { base64, bytes, type Given, ok, text } from "./values.ts";
+
+/** `message-server-host`: what is sent leaves with the commit, what is asked waits. */
 
 const MOST_CHANNELS = 1_000;
 /** Of all messages of one call. */
@@ -149,3 +146,90 @@ export const messages: Readonly<Record<string, Import>> = {
   "cancel-request": (host, [id]) =>
     answer(host, text(id), { refused: { code: "CANCELLED", message: "The actor will not answer this request: ask again, or another." } }),
 };
+
+/** Whom a guest means: by UUID, by the unique name of a guest, or as `kind/key`. Throws where nobody lives under it. */
+async function targetOf({ of, gathered }: CallHost, name: string): Promise<ActorId> {
+  if (name === of.uid) return of.message.to;
+  const child = gathered.born.get(name) ?? own(of.state.children, name);
+  const id = child ?? (isUuid(name) ? await of.engine.find(name) : isActorId(name) ? name : guestCalled(name));
+  if (id === of.message.to) return id;
+  if (id === undefined || !(await lives(of, id)))
+    throw new Error(`There is no actor ${name.slice(0, 100)}: it has stopped, or never began.`);
+  return id;
+}
+
+export async function lives({ engine }: Pick<CallHost["of"], "engine">, id: ActorId): Promise<boolean> {
+  const now = await engine.read(id);
+  return now !== undefined && now.status !== "stopped";
+}
+
+/** Throws where it is a guest that is paused: it would refuse what is sent, and no one reads that reply. */
+async function refusePaused({ of }: CallHost, id: ActorId): Promise<void> {
+  const state = (await of.engine.read(id))?.state;
+  if (!isGuestState(state) || state.status !== "paused") return;
+  // Paused with this parent, which runs again: it resumes before what is sent now arrives.
+  if (state.failed === undefined && state.parent === of.message.to) return;
+  throw new Error(`PAUSED: ${whyPaused(state)}`);
+}
+
+const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);
+
+const isActorId = (name: string): name is ActorId => /^[a-z][a-z0-9-]{0,63}\/[^/]{1,768}$/u.test(name) && isCanonical(name);
+
+/** Another writing of a key than `encodeURIComponent`'s names nobody. */
+function isCanonical(name: string): boolean {
+  const key = name.slice(name.indexOf("/") + 1);
+  try {
+    return encodeURIComponent(decodeURIComponent(key)) === key;
+  } catch {
+    return false;
+  }
+}
+
+function guestCalled(name: string): ActorId | undefined {
+  return name === "" || name.length > 256 || !name.isWellFormed() ? undefined : `${GUEST}/${encodeURIComponent(name)}`;
+}
+
+const own = <V>(bag: Readonly<Record<string, V>>, key: string): V | undefined => (Object.hasOwn(bag, key) ? bag[key] : undefined);
+
+const DEEPEST = 64;
+
+/** What another kind of actor is told: `{"action": "...", "args": …}` as JSON. */
+function actionIn(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
+  const json = jsonOf(bytes);
+  if (isJsonObject(json) && typeof json["action"] === "string" && isPlain(json, DEEPEST))
+    return { action: json["action"], args: json["args"] ?? {} };
+  throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
+}
+
+/** Undefined: they are no JSON text. */
+export function jsonOf(bytes: Uint8Array): Json | undefined {
+  try {
+    const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the engine takes: neither too deep, nor with half a character in it. */
+function isPlain(json: Json, deeper: number): boolean {
+  if (typeof json === "string") return json.isWellFormed();
+  if (typeof json !== "object" || json === null) return true;
+  return deeper > 0 && Object.entries(json).every(([key, value]: [string, Json]) => key.isWellFormed() && isPlain(value, deeper - 1));
+}
+
+/** What was answered. Throws why nothing was. */
+function replyOf(reply: Reply): Json {
+  if ("refused" in reply) throw new Error(`${reply.refused.code}: ${reply.refused.message}`);
+  if ("needs" in reply) throw new Error("It asks something of a person, which a guest cannot answer: call it from a client.");
+  return reply.ok;
+}
+
+/** The same of a guest: a call of its that failed is told as an answer, since it leaves an event. */
+export function guestReplyOf(reply: Reply): Json {
+  const answer = replyOf(reply);
+  if (!isJsonObject(answer) || !isJsonObject(answer["failed"])) return answer;
+  const { code, message } = answer["failed"];
+  throw new Error(`${typeof code === "string" ? code : "ActorError"}: ${typeof message === "string" ? message : "it failed"}`);
+}

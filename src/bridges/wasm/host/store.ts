@@ -5,7 +5,7 @@
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { derivedUuid, isUuid } from "./derived.ts";
+import { derivedUuid, isUuid } from "./call-effects.ts";
 import { bytes, ok, record, text } from "./values.ts";
 
 const PAGE = 1_000;

@@ -1,19 +1,17 @@
 /** `supervisor`: an actor's own children, and no other's. */
 import type { ActorId, Json } from "../../../core/contract/index.ts";
 import type { Starter } from "../guest/prepare.ts";
-import { limitsOf } from "../guest-limits.ts";
-import type { ChildEvent } from "../guest-options.ts";
+import { type ChildEvent, limitsOf } from "../guest-options.ts";
+import type { Manifest } from "../manifest/manifest.ts";
+import { excessOf } from "../manifest/grants.ts";
+import { derivedUuid, isUuid } from "./call-effects.ts";
+import { type Given, ok, someBytes, text } from "./values.ts";
+import { guestReplyOf } from "./messages.ts";
 import { GUEST } from "../guest-state.ts";
-import type { Manifest } from "../manifest.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { derivedUuid, isUuid } from "./derived.ts";
-import type { Given } from "./given.ts";
-import { excessOf } from "./grants-within.ts";
-import { guestReplyOf } from "./reply-of.ts";
 import { holds } from "./store.ts";
-import { ok, someBytes, text } from "./values.ts";
 
 const MOST_CHILDREN = 1_000;
 /** Each waits for the next to begin, in an instance of its own. */

@@ -1,5 +1,6 @@
-/** What a guest gave, by its type. The worker lifted it by the world's own types, so anything else is our own mistake. */
 import type { WitValue } from "../wit.ts";
+
+/** What a guest gave, by its type. The worker lifted it by the world's own types, so anything else is our own mistake. */
 
 const wrong = (what: string): TypeError => new TypeError(`An argument is no ${what}: the world's table and this import disagree.`);
 
@@ -32,3 +33,10 @@ export function record(value: WitValue): { readonly [name: string]: WitValue } {
 export const base64 = (of: Uint8Array): string => Buffer.from(of.buffer, of.byteOffset, of.byteLength).toString("base64");
 
 export const ok = (value?: WitValue): { readonly ok: WitValue } => ({ ok: value });
+
+/** What an import gives its guest. */
+export interface Given {
+  readonly result: WitValue;
+  /** It did something outside that cannot be undone. */
+  readonly lasting?: boolean;
+}

@@ -1,11 +1,12 @@
-import { type Clock, type ContentStore, systemClock } from "../../../core/contract/index.ts";
-import type { Component } from "../component.ts";
-import { readComponent } from "../read-component.ts";
+import { readFileSync } from "node:fs";
+import { createRequire, findPackageJSON } from "node:module";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { type Clock, type ContentStore, type Digest, systemClock } from "../../../core/contract/index.ts";
+import type { Component } from "../component/component.ts";
+import { readComponent } from "../component/read-component.ts";
 import { WasmError } from "../wasm-error.ts";
-import { findJco, type Jco } from "./find-jco.ts";
-import { GlueStore } from "./glue-store.ts";
 import { type Linkable, readLinkable } from "./linkable.ts";
-import { type Transpiled, transpile } from "./transpile.ts";
 
 /** What `createComponentReader` takes. */
 export interface ComponentReaderOptions {
@@ -68,4 +69,123 @@ function withGlue({ component, main, modules, wasi }: Linkable, { script, module
   }
   if (called === undefined) throw new WasmError("BAD_COMPONENT", "jco left the component's main core module away: build it again.");
   return { ...component, glue: { script, main: called, modules: others, wasi } };
+}
+
+/** What transpiles, as it is installed. */
+interface Jco {
+  /** Of its module. */
+  readonly url: string;
+  /** `@bytecodealliance/jco-transpile 0.15.0` */
+  readonly version: string;
+}
+
+/** The part of jco that is used, and jco itself, which brings that part though not always where it is found. */
+const PACKAGES = ["@bytecodealliance/jco-transpile", "@bytecodealliance/jco"];
+
+/** Seen from that file: undefined where it is not installed. */
+function findJco(from: string): Jco | undefined {
+  for (const name of PACKAGES) {
+    try {
+      const manifest = findPackageJSON(name, from);
+      if (manifest === undefined) continue;
+      const { version }: { readonly version?: unknown } = JSON.parse(readFileSync(manifest, "utf8"));
+      return { url: pathToFileURL(createRequire(from).resolve(name)).href, version: `${name} ${String(version)}` };
+    } catch {
+      // Not installed, or not whole: the next one may be.
+    }
+  }
+  return undefined;
+}
+
+export interface TranspileStart {
+  readonly url: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface Transpiled {
+  /** The body of a function that returns `instantiate`. */
+  readonly script: string;
+  /** The core modules, by what the script calls them. */
+  readonly modules: Readonly<Record<string, Digest>>;
+}
+
+const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./transpile-worker.ts" : "./transpile-worker.js", import.meta.url);
+
+const LONGEST_MS = 120_000;
+const HEAP_MB = 1_024;
+/** 12 MB of WASI make 1 MB of it. */
+const MAX_SCRIPT = 16 * 1_048_576;
+
+const failed = (why: string): WasmError =>
+  new WasmError(
+    "BAD_COMPONENT",
+    `jco made no glue for the component: ${why}. Build it again, or link it by \`wasm-tools component new\` alone.`,
+  );
+
+/** In a thread that ends with it. Throws `WasmError` BAD_COMPONENT. */
+async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Transpiled> {
+  const { promise, resolve, reject } = Promise.withResolvers<Transpiled>();
+  const start: TranspileStart = { url: jco.url, bytes };
+  const worker = new Worker(ENTRY, {
+    workerData: start,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    execArgv: [],
+    env: {},
+    name: "troupe-jco",
+  });
+  worker.on("message", resolve);
+  worker.on("error", (error: unknown) => reject(failed(error instanceof Error ? error.message : String(error))));
+  worker.on("exit", () => reject(failed("its thread ended")));
+  const undo = clock.after(LONGEST_MS, () => reject(failed(`it took more than ${LONGEST_MS / 1_000} seconds`)));
+  try {
+    const made = await promise;
+    if (made.script.length > MAX_SCRIPT) throw failed(`it has ${made.script.length} characters, and at most ${MAX_SCRIPT} are run`);
+    return made;
+  } finally {
+    undo();
+    await worker.terminate();
+  }
+}
+
+/** No guest's store is called so: theirs are called by UUIDs. */
+const SPACE = "jco";
+const PAGE = 100;
+
+interface Kept extends Transpiled {
+  readonly jco: string;
+}
+
+/** What jco made of components, by their digests, over restarts. Of another version it is made again. */
+class GlueStore {
+  readonly #contents: ContentStore;
+
+  constructor(contents: ContentStore) {
+    this.#contents = contents;
+  }
+
+  async get(component: Digest, jco: Jco): Promise<Transpiled | undefined> {
+    const digest = await this.#contents.labelled(SPACE, component);
+    const bytes = digest === undefined ? undefined : await this.#contents.get(digest);
+    if (bytes === undefined) return undefined;
+    const kept: Kept = JSON.parse(Buffer.from(bytes).toString());
+    return kept.jco === jco.version ? kept : undefined;
+  }
+
+  async put(component: Digest, jco: Jco, made: Transpiled): Promise<void> {
+    const kept: Kept = { ...made, jco: jco.version };
+    const digest = await this.#contents.put(Buffer.from(JSON.stringify(kept)));
+    await this.#contents.label(SPACE, component, digest);
+    await this.#forget(component);
+  }
+
+  /** Labels keep their contents from being collected: of components that are gone, they go too. */
+  async #forget(but: Digest): Promise<void> {
+    for (let after: string | undefined; ;) {
+      const page = await this.#contents.labels(SPACE, PAGE, after);
+      for (const component of page)
+        if (component !== but && !(await this.#contents.has(component))) await this.#contents.label(SPACE, component, undefined);
+      after = page.at(-1);
+      if (page.length < PAGE) return;
+    }
+  }
 }

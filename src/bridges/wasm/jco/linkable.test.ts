@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bytes, coreModule, MODULE, leb, section, text, vec } from "../binary/core-module.fixture.ts";
-import { component } from "../component.fixture.ts";
-import { readComponent } from "../read-component.ts";
+import { type Bytes, coreModule, leb, MODULE, section, text, vec } from "../component/core-module.fixture.ts";
+import { component } from "../component/component.fixture.ts";
+import { readComponent } from "../component/read-component.ts";
 import { readLinkable } from "./linkable.ts";
 
 const INSTANCE = section(2, vec([[0, 1, ...vec([[...text("main"), 0x12, 0]])]]));

@@ -1,13 +1,12 @@
 import { hash } from "node:crypto";
 import type { Digest } from "../../../core/contract/index.ts";
-import { capTables } from "../binary/cap-memory.ts";
-import type { Component, Glue } from "../component.ts";
-import type { CoreInstance, Entity, Exports, ModuleInstance } from "../model/entities.ts";
-import { NeedsJco } from "../model/scope.ts";
-import { type ReadWorld, readWorld } from "../read-component.ts";
-import { WasmError, quoted } from "../wasm-error.ts";
-import { foreignImports } from "../world/check-world.ts";
-import { refuseUnsafeNames } from "./safe-names.ts";
+import { capTables } from "../component/memory-limits.ts";
+import type { Component, Glue } from "../component/component.ts";
+import { type CoreInstance, type Entity, type Exports, type ModuleInstance, NeedsJco } from "../component/scope.ts";
+import { type ReadWorld, readWorld } from "../component/read-component.ts";
+import { quoted, WasmError } from "../wasm-error.ts";
+import { foreignImports } from "../component/check-world.ts";
+import { type CoreModule, readCoreModule } from "../component/core-module.ts";
 
 /** Real ones have 4: the main one, an adapter of WASI, a shim and its fixup. */
 const MAX_MODULES = 32;
@@ -72,4 +71,32 @@ export function readLinkable(bytes: Uint8Array): Linkable {
   const modules = new Map(others.map((module) => [hash("sha256", module, "hex"), capTables(module)]));
   if (modules.has(digest)) throw beyond("It instantiates its main core module twice");
   return { component, main: digest, modules, wasi };
+}
+
+/** All that compilers write, and nothing that ends a string, a template or a comment of JavaScript. */
+const SAFE = /^[\w$.:;,/#@&|~=<>()[\]!?%^+ -]*$/;
+
+function check(name: string): void {
+  if (SAFE.test(name)) return;
+  throw new WasmError(
+    "BAD_COMPONENT",
+    `A core module of the component has the name ${quoted(name)}, and names that jco makes code of may not have such characters: build it without.`,
+  );
+}
+
+function checkModule({ imports, exports }: CoreModule): void {
+  for (const { module, field } of imports) {
+    check(module);
+    check(field);
+  }
+  for (const name of exports.keys()) check(name);
+}
+
+/**
+ * Throws `WasmError` BAD_COMPONENT. The glue that jco generates spells the names of core modules between quotes as they are:
+ * one with a quote in it would be code of the guest's, outside its sandbox.
+ */
+function refuseUnsafeNames(instances: readonly CoreInstance[], modules: Iterable<Uint8Array>): void {
+  for (const module of modules) checkModule(readCoreModule(module));
+  for (const instance of instances) for (const name of ("items" in instance ? instance.items : instance.args).keys()) check(name);
 }

@@ -1,9 +1,9 @@
-/** What one thread does: makes a component's glue by jco. Generating takes seconds of one thread, and hundreds of megabytes. */
 import { hash } from "node:crypto";
 import { compileFunction } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
-import { asBody } from "./script.ts";
-import type { Transpiled, TranspileStart } from "./transpile.ts";
+import type { Transpiled, TranspileStart } from "./component-reader.ts";
+
+/** What one thread does: makes a component's glue by jco. Generating takes seconds of one thread, and hundreds of megabytes. */
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 
@@ -39,3 +39,12 @@ async function transpiled({ url, bytes }: TranspileStart): Promise<Transpiled> {
 
 const start: TranspileStart = workerData;
 parentPort?.postMessage(await transpiled(start), []);
+
+/**
+ * jco generates a module. A module could import whatever Node has, is loaded later, and is never given back: as a
+ * function's body it can do none of that.
+ */
+export function asBody(module: string): string {
+  const body = module.replace(/^export (?=function instantiate\(|const _util = )/gm, "");
+  return `${body}\nreturn instantiate;`;
+}

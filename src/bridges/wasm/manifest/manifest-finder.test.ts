@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { memoryContents } from "../../../core/store/index.ts";
-import { MANIFEST_SPACE, ManifestFinder } from "./index.ts";
+import { MANIFEST_SPACE, ManifestFinder } from "./manifest-finder.ts";
 
 const TEXT = 'name = "counter"\ncomponent = "counter.wasm"\n';
 const encoded = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,11 +1,58 @@
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ContentStore } from "../../../core/contract/index.ts";
 import type { Reader } from "../guest-options.ts";
-import type { Manifest } from "../manifest.ts";
-import { ManifestDirectory } from "./manifest-directory.ts";
-import { ManifestError } from "./manifest-error.ts";
+import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
-import { isInline, isOperators, type Reference, referenceOf, shown } from "./reference.ts";
-import { grantsVariables } from "./shows-machine.ts";
+import { grantsVariables } from "./grants.ts";
+
+/** What a manifest, a component or a state is called by. */
+export type Reference =
+  | { readonly digest: string; readonly space?: string }
+  | { readonly space: string; readonly label: string }
+  | { readonly path: string };
+
+/** Where `store:<label>` looks. Theater keeps manifests there. */
+export const MANIFEST_SPACE = "manifest";
+
+const DIGEST = /^[0-9a-f]{64}$/;
+const STORE = "store:";
+
+/**
+ * `store:<digest>`, `store:<label>`, `store://<space>/<label>`, `store://<space>/hash/<digest>`; else a path. Throws `ManifestError`,
+ * also for what would be fetched from elsewhere.
+ */
+export function referenceOf(written: string): Reference {
+  if (/^https?:/iu.test(written))
+    throw new ManifestError(
+      "NOT_ALLOWED",
+      `${shown(written)} is on the network, and nothing is fetched from there: put the file below the manifests directory, or into the store.`,
+    );
+  if (!written.startsWith(STORE)) return { path: written };
+  const place = written.slice(STORE.length);
+  if (!place.startsWith("//") && place !== "") return DIGEST.test(place) ? { digest: place } : { space: MANIFEST_SPACE, label: place };
+  const [, space, rest] = /^\/\/([^/]+)\/(.+)$/u.exec(place) ?? [];
+  if (space === undefined || rest === undefined)
+    throw new ManifestError(
+      "BAD_MANIFEST",
+      `${shown(written)} names nothing: write store:<label>, store:<digest>, store://<space>/<label> or store://<space>/hash/<digest>.`,
+    );
+  if (!rest.startsWith("hash/")) return { space, label: rest };
+  const digest = rest.slice("hash/".length);
+  if (!DIGEST.test(digest))
+    throw new ManifestError("BAD_MANIFEST", `${shown(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
+  return { digest, space };
+}
+
+/** A path, or a label among the manifests: no guest, and nobody who starts one, puts anything there. */
+export const isOperators = (reference: Reference): boolean =>
+  "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
+
+/** Whether it is a manifest's text rather than where to find one. */
+const isInline = (given: string): boolean => /\n/u.test(given) || /^\s*["'\w.-]+\s*=/u.test(given);
+
+const shown = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text.toWellFormed());
 
 const MEBIBYTE = 1_048_576;
 
@@ -122,3 +169,108 @@ function decoded(bytes: Uint8Array, given: string): string {
     throw new ManifestError("BAD_MANIFEST", `${shown(given)} is no text in UTF-8. A manifest is TOML.`, undefined, { cause: error });
   }
 }
+
+/** Files below one directory. Nothing else is reached: not by `..`, not by an absolute path, not by a symbolic link. */
+
+const LONGEST_PATH = 4_096;
+
+/** Outside, absent and unreadable look the same: who asks learns nothing of what lies elsewhere. */
+const absent = (path: string, cause?: unknown): ManifestError =>
+  new ManifestError("NOT_FOUND", `${shown(path)} is no file below the manifests directory. Check its name, or put it there.`, undefined, {
+    cause,
+  });
+
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+
+export class ManifestDirectory {
+  readonly #directory: string | undefined;
+  readonly #closed: readonly string[];
+
+  /** `closed`: directories from which nothing is read, though they lie below it. */
+  constructor(directory: string | undefined, closed: readonly string[] = []) {
+    this.#directory = directory === undefined ? undefined : resolve(directory);
+    this.#closed = closed.map((one) => resolve(one));
+  }
+
+  get open(): boolean {
+    return this.#directory !== undefined;
+  }
+
+  /** Its bytes, and its path from the directory without any symbolic link. `from`: such a path, of a file beside which it is looked for. */
+  async read(path: string, most: number, from = ""): Promise<{ readonly bytes: Uint8Array; readonly path: string }> {
+    const root = await this.#root(path);
+    if (path.length > LONGEST_PATH || path.includes("\0")) throw absent(path);
+    const written = isAbsolute(path) ? path : join(root, dirname(from), path);
+    const closed = await this.#closedBelow(root);
+    // As it is written: whether it is there is not told.
+    if (closed.some((one) => isWithin(resolve(written), one))) throw shut(path);
+    const real = await realpath(written).catch((error: unknown) => {
+      throw absent(path, error);
+    });
+    if (real === root || !isWithin(real, root) || closed.some((one) => isWithin(real, one))) throw absent(path);
+    return { bytes: await this.#bytes(real, path, most), path: relative(root, real) };
+  }
+
+  /** One that is not there yet holds nothing; one that holds the manifests is their operator's choice. */
+  async #closedBelow(root: string): Promise<readonly string[]> {
+    const real = await Promise.all(this.#closed.map((one) => realpath(one).catch(() => undefined)));
+    return real.flatMap((one) => (one !== undefined && isWithin(one, root) ? [one] : []));
+  }
+
+  /** Where a directory lies that a manifest names. */
+  async directory(path: string, from: string): Promise<string> {
+    const root = await this.#root(path);
+    try {
+      return await realpath(resolve(root, dirname(from), path));
+    } catch (error) {
+      throw new ManifestError("NOT_FOUND", `There is no directory ${shown(path)}. Make it first.`, undefined, { cause: error });
+    }
+  }
+
+  async #root(asked: string): Promise<string> {
+    if (this.#directory === undefined)
+      throw new ManifestError(
+        "NOT_ALLOWED",
+        `${shown(asked)} is a path, and no directory is open for manifests here: start Troupe with --manifests DIR, or give the manifest's text itself.`,
+      );
+    try {
+      return await realpath(this.#directory);
+    } catch (error) {
+      throw new ManifestError(
+        "NOT_FOUND",
+        "The directory of manifests is not there. Make it, or name another with --manifests.",
+        undefined,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Without waiting for a pipe, and by the path that was checked: a link put there meanwhile is not followed. */
+  async #bytes(real: string, path: string, most: number): Promise<Uint8Array> {
+    try {
+      await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      const found = await file.stat();
+      if (!found.isFile()) throw absent(path);
+      if (found.size > most) throw tooLarge(path, found.size, most);
+      // One more: it may grow while it is read.
+      const { buffer, bytesRead } = await file.read(new Uint8Array(found.size + 1), 0, found.size + 1, 0);
+      if (bytesRead > most) throw tooLarge(path, bytesRead, most);
+      if ((await realpath(real)) !== real) throw absent(path);
+      return buffer.subarray(0, bytesRead);
+    } catch (error) {
+      throw error instanceof ManifestError ? error : absent(path, error);
+    }
+  }
+}
+
+const shut = (path: string): ManifestError =>
+  new ManifestError(
+    "NOT_ALLOWED",
+    `${shown(path)} lies where the server and its guests write, and nothing is read from there. Put it elsewhere below the manifests directory.`,
+  );
+
+const tooLarge = (path: string, bytes: number, most: number): ManifestError =>
+  new ManifestError("TOO_LARGE", `${shown(path)} has ${bytes} bytes, ${most} are the most.`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManifestError, readManifest } from "./index.ts";
+import { ManifestError } from "./manifest.ts";
+import { readManifest } from "./read-manifest.ts";
 
 const APRIL = `
 name = "hello"

@@ -1,6 +1,6 @@
 // A process that ends by itself though it never closes its sandbox, and not before its calls have.
 import { hostOf, request, said } from "./guests.fixture.ts";
-import { createSandbox } from "./index.ts";
+import { createSandbox } from "./guest-pool.ts";
 
 const sandbox = createSandbox({ workers: 2 });
 console.log(said(await sandbox.run(request("a", "get"))));

@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import type { HostCall } from "../sandbox.ts";
-import { MeterReader } from "./meter.ts";
-import type { FromWorker, Start, ToWorker } from "./protocol.ts";
-import { RecorderReader } from "./recorder.ts";
+import { MeterReader } from "./cpu-limit.ts";
+import type { FromWorker, Start, ToWorker } from "./worker-protocol.ts";
+import { RecorderReader } from "./call-recorder.ts";
 
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Component } from "../component.ts";
-import { readComponent } from "../read-component.ts";
+import type { Component } from "../component/component.ts";
+import { readComponent } from "../component/read-component.ts";
+import type { ImportName } from "../component/world.ts";
 import type { GuestCall, GuestHost, GuestLimits, GuestOutcome } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import type { ImportName } from "../world/interfaces.ts";
 
 const GUESTS = join(import.meta.dirname, "../../../../test/wasm/guests");
 const read = (name: string): Component => readComponent(readFileSync(join(GUESTS, name, `${name}.wasm`)));

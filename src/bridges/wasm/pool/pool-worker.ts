@@ -1,11 +1,11 @@
-import type { LocalCall } from "../abi/index.ts";
-import { outsideMemory } from "../binary/outside-memory.ts";
+import type { LocalCall } from "../abi/run-call.ts";
+import { outsideMemory } from "../component/memory-limits.ts";
+import type { Flight } from "./pending-call.ts";
+import type { FromWorker, ToWorker } from "./worker-protocol.ts";
+import { Residents } from "./instance-table.ts";
 import type { GuestCall } from "../sandbox.ts";
-import type { Flight } from "./flight.ts";
 import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
-import { mayFail } from "./may-fail.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
-import { Residents } from "./residents.ts";
+import { importOf } from "../abi/world-functions.ts";
 
 /** How many calls it is handed before it says what became of them: enough that it never waits for one. */
 const AHEAD = 8;
@@ -174,7 +174,7 @@ export class PoolWorker {
       answer = { kind: "answer", call, result };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const result = mayFail(name) ? { err: message } : undefined;
+      const result = importOf(name).fallible ? { err: message } : undefined;
       flight.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };
     }

@@ -1,0 +1,197 @@
+import { codecOf } from "../abi/compound-codecs.ts";
+import type { WitFunction } from "../wit.ts";
+import { quoted, WasmError } from "../wasm-error.ts";
+import { type CoreImport, type CoreModule, type CoreSignature, readCoreModule } from "./core-module.ts";
+import { type CanonOptions, type CoreInstance, type CoreItem, type InlineCoreInstance, type ModuleInstance, needsJco } from "./scope.ts";
+import type { Component } from "./component.ts";
+import { importName, importTypes } from "./world.ts";
+
+/** Of the canonical ABI: with more core values than these, they go by memory. */
+const MAX_PARAMS = 16;
+const MAX_RESULTS = 1;
+
+function flat({ params, result }: WitFunction): CoreSignature {
+  const values = Object.values(params).flatMap((type) => codecOf(type).flat);
+  return { params: values.length > MAX_PARAMS ? ["i32"] : values, results: result === undefined ? [] : codecOf(result).flat };
+}
+
+/** Of the core function that a component exports as this one. */
+export function liftedSignature(type: WitFunction): CoreSignature {
+  const { params, results } = flat(type);
+  return { params, results: results.length > MAX_RESULTS ? ["i32"] : results };
+}
+
+/** Of the core function that a component imports for this one: what is more than one result goes where its last parameter points. */
+export function loweredSignature(type: WitFunction): CoreSignature {
+  const { params, results } = flat(type);
+  return results.length > MAX_RESULTS ? { params: [...params, "i32"], results: [] } : { params, results };
+}
+
+const sameCoreSignature = (one: CoreSignature, other: CoreSignature | undefined): boolean =>
+  other !== undefined && one.params.join() === other.params.join() && one.results.join() === other.results.join();
+
+/** The one core module that holds a guest's code, and the names of what is used of it. */
+export class MainModule {
+  readonly instance: ModuleInstance;
+  readonly core: CoreModule;
+
+  constructor(instance: ModuleInstance) {
+    this.instance = instance;
+    this.core = readCoreModule(instance.module);
+  }
+
+  /** Throws `WasmError` where it is of another module, or not what the type it is used with asks for. */
+  func(item: CoreItem, signature: CoreSignature): string {
+    const name = this.#name(item);
+    const found = this.core.exports.get(name);
+    if (found?.sort !== "func" || !sameCoreSignature(signature, this.core.signature(found.index)))
+      throw new WasmError(
+        "BAD_COMPONENT",
+        `The core module's ${quoted(name)} is not (${signature.params.join(", ")}) -> (${signature.results.join(", ")}), as the component says: build it again.`,
+      );
+    return name;
+  }
+
+  memory(item: CoreItem): string {
+    const name = this.#name(item);
+    const found = this.core.exports.get(name);
+    if (found?.sort === "memory" && found.index === 0) return name;
+    throw new WasmError("BAD_COMPONENT", `The core module exports no memory ${quoted(name)}: build it again.`);
+  }
+
+  #name(item: CoreItem): string {
+    if ("from" in item && item.from === this.instance) return item.name;
+    throw needsJco("The component has its functions in several core modules");
+  }
+}
+
+export function mainModule(item: CoreItem): MainModule {
+  if ("from" in item) return new MainModule(item.from);
+  throw needsJco("The component exports what it imports");
+}
+
+type Lowered = Extract<CoreItem, { readonly options: CanonOptions }>;
+type Imports = Component["imports"];
+
+/** Theater's world has some 50 functions. */
+const MAX_IMPORTS = 1_000;
+/** The table's, the functions', and the main module's. */
+const MAX_FIXUP_ARGS = 3;
+
+/**
+ * A function that takes its results by memory cannot be lowered before that memory exists: the module is given those of
+ * a shim, which call through a table, and another module (the fixup) puts the lowered functions there under the same
+ * names. Shim → what its fixup is given.
+ */
+type Fixups = ReadonlyMap<ModuleInstance, readonly InlineCoreInstance[]>;
+
+function tableOwner(instance: CoreInstance): ModuleInstance | undefined {
+  if ("module" in instance) return instance;
+  for (const item of instance.items.values()) if (item.sort === "table" && "from" in item) return item.from;
+  return undefined;
+}
+
+/** An argument may be shared by any number of instances: whose table is in it is found once. */
+export function fixupsOf(main: ModuleInstance, instances: readonly CoreInstance[]): Fixups {
+  const owners = new Map(instances.map((instance) => [instance, tableOwner(instance)]));
+  const fixups = new Map<ModuleInstance, readonly InlineCoreInstance[]>();
+  for (const instance of instances) {
+    if (!("module" in instance) || instance.args.size > MAX_FIXUP_ARGS) continue;
+    const args = [...instance.args.values()];
+    const shim = args.map((arg) => owners.get(arg)).find((owner) => owner !== undefined && owner !== main);
+    if (shim !== undefined) fixups.set(shim, fixups.has(shim) ? [] : args.filter((arg) => "items" in arg));
+  }
+  return fixups;
+}
+
+function lowered(main: ModuleInstance, { module, field }: CoreImport, fixups: Fixups): Lowered | undefined {
+  const arg = main.args.get(module);
+  const item = arg !== undefined && "items" in arg ? arg.items.get(field) : undefined;
+  if (item === undefined) return undefined;
+  if ("options" in item) return item;
+  if (!("from" in item)) return undefined;
+  const found = fixups
+    .get(item.from)
+    ?.map(({ items }) => items.get(item.name))
+    .find((each) => each?.sort === "func");
+  // The shim's own code is not read: that both names agree is what shows that it calls what it seems to.
+  return found !== undefined && "options" in found && found.lowered.imported?.name === field ? found : undefined;
+}
+
+/**
+ * Where the main module imports what of Theater's. `uses` is told of the memory and the allocator of each, `other` of what
+ * is none of Theater's.
+ */
+export function importsOf(
+  main: ModuleInstance,
+  imports: readonly CoreImport[],
+  fixups: Fixups,
+  uses: (options: CanonOptions) => void,
+  other: (each: CoreImport) => void,
+): Imports {
+  if (imports.length > MAX_IMPORTS)
+    throw new WasmError("BAD_COMPONENT", `The core module has ${imports.length} imports, and ${MAX_IMPORTS} are read: build it with less.`);
+  const theirs: Imports[number][] = [];
+  for (const each of imports) {
+    const { module, field } = each;
+    const found = lowered(main, each, fixups);
+    const { interface: of, name: own } = found?.lowered.imported ?? {};
+    const name = of === undefined || own === undefined ? undefined : importName(of, own);
+    const type = name === undefined ? undefined : importTypes.get(name);
+    if (found === undefined || name === undefined || type === undefined) {
+      other(each);
+      continue;
+    }
+    const signature = loweredSignature(type);
+    if (!sameCoreSignature(signature, each.signature))
+      throw new WasmError(
+        "BAD_COMPONENT",
+        `The core module imports ${name} otherwise than as (${signature.params.join(", ")}) -> (${signature.results.join(", ")}): build it again.`,
+      );
+    uses(found.options);
+    theirs.push({ name, module, field });
+  }
+  return theirs;
+}
+
+/** Throws `WasmError` NEEDS_JCO. */
+export function refuseOther({ module, field }: CoreImport): never {
+  throw needsJco(`The core module imports ${quoted(field)} of ${quoted(module)}, which is no function of Theater's as it is linked`);
+}
+
+const INITIALIZE = "_initialize";
+
+const nameIn = (item: CoreItem | undefined, instance: ModuleInstance): string | undefined =>
+  item !== undefined && "from" in item && item.from === instance ? item.name : undefined;
+
+/** Of the main module it knows `_initialize` only, and calls it first: so does whoever instantiates that alone. */
+function initializes(main: MainModule, { module, args }: ModuleInstance): boolean {
+  const { imports, start } = readCoreModule(module);
+  const theirs = imports.flatMap(({ module: of, field }, at) => {
+    const arg = args.get(of);
+    const name =
+      arg === main.instance ? field : arg !== undefined && "items" in arg ? nameIn(arg.items.get(field), main.instance) : undefined;
+    return name === undefined ? [] : [{ name, at }];
+  });
+  const [only] = theirs;
+  if (only?.name !== INITIALIZE || theirs.length !== 1) return false;
+  main.func({ sort: "func", from: main.instance, name: INITIALIZE }, { params: [], results: [] });
+  return start === imports.slice(0, only.at).filter(({ sort }) => sort === "func").length;
+}
+
+/**
+ * Throws `WasmError` NEEDS_JCO where other modules see something of the main one: they would do to it what nobody does
+ * where it is instantiated alone.
+ */
+export function refuseLinked(main: MainModule, instances: readonly CoreInstance[]): void {
+  const giving = new Set<CoreInstance>([main.instance]);
+  for (const instance of instances)
+    if ("items" in instance && [...instance.items.values()].some((item) => nameIn(item, main.instance) !== undefined)) giving.add(instance);
+  let initialized = false;
+  for (const instance of instances) {
+    if (!("module" in instance) || ![...instance.args.values()].some((arg) => giving.has(arg))) continue;
+    if (initialized || instance === main.instance || !initializes(main, instance))
+      throw needsJco("The component links several core modules with each other");
+    initialized = true;
+  }
+}

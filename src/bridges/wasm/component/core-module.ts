@@ -1,0 +1,161 @@
+import { WasmError } from "../wasm-error.ts";
+import { MODULE, preamble, Reader, sections } from "./reader.ts";
+
+export type CoreValue = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
+
+export interface CoreSignature {
+  readonly params: readonly CoreValue[];
+  readonly results: readonly CoreValue[];
+}
+
+/** In pages or elements. */
+export interface Limits {
+  readonly min: number;
+  readonly max?: number;
+}
+
+const VALUES = new Map<number, CoreValue>([
+  [0x7f, "i32"],
+  [0x7e, "i64"],
+  [0x7d, "f32"],
+  [0x7c, "f64"],
+  [0x7b, "v128"],
+  [0x70, "funcref"],
+  [0x6f, "externref"],
+]);
+
+/** References to types: nullable, and not. */
+const REF_NULL = 0x63;
+const REF = 0x64;
+
+export function coreValue(reader: Reader): CoreValue {
+  const code = reader.u8();
+  if (code === REF || code === REF_NULL) {
+    reader.s33();
+    return "reference";
+  }
+  return VALUES.get(code) ?? "reference";
+}
+
+const values = (reader: Reader): CoreValue[] => Array.from({ length: reader.count() }, () => coreValue(reader));
+
+/** Objects that the engine collects would live outside the memory that is bounded: only functions have types here. */
+export function coreSignature(reader: Reader): CoreSignature {
+  if (reader.u8() !== 0x60)
+    throw new WasmError(
+      "MEMORY_LIMIT",
+      "The module declares garbage-collected types, and what they hold cannot be bounded: build it without them (for a linear memory).",
+    );
+  return { params: values(reader), results: values(reader) };
+}
+
+const limitless = (what: string, why: string): WasmError =>
+  new WasmError("MEMORY_LIMIT", `The module's ${what} ${why}: build it for wasm32, without threads.`);
+
+/** Of a memory or a table of 32 bits, shared with nobody. */
+export function limits(reader: Reader, what: "memory" | "table"): Limits {
+  const flags = reader.u8();
+  if (flags > 7) throw limitless(what, "has pages of another size than 64 KiB");
+  if ((flags & 4) !== 0) throw limitless(what, "is addressed with 64 bits");
+  if ((flags & 2) !== 0) throw limitless(what, "is shared between threads");
+  const min = reader.u32();
+  return (flags & 1) === 0 ? { min } : { min, max: reader.u32() };
+}
+
+/** What a table holds: functions, or what its host gave it. Other references may be to what nothing bounds. */
+export function tableElement(reader: Reader): number {
+  const code = reader.u8();
+  if (VALUES.get(code) !== "funcref" && VALUES.get(code) !== "externref")
+    throw new WasmError("MEMORY_LIMIT", "The module has a table of typed references: build it without the function-references proposal.");
+  return code;
+}
+
+export type CoreSort = "func" | "table" | "memory" | "global" | "tag";
+export const CORE_SORTS: readonly CoreSort[] = ["func", "table", "memory", "global", "tag"];
+
+export interface CoreImport {
+  readonly module: string;
+  readonly field: string;
+  readonly sort: CoreSort;
+  /** Of functions, unless its index is beyond the module's types. */
+  readonly signature?: CoreSignature;
+}
+
+/** What of a core module can be known without compiling it. */
+export interface CoreModule {
+  readonly imports: readonly CoreImport[];
+  readonly exports: ReadonlyMap<string, { readonly sort: CoreSort; readonly index: number }>;
+  /** The function that runs when it is instantiated. */
+  readonly start?: number;
+  /** By the function's index, those imported first. */
+  signature(func: number): CoreSignature | undefined;
+}
+
+const TYPES = 1;
+const IMPORTS = 2;
+const FUNCTIONS = 3;
+const EXPORTS = 7;
+const START = 8;
+
+/** As many as V8 takes. */
+const MAX_FUNCTIONS = 1_000_000;
+const MAX_OTHERS = 100_000;
+
+function bounded(reader: Reader, most: number, what: string): number {
+  const count = reader.count();
+  if (count > most) throw reader.bad(`${count} ${what} are more than ${most}`);
+  return count;
+}
+
+function sortOf(reader: Reader): CoreSort {
+  const sort = CORE_SORTS[reader.u8()];
+  if (sort === undefined) throw reader.bad("neither a function, nor a table, a memory, a global or a tag");
+  return sort;
+}
+
+function imported(reader: Reader, types: readonly CoreSignature[]): CoreImport {
+  const place = { module: reader.name(), field: reader.name() };
+  const sort = sortOf(reader);
+  if (sort === "func") {
+    const signature = types[reader.u32()];
+    return signature === undefined ? { ...place, sort } : { ...place, sort, signature };
+  }
+  if (sort === "table") tableElement(reader);
+  if (sort === "table" || sort === "memory") limits(reader, sort);
+  else if (sort === "global") {
+    coreValue(reader);
+    reader.u8();
+  } else {
+    reader.u8();
+    reader.u32();
+  }
+  return { ...place, sort };
+}
+
+/** Reads names and types; that its code is valid is for who compiles it. Throws `WasmError`. */
+export function readCoreModule(bytes: Uint8Array): CoreModule {
+  const reader = new Reader(bytes);
+  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+  const types: CoreSignature[] = [];
+  const imports: CoreImport[] = [];
+  const typeOf: number[] = [];
+  const exports = new Map<string, { readonly sort: CoreSort; readonly index: number }>();
+  let start: number | undefined;
+  for (const { id, body } of sections(reader)) {
+    if (id === TYPES) for (let left = bounded(body, MAX_OTHERS, "types"); left > 0; left -= 1) types.push(coreSignature(body));
+    else if (id === IMPORTS) for (let left = bounded(body, MAX_OTHERS, "imports"); left > 0; left -= 1) imports.push(imported(body, types));
+    else if (id === FUNCTIONS) for (let left = bounded(body, MAX_FUNCTIONS, "functions"); left > 0; left -= 1) typeOf.push(body.u32());
+    else if (id === EXPORTS)
+      for (let left = bounded(body, MAX_OTHERS, "exports"); left > 0; left -= 1)
+        exports.set(body.name(), { sort: sortOf(body), index: body.u32() });
+    else if (id === START) start = body.u32();
+    else body.rest();
+  }
+  const functions = imports.filter(({ sort }) => sort === "func");
+  return {
+    imports,
+    exports,
+    ...(start === undefined ? {} : { start }),
+    signature: (func) => (func < functions.length ? functions[func]?.signature : types[typeOf[func - functions.length] ?? -1]),
+  };
+}

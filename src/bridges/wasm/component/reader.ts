@@ -1,0 +1,133 @@
+import { WasmError } from "../wasm-error.ts";
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Reads a part of some bytes, and never beyond it. Throws `WasmError` BAD_COMPONENT only. */
+export class Reader {
+  readonly bytes: Uint8Array;
+  readonly end: number;
+  /** Counted from the beginning of `bytes`. */
+  at: number;
+
+  constructor(bytes: Uint8Array, at = 0, end = bytes.length) {
+    this.bytes = bytes;
+    this.at = at;
+    this.end = end;
+  }
+
+  get done(): boolean {
+    return this.at >= this.end;
+  }
+
+  get left(): number {
+    return this.end - this.at;
+  }
+
+  bad(what: string): WasmError {
+    return new WasmError("BAD_COMPONENT", `The component is damaged at byte ${this.at}: ${what}. Build or fetch it again.`);
+  }
+
+  u8(): number {
+    const byte = this.at < this.end ? this.bytes[this.at] : undefined;
+    if (byte === undefined) throw this.bad("it ends in the middle");
+    this.at += 1;
+    return byte;
+  }
+
+  /** Unsigned LEB128 of at most 32 bits. */
+  u32(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.u8();
+      if (shift === 28 && byte > 0x0f) break;
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw this.bad("a number is longer than 32 bits");
+  }
+
+  /** Signed LEB128 that stands for an index where it is not negative, for a code where it is: 33 bits. */
+  s33(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return (byte & 0x40) === 0 ? value : value - 2 ** (shift + 7);
+    }
+    throw this.bad("a number is longer than 33 bits");
+  }
+
+  /** How many follow: each takes a byte at least, so that a lie is found before anything is made of it. */
+  count(): number {
+    const count = this.u32();
+    if (count > this.left) throw this.bad(`it announces ${count} items in ${this.left} bytes`);
+    return count;
+  }
+
+  name(): string {
+    const length = this.count();
+    const bytes = this.bytes.subarray(this.at, this.at + length);
+    try {
+      const text = decoder.decode(bytes);
+      this.at += length;
+      return text;
+    } catch {
+      throw this.bad("a name is not UTF-8");
+    }
+  }
+
+  /** The next `length` bytes, by a reader of their own; this one goes on after them. */
+  part(length: number): Reader {
+    if (length > this.left) throw this.bad(`it announces ${length} bytes and has ${this.left}`);
+    const part = new Reader(this.bytes, this.at, this.at + length);
+    this.at += length;
+    return part;
+  }
+
+  /** All that is left, not copied. */
+  rest(): Uint8Array {
+    const rest = this.bytes.subarray(this.at, this.end);
+    this.at = this.end;
+    return rest;
+  }
+}
+
+export interface Section {
+  readonly id: number;
+  /** Where its id stands, and where it is over. */
+  readonly from: number;
+  readonly to: number;
+  readonly body: Reader;
+}
+
+/** A custom section, in modules and components alike: names, producers, and whatever else nothing depends on. */
+const CUSTOM = 0;
+
+/** Real ones have a hundred. */
+const MAX_SECTIONS = 100_000;
+
+/** All but the custom sections. Whoever takes one reads it to its end. `each` is called for custom ones too. */
+export function* sections(reader: Reader, each?: () => void): Generator<Section> {
+  for (let count = 0; !reader.done; count += 1) {
+    if (count >= MAX_SECTIONS) throw reader.bad(`it has more than ${MAX_SECTIONS} sections`);
+    each?.();
+    const from = reader.at;
+    const id = reader.u8();
+    const body = reader.part(reader.u32());
+    if (id === CUSTOM) {
+      body.name();
+      continue;
+    }
+    yield { id, from, to: body.end, body };
+    if (!body.done) throw body.bad(`section ${id} has more bytes than content`);
+  }
+}
+
+/** `magic`, version and layer. */
+export function preamble(reader: Reader): string {
+  const bytes = reader.part(8).rest();
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export const MODULE = "0061736d01000000";
+export const COMPONENT = "0061736d0d000100";

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ActorId, type Json, type Message, StoreError } from "../../../core/contract/index.ts";
+import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
+import { readBody } from "../../../core/chain/index.ts";
+import { memoryContents, memoryStore } from "../../../core/store/index.ts";
+import { base64, bytesOf, manifest, Said, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
+
+/** Takes channels, says on them what it is told, and keeps what it heard. */
+const peer: Script = {
+  "actor.init": async () => ({ state: "" }),
+  "message-server-client.handle-channel-open": async ({ state }, [channel, data]) => {
+    const accepted = told(data) !== "no";
+    return { state: `${state}open ${told(data)};`, back: { accepted, message: bytesOf(`hello ${told(channel).slice(0, 3)}`) } };
+  },
+  "message-server-client.handle-channel-message": async ({ state, ask }, [channel, data]) => {
+    if (told(data) === "echo")
+      assert.deepEqual(await ask("message-server-host.send-on-channel", told(channel), bytesOf("echoed")), { ok: undefined });
+    if (told(data) === "shut") assert.deepEqual(await ask("message-server-host.close-channel", told(channel)), { ok: undefined });
+    if (told(data) === "leave") await ask("runtime.shutdown", undefined);
+    if (told(data) === "echo and fail") {
+      await ask("message-server-host.send-on-channel", told(channel), bytesOf("never"));
+      throw new Said("no");
+    }
+    return { state: `${state}${told(data)};` };
+  },
+  "message-server-client.handle-channel-close": async ({ state }) => ({ state: `${state}closed;` }),
+  "message-server-client.handle-request": async ({ state, ask }, [, data]) => {
+    const [what = "", of = "", text = ""] = told(data).split(" ");
+    const open = await (what === "open"
+      ? ask("message-server-host.open-channel", of, bytesOf(text))
+      : what === "say"
+        ? ask("message-server-host.send-on-channel", of, bytesOf(text))
+        : what === "close"
+          ? ask("message-server-host.close-channel", of)
+          : undefined);
+    return { back: bytesOf(what === "heard" ? `${state}` : JSON.stringify(open)) };
+  },
+};
+
+const outside = (on: Stage, to: ActorId, action: string, args: { readonly [key: string]: Json }): ReturnType<Stage["request"]> =>
+  on.engine.call({ to, action, args: { channel: "ch_1", ...args } });
+const open = (on: Stage, to: ActorId, data = "hi"): ReturnType<Stage["request"]> =>
+  outside(on, to, "channel-open", { data: base64(data), end: { host: on.guests.host } });
+
+test("somebody outside opens a channel, talks on it, and hears by the actor's changes, with its commit", async () => {
+  await using on = await stage({ peer });
+  const id = await on.start("peer");
+  const heard: Json[] = [];
+  on.engine.watch(id, ({ emit }) => void heard.push(...(emit ?? [])));
+  assert.deepEqual(await open(on, id), { ok: { accepted: true, data: base64("hello ch_") } });
+  assert.deepEqual((await on.state(id)).channels, { ch_1: { host: on.guests.host } });
+  await outside(on, id, "channel-message", { data: base64("echo") });
+  assert.deepEqual(heard, [{ channel: "ch_1", data: base64("echoed") }]);
+  await outside(on, id, "channel-message", { data: base64("shut") });
+  assert.deepEqual(heard[1], { channel: "ch_1", closed: "the other end closed it" });
+  assert.deepEqual((await on.state(id)).channels, {});
+  assert.match(JSON.stringify(await outside(on, id, "channel-message", { data: base64("x") })), /ChannelNotFound/u);
+});
+
+test("C3 what a failing call says on a channel is not heard", async () => {
+  await using on = await stage({ peer });
+  const id = await on.start("peer");
+  const heard: Json[] = [];
+  on.engine.watch(id, ({ emit }) => void heard.push(...(emit ?? [])));
+  await open(on, id);
+  await outside(on, id, "channel-message", { data: base64("echo and fail") });
+  assert.deepEqual([heard, (await on.state(id)).status], [[], "paused"]);
+  assert.deepEqual(await outside(on, id, "channel-close", { why: "done" }), { ok: null });
+  assert.deepEqual((await on.state(id)).channels, {});
+});
+
+test("a channel that is not accepted is none; one that is closed is told of", async () => {
+  await using on = await stage({ peer });
+  const id = await on.start("peer");
+  assert.deepEqual(await open(on, id, "no"), { ok: { accepted: false, data: base64("hello ch_") } });
+  assert.deepEqual((await on.state(id)).channels, {});
+  await open(on, id);
+  assert.match(JSON.stringify(await open(on, id)), /is a channel ch_1 already/u);
+  await outside(on, id, "channel-close", { why: "done" });
+  assert.equal(textOf(await on.request(id, "heard")), "open no;open hi;closed;");
+});
+
+test("guests open channels to each other: both hold an end, and hear each other in order", async () => {
+  await using on = await stage({ peer });
+  const [a, b] = [await on.start("peer"), await on.start("peer")];
+  assert.match(textOf(await on.request(a, `open ${b} no`)), /rejected the channel/u);
+  const opened: unknown = JSON.parse(textOf(await on.request(a, `open ${b} hi`)));
+  assert.ok(typeof opened === "object" && opened !== null && "ok" in opened && typeof opened.ok === "string");
+  const channel = opened.ok;
+  assert.match(channel, /^ch_[0-9a-f]{16}$/u);
+  assert.deepEqual(
+    [(await on.state(a)).channels, (await on.state(b)).channels],
+    [{ [channel]: { actor: b } }, { [channel]: { actor: a } }],
+  );
+  await on.request(a, `say ${channel} one`);
+  await on.request(a, `say ${channel} echo`);
+  await until("the echo is heard", async () => textOf(await on.request(a, "heard")) === "echoed;");
+  assert.equal(textOf(await on.request(b, "heard")), "open no;open hi;one;echo;");
+  await on.request(b, `close ${channel}`);
+  await until("the other hears it", async () => textOf(await on.request(a, "heard")) === "echoed;closed;");
+  assert.match(textOf(await on.request(b, `say ${channel} x`)), /is closed/u);
+  assert.match(textOf(await on.request(a, `say ${channel} x`)), /is closed/u);
+});
+
+test("a guest that shuts down closes its channels; on one whose other end was stopped nothing is said", async () => {
+  await using on = await stage({ peer });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  for (const to of [b, c]) await on.request(a, `open ${to} hi`);
+  const [toB = "", toC = ""] = Object.keys((await on.state(a)).channels);
+  await on.request(a, `say ${toB} leave`);
+  await until("its end is closed", async () => textOf(await on.request(a, "heard")) === "closed;");
+  await on.engine.stop(c, "enough");
+  assert.match(textOf(await on.request(a, `say ${toC} x`)), /guest\/peer3 has stopped/u);
+  assert.deepEqual((await on.state(a)).channels, {});
+});
+
+test("nobody speaks on another's channel", async () => {
+  await using on = await stage({ peer });
+  const [a, b] = [await on.start("peer"), await on.start("peer")];
+  await on.request(a, `open ${b} hi`);
+  const [channel = ""] = Object.keys((await on.state(a)).channels);
+  assert.match(JSON.stringify(await outside(on, b, "channel-message", { channel, data: base64("x") })), /ChannelNotFound/u);
+  assert.match(JSON.stringify(await outside(on, b, "channel-close", { channel, why: "x" })), /ChannelNotFound/u);
+  assert.match(JSON.stringify(await outside(on, b, "channel-open", { data: base64("x"), end: { actor: a } })), /whoever opens it/u);
+});
+
+test("ends that another process held are closed, and their guest is told", async () => {
+  await using on = await stage({ peer });
+  const id = await on.start("peer");
+  await outside(on, id, "channel-open", { data: base64("old"), end: { host: "a process that is gone" } });
+  await until("it is told", async () => textOf(await on.request(id, "heard")) === "open old;closed;");
+  assert.deepEqual((await on.state(id)).channels, {});
+});
+
+// ── the other end is missing ────────────────────────────────────────────────
+
+const opener: Script = {
+  "actor.init": async () => ({ state: "" }),
+  "message-server-client.handle-channel-open": async () => ({ back: { accepted: true, message: undefined } }),
+  "message-server-client.handle-channel-close": async ({ state }, [channel]) => ({ state: `${state}closed ${told(channel)};` }),
+  "message-server-client.handle-request": async ({ state, ask }, [, data]) => {
+    const to = told(data);
+    if (to === "heard") return { back: bytesOf(`${state}`) };
+    if (to.startsWith("long ")) {
+      await ask("message-server-host.open-channel", to.slice(5), bytesOf("hi"));
+      await ask("timing.sleep", 10_000n);
+    }
+    return { back: bytesOf(JSON.stringify(await ask("message-server-host.open-channel", to, bytesOf("hi")))) };
+  },
+};
+
+const heard = async (on: Stage, id: ActorId): Promise<string> => textOf(await on.request(id, "heard"));
+async function opened(on: Stage, from: ActorId, to: ActorId): Promise<string> {
+  await on.request(from, to);
+  return Object.keys((await on.state(from)).channels).at(-1) ?? assert.fail();
+}
+
+test("however many ends another process left, each is told of once", async () => {
+  await using on = await stage({ peer: opener });
+  const id = await on.start("peer");
+  const many = Array.from({ length: 30 }, (_, n) => `ch_${n}`);
+  const open = (channel: string): ReturnType<Stage["request"]> =>
+    on.engine.call({ to: id, action: "channel-open", args: { channel, data: base64("hi"), end: { host: "a process that is gone" } } });
+  await Promise.all(many.map(open));
+  await until("all are closed", async () => Object.keys((await on.state(id)).channels).length === 0);
+  assert.equal((await heard(on, id)).split(";").length - 1, many.length);
+  const sent = (await on.events(id)).flatMap((event) => readBody(event)?.sent ?? []);
+  assert.equal(sent.length, many.length);
+});
+
+test("nobody outside holds an end by no process's name", async () => {
+  await using on = await stage({ peer: opener });
+  const id = await on.start("peer");
+  const args = { channel: "ch_1", data: base64("hi"), end: { host: "" } };
+  assert.match(JSON.stringify(await on.engine.call({ to: id, action: "channel-open", args })), /"code":"INVALID"/u);
+});
+
+test("an actor that is stopped ends its channels: whoever is at the other end is told, of these alone", async () => {
+  await using on = await stage({ peer: opener });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  const lost = await opened(on, a, b);
+  const kept = await opened(on, c, b);
+  await on.engine.stop(a, "enough");
+  await until("it is told", async () => (await heard(on, b)) === `closed ${lost};`);
+  assert.deepEqual((await on.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("an engine that is detached while ends are sent causes no rejection", async () => {
+  let leave = (): void => undefined;
+  const notified: string[] = [];
+  const store = new (class extends FaultyStore {
+    override enqueue(message: Message): Promise<void> {
+      notified.push(message.to);
+      leave();
+      return super.enqueue(message);
+    }
+  })(memoryStore(), () => "pass");
+  await using on = await stage({ peer: opener }, { store });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  for (const to of [b, c]) await opened(on, a, to);
+  leave = on.guests.attach(on.engine);
+  await on.engine.stop(a, "enough");
+  await until("one is notified", () => notified.length > 0);
+  // An unhandled rejection would end the process.
+  await settle();
+  on.guests.attach(on.engine);
+});
+
+test("nobody but who runs it says that an actor has ended", async () => {
+  await using on = await stage({ peer: opener });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  const channel = await opened(on, a, b);
+  const close = (more: { readonly end?: string }, viewer?: Message["viewer"]): ReturnType<Stage["request"]> =>
+    on.engine.call({
+      to: b,
+      action: "channel-close",
+      args: { channel, why: "lies", ...more },
+      ...(viewer === undefined ? {} : { viewer }),
+    });
+  assert.match(JSON.stringify(await close({})), /ChannelNotFound/u);
+  assert.match(JSON.stringify(await close({ end: c })), /ChannelNotFound/u);
+  assert.match(JSON.stringify(await close({ end: a }, { scopes: [] })), /ChannelNotFound/u);
+  assert.deepEqual((await on.state(b)).channels, { [channel]: { actor: a } });
+});
+
+/** What an engine sends outside of turns is lost, as in a process that ends before. */
+const losing = (): FaultyStore =>
+  new (class extends FaultyStore {
+    override enqueue(): Promise<void> {
+      return Promise.reject(new StoreError("STORE_FULL", "No space."));
+    }
+  })(memoryStore(), () => "pass");
+
+test("where a process ended before it could say so, the next one's first call finds an end that is gone", async () => {
+  const store = losing();
+  const contents = memoryContents();
+  await using on = await stage({ peer: opener }, { store, contents });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  const lost = await opened(on, a, b);
+  const kept = await opened(on, b, c);
+  await on.engine.stop(a, "enough");
+  assert.deepEqual(Object.keys((await on.state(b)).channels), [lost, kept]);
+  await on.engine[Symbol.asyncDispose]();
+  await using next = await stage({ peer: opener }, { store, contents, entropy: new SimulatedEntropy(7) });
+  await until("it is told", async () => (await heard(next, b)) === `closed ${lost};`);
+  assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("the next process's first call closes a channel whose opener was killed as it opened it, or lives again", async () => {
+  const store = losing();
+  const contents = memoryContents();
+  await using on = await stage({ peer: opener }, { store, contents });
+  const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
+  const lost = await opened(on, a, b);
+  const kept = await opened(on, b, c);
+  await on.engine.stop(a, "enough");
+  await on.engine.call(await on.guests.prepare({ to: a, manifest: manifest("peer") }));
+  const cut = assert.rejects(on.request(a, `long ${b}`));
+  await until("it is open", async () => Object.keys((await on.state(b)).channels).length === 3);
+  const half = Object.keys((await on.state(b)).channels).find((channel) => channel !== lost && channel !== kept) ?? "";
+  await on.engine[Symbol.asyncDispose]();
+  await cut;
+  await using next = await stage({ peer: opener }, { store, contents, entropy: new SimulatedEntropy(7) });
+  await until("it is told", async () => (await heard(next, b)).split(";").length === 3);
+  for (const channel of [lost, half]) assert.ok((await heard(next, b)).includes(`closed ${channel};`));
+  assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
+});
+
+test("C5 the next process's first call gets what was sent on a channel before its other end closed it, and one close", async () => {
+  const talker: Script = {
+    ...opener,
+    "message-server-client.handle-channel-message": async ({ state }, [, data]) => ({ state: `${state}${told(data)};` }),
+    "message-server-client.handle-send": async ({ ask }, [data = ""]) => {
+      for (const last of ["one", "two"]) await ask("message-server-host.send-on-channel", told(data), bytesOf(last));
+      await ask("message-server-host.close-channel", told(data));
+      return {};
+    },
+  };
+  const [store, contents] = [memoryStore(), memoryContents()];
+  await using on = await stage({ talker }, { store, contents });
+  const [a, b] = [await on.start("talker"), await on.start("talker")];
+  const channel = await opened(on, a, b);
+  await on.engine[Symbol.asyncDispose]();
+  await using next = await stage({ talker }, { store, contents, entropy: new SimulatedEntropy(7) });
+  await next.engine.call(say(a, "send", channel));
+  await until("it has heard that", async () => (await heard(next, b)).includes("closed"));
+  await settle();
+  assert.equal(await heard(next, b), `one;two;closed ${channel};`);
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { memoryStore } from "../../../core/store/index.ts";
+import { FaultyStore, SimulatedClock } from "../../../testing/index.ts";
+import { Young } from "./live-contents.ts";
+import { bytesOf, say, type Script, stage, told } from "./stage.fixture.ts";
+
+const echo: Script = {
+  "actor.init": async ({ state }) => ({ state: state ?? "" }),
+  "message-server-client.handle-send": async (_, [data]) => ({ state: told(data) }),
+  "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(state ?? "") }),
+};
+
+test("what guests begin from is no garbage for a time, and of more than there is room for the oldest is", async () => {
+  const clock = new SimulatedClock();
+  const young = new Young(clock, 1_000, 3);
+  young.add("one");
+  await clock.advance(600);
+  young.add("two");
+  await clock.advance(600);
+  assert.deepEqual(young.all(), ["two"]);
+  for (const digest of ["three", "two", "four", "five"]) young.add(digest);
+  assert.deepEqual(young.all(), ["two", "four", "five"]);
+});
+
+test("what a call puts is young until its turn is kept, its actor's next call begins, or it is old", async () => {
+  const clock = new SimulatedClock();
+  const young = new Young(clock, 1_000);
+  const [mine, other] = [young.call("guest/mine", 5), young.call("guest/other", 2)];
+  for (const digest of ["one", "both", "one"]) mine(digest);
+  other("both");
+  assert.deepEqual(young.all(), ["one", "both"]);
+  young.kept("guest/mine", 4);
+  assert.deepEqual(young.all(), ["one", "both"]);
+  young.kept("guest/mine", 5);
+  assert.deepEqual(young.all(), ["both"]);
+  const again = young.call("guest/other", 2);
+  other("late");
+  again("two");
+  assert.deepEqual(young.all(), ["two"]);
+  await clock.advance(1_001);
+  assert.deepEqual(young.all(), []);
+});
+
+test("a collection leaves what a turn names that is being kept, and takes what that turn took the place of", async () => {
+  let collecting: (() => Promise<unknown>) | undefined;
+  const store = new (class extends FaultyStore {
+    override async commit(...given: Parameters<FaultyStore["commit"]>): Promise<void> {
+      await collecting?.();
+      return super.commit(...given);
+    }
+  })(memoryStore(), () => "pass");
+  await using on = await stage({ echo }, { store });
+  const id = await on.start("echo", {}, "first");
+  collecting = () => on.contents.collect(on.guests.live());
+  await on.engine.call(say(id, "send", "second"));
+  const { state: second } = await on.state(id);
+  await on.engine.call(say(id, "send", "third"));
+  collecting = undefined;
+  assert.equal(await on.own(id), "third");
+  assert.deepEqual(await on.contents.collect(on.guests.live()), { kept: 4, dropped: 1, bytes: 6 });
+  assert.equal(await on.contents.has(second ?? ""), false);
+  const { state: third } = await on.state(id);
+  await on.engine.stop(id, "enough");
+  await on.contents.collect(on.guests.live());
+  assert.equal(await on.contents.has(third ?? ""), false, "nor is it young once its event is there");
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ActorId } from "../../../core/contract/index.ts";
+import { memoryContents } from "../../../core/store/index.ts";
+import type { GuestState } from "../guest-state.ts";
+import { createGuests } from "../guests.ts";
+import { MANIFEST_SPACE, ManifestFinder } from "../manifest/manifest-finder.ts";
+import { componentOf, granting, type Sandboxed, sandboxed } from "./sandboxed.fixture.ts";
+import { textOf } from "./stage.fixture.ts";
+
+// What a file below the manifests directory grants of the machine is for components that the operator put there.
+
+const DIRECTORY = granting("files").replace('type = "filesystem"\n', 'type = "filesystem"\npath = "shown"\n');
+const VARIABLES = granting("variables").replace('type = "environment"\n', 'type = "environment"\nallowed_vars = ["SECRET"]\n');
+const REFUSED = { name: "ManifestError", code: "NOT_ALLOWED" };
+
+function place() {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-granted-"));
+  mkdirSync(join(directory, "shown"));
+  writeFileSync(join(directory, "shown", "secret.txt"), "the machine's");
+  const files = { "counter.wasm": componentOf("examples/wasm/counter"), "outsider.wasm": componentOf("outsider") };
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(directory, name), bytes);
+  for (const [name, text] of Object.entries({ files: DIRECTORY, variables: VARIABLES, plain: granting("plain") }))
+    writeFileSync(join(directory, `${name}.toml`), `component = "counter.wasm"\n${text}`);
+  return { directory, [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+}
+
+const asked = async (on: Sandboxed, id: ActorId, command: string): Promise<string> => textOf(await on.request(id, command));
+
+test("a starter's own component goes with a manifest's text, and with none that lies somewhere", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });
+  await contents.label(MANIFEST_SPACE, "labelled", await contents.put(Buffer.from(granting("labelled"))));
+  const own = { to: "guest/own", component: componentOf("outsider") } as const;
+  for (const manifest of ["files.toml", "variables.toml", "plain.toml", "store:labelled"])
+    await assert.rejects(on.guests.prepare({ ...own, manifest }), { ...REFUSED, message: /give a manifest as text/ }, manifest);
+  assert.equal((await on.guests.prepare({ ...own, manifest: granting("own") })).to, own.to);
+});
+
+test("what a guest writes into its own directory is no manifest, though the directory of manifests holds it", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using guests = createGuests({ contents, manifests: at.directory, directory: join(at.directory, "guests") });
+  mkdirSync(join(at.directory, "guests", "one"), { recursive: true });
+  writeFileSync(join(at.directory, "guests", "one", "evil.toml"), `component = "../../outsider.wasm"\n${VARIABLES}`);
+  await assert.rejects(guests.prepare({ to: "guest/x", manifest: "guests/one/evil.toml" }), REFUSED);
+  assert.equal((await guests.prepare({ to: "guest/x", manifest: "variables.toml" })).to, "guest/x");
+});
+
+test("who is granted a directory or variables takes another component from the operator only", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  const manifests = new ManifestFinder({ contents, directory: at.directory });
+  await using on = await sandboxed({ contents, manifests, variables: { SECRET: "x" } });
+  const update = async (id: ActorId, component: string): Promise<void> => {
+    const state: unknown = (await on.engine.read(id))?.state;
+    assertGuest(state);
+    await on.engine.call({ to: id, action: "update", args: { component: await on.guests.component(component, state) } });
+  };
+  // As a first state anybody who starts a guest brings any bytes into the store.
+  const brought = `store:${await contents.put(componentOf("outsider"))}`;
+  await contents.label("somebody", "outsider", brought.slice("store:".length));
+  for (const name of ["files", "variables", "plain"])
+    await on.engine.call(await on.guests.prepare({ to: `guest/${name}`, manifest: `${name}.toml` }));
+  for (const id of ["guest/files", "guest/variables"] as const)
+    for (const reference of [brought, "store://somebody/outsider", `store://${MANIFEST_SPACE}/hash/${brought.slice("store:".length)}`])
+      await assert.rejects(update(id, reference), { ...REFUSED, message: /only what the operator put there/ }, `${id} ${reference}`);
+  await update("guest/files", "outsider.wasm");
+  assert.equal(await asked(on, "guest/files", "filesystem.read-file secret.txt"), "ok the machine's");
+  await contents.label(MANIFEST_SPACE, "outsider", brought.slice("store:".length));
+  await update("guest/variables", "store:outsider");
+  assert.equal(await asked(on, "guest/variables", "environment.get-var SECRET"), "ok x");
+  await update("guest/plain", brought);
+  assert.equal(await asked(on, "guest/plain", "environment.get-var SECRET"), "ok none");
+});
+
+test("another component is looked for from the manifests directory, and then beside the guest's own manifest", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });
+  mkdirSync(join(at.directory, "sub"));
+  writeFileSync(join(at.directory, "sub", "plain.toml"), `component = "../counter.wasm"\n${granting("plain")}`);
+  writeFileSync(join(at.directory, "sub", "beside.wasm"), componentOf("outsider"));
+  await on.engine.call(await on.guests.prepare({ to: "guest/sub", manifest: "sub/plain.toml" }));
+  const state: unknown = (await on.engine.read("guest/sub"))?.state;
+  assertGuest(state);
+  const [outsider, counter] = await Promise.all(["outsider", "examples/wasm/counter"].map((name) => contents.put(componentOf(name))));
+  for (const path of ["outsider.wasm", "sub/beside.wasm", "beside.wasm", "../outsider.wasm"])
+    assert.equal(await on.guests.component(path, state), outsider, path);
+  assert.equal(await on.guests.component("counter.wasm", state), counter);
+  await assert.rejects(on.guests.component("none.wasm", state), {
+    code: "NOT_FOUND",
+    message: /none\.wasm" is no file below the manifests/,
+  });
+});
+
+function assertGuest(state: unknown): asserts state is GuestState {
+  assert.ok(typeof state === "object" && state !== null && "manifest" in state);
+}

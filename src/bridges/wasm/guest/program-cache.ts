@@ -1,0 +1,189 @@
+import { hash } from "node:crypto";
+import { type ActorId, type ContentStore, type Digest, StoreError } from "../../../core/contract/index.ts";
+import type { Component } from "../component/component.ts";
+import { type GuestOptions, limitsOf } from "../guest-options.ts";
+import type { Grants, Manifest } from "../manifest/manifest.ts";
+import type { Put } from "../host/call-host.ts";
+import type { GuestLimits } from "../sandbox.ts";
+import { variablesFor } from "../manifest/grants.ts";
+import { Young } from "./live-contents.ts";
+
+/** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
+
+/** A manifest and a component that go together. */
+export interface Program {
+  readonly manifest: Manifest;
+  readonly component: Component;
+  readonly limits: GuestLimits;
+  /** What of the environment its manifest shows. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+const COMPONENT_BYTES = 256 * 1_048_576;
+const STATE_BYTES = 64 * 1_048_576;
+const PROGRAM_BYTES = 256 * 1_048_576;
+/** A turn is over long before: for those whose actor was never heard of again. */
+const YOUNG_MS = 3_600_000;
+
+const weightOf = ({ module, glue }: Component): number => module.length + (glue?.script.length ?? 0);
+
+export class Library {
+  readonly #options: GuestOptions;
+  readonly #components = new Lru<Component>(COMPONENT_BYTES);
+  readonly #programs = new Lru<Program>(PROGRAM_BYTES);
+  readonly #states = new Lru<Uint8Array>(STATE_BYTES);
+  readonly young: Young;
+
+  constructor(options: GuestOptions) {
+    this.#options = options;
+    this.young = new Young(options.clock, YOUNG_MS);
+  }
+
+  get contents(): ContentStore {
+    return this.#options.contents;
+  }
+
+  /** What a guest begins from. */
+  async put(bytes: Uint8Array): Promise<Digest> {
+    const digest = await this.contents.put(bytes);
+    this.young.add(digest);
+    return digest;
+  }
+
+  /** What a call puts: no garbage until its turn, which would be that event, is kept or dropped. */
+  putting(id: ActorId, seq: number): Put {
+    const young = this.young.call(id, seq);
+    return async (bytes, space) => {
+      const digest = await this.contents.put(bytes, space);
+      young(digest);
+      return digest;
+    };
+  }
+
+  /** Throws where it is gone. */
+  async content(digest: Digest, what: string): Promise<Uint8Array> {
+    const bytes = await this.contents.get(digest);
+    if (bytes === undefined)
+      throw new StoreError("STORE_CORRUPT", `The ${what} ${digest} is not in the content store any more: restore it from a copy.`);
+    return bytes;
+  }
+
+  /** Checked before it is kept: what is no component takes no room. */
+  async putComponent(bytes: Uint8Array, grants: Grants): Promise<Digest> {
+    const component = await this.#components.get(hash("sha256", bytes, "hex"), async () => {
+      const value = await this.#options.readComponent(bytes);
+      return { value, weight: weightOf(value) };
+    });
+    this.#options.checkGranted(component, grants);
+    return this.put(bytes);
+  }
+
+  #component(digest: Digest): Promise<Component> {
+    return this.#components.get(digest, async () => {
+      const value = await this.#options.readComponent(await this.content(digest, "component"));
+      return { value, weight: weightOf(value) };
+    });
+  }
+
+  /** Throws what is wrong with them, and what the manifest does not grant. */
+  program(manifest: Digest, component: Digest, origin: string | undefined): Promise<Program> {
+    return this.#programs.get(`${manifest} ${component} ${origin ?? ""}`, async () => {
+      const text = Buffer.from(await this.content(manifest, "manifest")).toString();
+      const read = await this.#options.manifests.read(text, origin);
+      const of = await this.#component(component);
+      this.#options.checkGranted(of, read.grants);
+      // It holds its component in memory, too.
+      return { value: this.#program(read, of), weight: of.module.length + text.length };
+    });
+  }
+
+  #program(manifest: Manifest, component: Component): Program {
+    const variables = variablesFor(manifest.grants.environment, this.#options.variables);
+    return { manifest, component, limits: limitsOf(manifest, this.#options), variables };
+  }
+
+  async state(digest: Digest | null): Promise<Uint8Array | undefined> {
+    if (digest === null) return undefined;
+    return this.#states.get(digest, async () => {
+      const value = await this.content(digest, "state");
+      return { value, weight: value.length };
+    });
+  }
+
+  /** `before`: what it takes the place of. */
+  async putState(bytes: Uint8Array | undefined, before: Digest | null, put: Put): Promise<Digest | null> {
+    const old = before === null ? undefined : await this.state(before);
+    if (bytes === undefined) return null;
+    if (old !== undefined && Buffer.compare(old, bytes) === 0) return before;
+    const digest = await put(bytes);
+    if (before !== null) this.#states.drop(before);
+    this.#states.put(digest, bytes, bytes.length);
+    return digest;
+  }
+}
+
+interface Entry<V> {
+  readonly value: Promise<V>;
+  weight: number;
+}
+
+type Load<V> = () => Promise<{ readonly value: V; readonly weight: number }>;
+
+/** Keeps what was used last, up to a weight. What is being loaded is loaded once. */
+export class Lru<V> {
+  readonly #kept = new Map<string, Entry<V>>();
+  readonly #most: number;
+  #weight = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** `load` tells a value and how much it weighs; what it throws is not kept. */
+  get(key: string, load: Load<V>): Promise<V> {
+    const known = this.#kept.get(key);
+    if (known !== undefined) {
+      this.#kept.delete(key);
+      this.#kept.set(key, known);
+      return known.value;
+    }
+    const entry: Entry<V> = { value: this.#loaded(key, load, () => entry), weight: 0 };
+    this.#kept.set(key, entry);
+    return entry.value;
+  }
+
+  async #loaded(key: string, load: Load<V>, self: () => Entry<V>): Promise<V> {
+    try {
+      const { value, weight } = await load();
+      const entry = self();
+      if (this.#kept.get(key) === entry) {
+        entry.weight = weight;
+        this.#weight += weight;
+        this.#trim();
+      }
+      return value;
+    } catch (error) {
+      if (this.#kept.get(key) === self()) this.#kept.delete(key);
+      throw error;
+    }
+  }
+
+  put(key: string, value: V, weight: number): void {
+    this.drop(key);
+    this.#kept.set(key, { value: Promise.resolve(value), weight });
+    this.#weight += weight;
+    this.#trim();
+  }
+
+  drop(key: string): void {
+    this.#weight -= this.#kept.get(key)?.weight ?? 0;
+    this.#kept.delete(key);
+  }
+
+  #trim(): void {
+    for (const key of this.#kept.keys()) {
+      if (this.#weight <= this.#most) return;
+      this.drop(key);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { compileFunction } from "node:vm";
+import { type CoreModule, engine, GuestTrap } from "../abi/webassembly.ts";
+import type { Component, Glue } from "../component/component.ts";
+import { IMPORTS } from "../component/world.ts";
+import { denied, type WasiHost, wasiOf } from "./wasi.ts";
+
+type CoreImports = Readonly<Record<string, Readonly<Record<string, object>>>>;
+type CoreInstance = InstanceType<typeof engine.Instance>;
+
+type Instantiate = (
+  getCoreModule: (name: string) => CoreModule,
+  imports: Readonly<Record<string, unknown>>,
+  instantiateCore: (module: CoreModule, imports?: CoreImports) => CoreInstance,
+) => unknown;
+
+/** Generated glue, and the core modules beside the main one: compiled once for all instances in this worker. */
+interface Compiled {
+  readonly instantiate: Instantiate;
+  readonly modules: ReadonlyMap<string, CoreModule>;
+}
+
+const compiled = new WeakMap<Glue, Compiled>();
+
+const isInstantiate = (value: unknown): value is Instantiate => typeof value === "function";
+
+/** What of the process the glue would look at: whether to debug, and where. */
+const SHADOWED = ["process", "console"];
+const SILENT = Object.fromEntries(["debug", "log", "warn", "error"].map((name) => [name, () => undefined]));
+
+/**
+ * By `compileFunction`: a module, from a file or from a `data:` URL, could import all that Node has, would be loaded
+ * later, when others have entered their guests, and would stay for as long as the worker. Here `import()` is refused, and
+ * what no guest is made of any longer is collected. It is no wall: that the glue has no code but jco's is what
+ * `refuseUnsafeNames` and the content store, to which no guest writes glue, are for.
+ */
+function compile(glue: Glue): Compiled {
+  const known = compiled.get(glue);
+  if (known !== undefined) return known;
+  const instantiate: unknown = compileFunction(glue.script, SHADOWED)(undefined, SILENT);
+  if (!isInstantiate(instantiate)) throw new GuestTrap("The guest's glue is damaged: start it again.");
+  const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, new engine.Module(bytes)]));
+  const made = { instantiate, modules };
+  compiled.set(glue, made);
+  return made;
+}
+
+/**
+ * Instantiates a component's core modules as its glue links them, and gives the main one's exports. `own`: what the main
+ * one imports of Theater's. It gets that directly, not through the glue: so calls of such guests are bounded, recorded
+ * and suspended as any other's.
+ */
+export function link(module: CoreModule, { glue }: Component, own: CoreImports, host: WasiHost): CoreInstance["exports"] {
+  if (glue === undefined) throw new Error("This component has no glue");
+  const { instantiate, modules } = compile(glue);
+  const linked = new Set<unknown>();
+  let main: CoreInstance | undefined;
+  const given = (name: string): CoreModule => {
+    const found = name === glue.main ? module : modules.get(name);
+    if (found === undefined) throw new GuestTrap(`The guest's glue asks for a core module ${name}, which there is not.`);
+    return found;
+  };
+  const passed = (members: CoreImports[string]): CoreImports[string] =>
+    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, linked.has(value) ? value : leaving(value, host)]));
+  instantiate(given, glueImports(glue, host), (each, imports = {}) => {
+    const all: Record<string, CoreImports[string]> = {};
+    for (const [name, members] of Object.entries(imports)) all[name] = passed(members);
+    if (each === module) for (const [name, members] of Object.entries(own)) all[name] = { ...all[name], ...members };
+    const instance = new engine.Instance(each, all);
+    for (const value of Object.values(instance.exports)) linked.add(value);
+    if (each === module) main = instance;
+    return instance;
+  });
+  if (main === undefined) throw new GuestTrap("The guest's glue does not instantiate its main core module.");
+  return main.exports;
+}
+
+/** Whatever is no core module's is the glue's own, by which the guest calls WASI. An error that leaves it is a trap. */
+function leaving(value: object, host: WasiHost): object {
+  if (typeof value !== "function") return value;
+  return (...flat: readonly unknown[]): unknown => {
+    try {
+      host.count();
+      return value(...flat);
+    } catch (thrown) {
+      throw host.fail(thrown);
+    }
+  };
+}
+
+type Members = Record<string, unknown>;
+
+/** As the glue calls it. */
+const camel = (name: string): string => name.toLowerCase().replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+const pascal = (name: string): string => camel(`-${name}`);
+
+/** What WIT calls `[method]output-stream.write`, and what has no such prefix. */
+const MEMBER = /^(?:\[(\w+)\])?([^.]+)(?:\.(.+))?$/;
+
+/** All that the glue asks for: what is not offered is there too, and traps. */
+function glueImports({ wasi }: Glue, host: WasiHost): Readonly<Record<string, Members>> {
+  const offered = wasiOf(host);
+  const imports: Record<string, Members> = {};
+  for (const [of, names] of Object.entries(wasi)) {
+    const members: Members = { ...offered[of] };
+    for (const each of names) {
+      const [, sort, name = "", method] = MEMBER.exec(each) ?? [];
+      const trap = (): never => {
+        throw denied(`${of}.${each}`);
+      };
+      if (sort === undefined) members[camel(name)] ??= trap;
+      else {
+        const resource = (members[pascal(name)] ??= resourceThat(sort === "constructor" ? trap : () => undefined));
+        if (method !== undefined) addMissing(resource, sort, camel(method), trap);
+      }
+    }
+    imports[of] = members;
+  }
+  return { ...imports, ...theaterStubs() };
+}
+
+/** A class to the glue, which only constructs it or hangs methods of handles on it. */
+const resourceThat = (constructs: () => void): unknown =>
+  function resource(): void {
+    constructs();
+  };
+
+function addMissing(resource: unknown, sort: string, name: string, trap: () => never): void {
+  if (typeof resource !== "function") return;
+  const holder: unknown = sort === "static" ? resource : resource.prototype;
+  if (typeof holder === "object" || typeof holder === "function")
+    if (holder !== null && !(name in holder)) Object.defineProperty(holder, name, { value: trap });
+}
+
+function stub(): never {
+  throw new Error("An import of Theater's was called through the glue");
+}
+
+/** Theater's are answered without the glue: it is given something that nobody calls. */
+function theaterStubs(): Record<string, Members> {
+  const interfaces = Object.entries(IMPORTS).map(
+    ([name, functions]) => [name, Object.fromEntries(Object.keys(functions).map((each) => [camel(each), stub]))] as const,
+  );
+  return Object.fromEntries(
+    ["theater:simple", "ntwk:theater"].flatMap((of) => interfaces.map(([name, members]) => [`${of}/${name}`, members] as const)),
+  );
+}

@@ -1,1 +1,0 @@
-export { type ComponentReaderOptions, createComponentReader } from "./component-reader.ts";

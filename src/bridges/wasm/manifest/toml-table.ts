@@ -1,0 +1,238 @@
+import { TomlDate, type TomlTable, type TomlValue } from "smol-toml";
+import { ManifestError, type TextPlace } from "./manifest.ts";
+
+const MOST_TEXTS = 256;
+const MOST_TABLES = 64;
+
+/** A table of a manifest, whose values are asked for by type. Throws `ManifestError` with the place. */
+export class Table {
+  readonly #values: TomlTable;
+  readonly #path: TomlPath;
+  readonly #text: string;
+
+  constructor(values: TomlTable, path: TomlPath, text: string) {
+    this.#values = values;
+    this.#path = path;
+    this.#text = text;
+  }
+
+  keys(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
+  /** Well-formed, and at most `most` bytes long. */
+  string(key: string, most: number): string | undefined {
+    const value = this.#at(key);
+    if (value === undefined) return undefined;
+    if (typeof value !== "string") throw this.wrong(key, `${key} is ${kindOf(value)}; write a text: ${key} = "…"`);
+    return this.#checked(value, most, key, [key]);
+  }
+
+  flag(key: string): boolean | undefined {
+    const value = this.#at(key);
+    if (value === undefined || typeof value === "boolean") return value;
+    throw this.wrong(key, `${key} is ${kindOf(value)}; write ${key} = true or ${key} = false.`);
+  }
+
+  whole(key: string, least: number, most: number | bigint): bigint | undefined {
+    const value = this.#at(key);
+    if (value === undefined) return undefined;
+    const n = typeof value === "bigint" ? value : typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : undefined;
+    if (n === undefined || n < BigInt(least) || n > BigInt(most))
+      throw this.wrong(key, `${key} is ${n === undefined ? kindOf(value) : n}; write a whole number from ${least} to ${most}.`);
+    return n;
+  }
+
+  strings(key: string, most: number): readonly string[] | undefined {
+    const value = this.#at(key);
+    if (value === undefined) return undefined;
+    const expected = `write a list of texts: ${key} = ["…"]`;
+    if (!Array.isArray(value)) throw this.wrong(key, `${key} is ${kindOf(value)}; ${expected}`);
+    if (value.length > MOST_TEXTS) throw this.wrong(key, `${key} has ${value.length} entries, ${MOST_TEXTS} are the most.`);
+    return value.map((each, n) => {
+      if (typeof each !== "string") throw this.#wrongAt([key, n], `${key} holds ${kindOf(each)}; ${expected}`);
+      return this.#checked(each, most, key, [key, n]);
+    });
+  }
+
+  table(key: string): Table | undefined {
+    const value = this.#at(key);
+    if (value === undefined) return undefined;
+    if (!isTable(value)) throw this.wrong(key, `${key} is ${kindOf(value)}; write a table, [${key}] or ${key} = {}.`);
+    return new Table(value, [...this.#path, key], this.#text);
+  }
+
+  tables(key: string): readonly Table[] {
+    const value = this.#at(key);
+    if (value === undefined) return [];
+    if (!Array.isArray(value) || !value.every(isTable))
+      throw this.wrong(key, `${key} is ${kindOf(value)}; write each as a table of its own, [[${key}]].`);
+    if (value.length > MOST_TABLES) throw this.wrong(key, `There are ${value.length} [[${key}]], ${MOST_TABLES} are the most.`);
+    return value.map((each, n) => new Table(each, [...this.#path, key, n], this.#text));
+  }
+
+  /** About a key, or where there is none, about its table. */
+  wrong(key: string, message: string): ManifestError {
+    return this.#wrongAt([key], message);
+  }
+
+  #wrongAt(below: TomlPath, message: string): ManifestError {
+    return new ManifestError("BAD_MANIFEST", message, placeOf(this.#text, [...this.#path, ...below]));
+  }
+
+  #at(key: string): TomlValue | undefined {
+    return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
+  }
+
+  #checked(value: string, most: number, key: string, below: TomlPath): string {
+    if (Buffer.byteLength(value) > most) throw this.#wrongAt(below, `${key} is longer than ${most} bytes. Shorten it.`);
+    if (value.includes("\0")) throw this.#wrongAt(below, `${key} holds a NUL. Leave it away.`);
+    return value;
+  }
+}
+
+const isTable = (value: TomlValue): value is TomlTable =>
+  typeof value === "object" && !Array.isArray(value) && !(value instanceof TomlDate);
+
+function kindOf(value: TomlValue): string {
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof TomlDate) return "a date";
+  if (typeof value === "object") return "a table";
+  if (typeof value === "string") return "a text";
+  return typeof value === "boolean" ? "true or false" : "a number";
+}
+
+/** Keys, and places in arrays. */
+export type TomlPath = readonly (string | number)[];
+
+/**
+ * Where a value's key stands in a TOML text that was parsed already: the parser says what it read, and not where. Of a key
+ * that is not there, where the table it is missing from begins.
+ */
+function placeOf(text: string, path: TomlPath): TextPlace {
+  const places = new Places(text).all();
+  for (let length = path.length; length > 0; length -= 1) {
+    const at = places.get(keyOf(path.slice(0, length)));
+    if (at !== undefined) return lineAndColumn(text, at);
+  }
+  return { line: 1, column: 1 };
+}
+
+const keyOf = (path: TomlPath): string => JSON.stringify(path);
+
+function lineAndColumn(text: string, at: number): TextPlace {
+  const before = text.slice(0, at).split("\n");
+  return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+}
+
+const BARE = /[^\s=.[\]{},#"']+/y;
+const SPACE = /(?:[ \t\r\n]|#[^\n]*)+/y;
+/** Strings, the longest way of quoting first. */
+const STRINGS = [/"""(?:[^\\]|\\[^])*?"{3,5}/y, /'''[^]*?'{3,5}/y, /"(?:[^"\\\n]|\\.)*"/y, /'[^'\n]*'/y];
+
+/** Valid TOML is taken for granted: what is not leads to fewer places, and to an end. */
+class Places {
+  readonly #text: string;
+  readonly #found = new Map<string, number>();
+  readonly #tables = new Map<string, number>();
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  all(): ReadonlyMap<string, number> {
+    let table: TomlPath = [];
+    for (this.#skip(); this.#at < this.#text.length; this.#skip()) {
+      const before = this.#at;
+      if (this.#text[this.#at] === "[") table = this.#header();
+      else this.#pair(table);
+      if (this.#at === before) this.#at += 1;
+    }
+    return this.#found;
+  }
+
+  /** `[a.b]` and `[[a.b]]`, whose last table is the one that is meant from now on. */
+  #header(): TomlPath {
+    const start = this.#at;
+    const many = this.#text.startsWith("[[", start);
+    this.#at += many ? 2 : 1;
+    const keys = this.#keys();
+    this.#at += many ? 2 : 1;
+    const path: (string | number)[] = [];
+    for (const [i, key] of keys.entries()) {
+      path.push(key);
+      const last = i === keys.length - 1;
+      const n = this.#tables.get(keyOf(path));
+      if (last && many) {
+        this.#tables.set(keyOf(path), (n ?? -1) + 1);
+        this.#note(path, start);
+        path.push((n ?? -1) + 1);
+      } else if (n !== undefined) path.push(n);
+    }
+    this.#note(path, start);
+    return path;
+  }
+
+  #pair(table: TomlPath): void {
+    const start = this.#at;
+    const path = [...table, ...this.#keys()];
+    this.#note(path, start);
+    if (this.#text[this.#at] !== "=") return;
+    this.#at += 1;
+    this.#value(path);
+  }
+
+  #value(path: TomlPath): void {
+    this.#skip();
+    const opens = this.#text[this.#at];
+    if (opens === "[" || opens === "{") this.#inside(path, opens === "[" ? "]" : "}");
+    else if (!STRINGS.some((string) => this.#take(string) !== undefined)) this.#take(/[^,\]}#\n]+/y);
+  }
+
+  #inside(path: TomlPath, end: string): void {
+    this.#at += 1;
+    for (let n = 0; this.#at < this.#text.length; n += 1) {
+      this.#skip();
+      const before = this.#at;
+      if (this.#text[this.#at] === end) break;
+      if (end === "}") this.#pair(path);
+      else {
+        this.#note([...path, n], before);
+        this.#value([...path, n]);
+      }
+      this.#skip();
+      if (this.#text[this.#at] === "," || this.#at === before) this.#at += 1;
+    }
+    this.#at += 1;
+  }
+
+  #keys(): readonly string[] {
+    const keys: string[] = [];
+    for (;;) {
+      this.#skip();
+      const quoted = this.#take(STRINGS[2] ?? BARE) ?? this.#take(STRINGS[3] ?? BARE);
+      const key = quoted === undefined ? this.#take(BARE) : quoted.slice(1, -1);
+      if (key !== undefined) keys.push(key);
+      this.#skip();
+      if (key === undefined || this.#text[this.#at] !== ".") return keys;
+      this.#at += 1;
+    }
+  }
+
+  #skip(): void {
+    this.#take(SPACE);
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at = pattern.lastIndex;
+    return found;
+  }
+
+  #note(path: TomlPath, at: number): void {
+    const key = keyOf(path);
+    if (!this.#found.has(key)) this.#found.set(key, at);
+  }
+}

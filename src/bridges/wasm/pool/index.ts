@@ -1,1 +1,0 @@
-export { createSandbox, type SandboxOptions } from "./create-sandbox.ts";

@@ -1,0 +1,183 @@
+import { type CoreModule, GuestTrap, NoRoom } from "../abi/webassembly.ts";
+import { Instance } from "../abi/instance.ts";
+import { runCall } from "../abi/run-call.ts";
+import type { Component } from "../component/component.ts";
+import type { HostCall } from "../sandbox.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../component/world.ts";
+import type { Meter } from "./cpu-limit.ts";
+import { buffersOf, type Ending, type FromWorker, tooLong, type ToWorker } from "./worker-protocol.ts";
+import type { Recorder } from "./call-recorder.ts";
+
+interface Running {
+  readonly call: number;
+  readonly guest: string;
+  /** Microseconds. */
+  left: number;
+  /** Why it may go on no longer, though it has not ended. */
+  stop: "aborted" | "time" | undefined;
+  /** What was answered here since the last message about it. */
+  did: HostCall[];
+  waiting: PromiseWithResolvers<WitValue> | undefined;
+}
+
+type Call = Extract<ToWorker, { readonly kind: "call" }>;
+
+/** Fits the result of no import that waits, so whoever is given it traps. */
+const UNFIT: WitValue = {};
+
+/** The guests of one worker. */
+export class Room {
+  readonly #modules = new Map<string, { readonly module: CoreModule; readonly component: Component }>();
+  /** The one used last stands last. */
+  readonly #instances = new Map<string, { readonly key: string; readonly instance: Instance }>();
+  readonly #running = new Map<number, Running>();
+  readonly #meter: Meter;
+  readonly #recorder: Recorder;
+  readonly #post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
+
+  constructor(meter: Meter, recorder: Recorder, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
+    this.#meter = meter;
+    this.#recorder = recorder;
+    this.#post = post;
+  }
+
+  hear(message: ToWorker): void {
+    switch (message.kind) {
+      case "module":
+        this.#modules.set(message.key, message);
+        return;
+      case "unload":
+        this.#modules.delete(message.key);
+        return;
+      case "call":
+        void this.#run(message);
+        return;
+      case "drop":
+        for (const guest of message.guests) this.#instances.delete(guest);
+        return;
+      case "answer":
+        this.#goOn(message.call, (waiting) => waiting.resolve(message.result));
+        return;
+      case "refusal":
+        this.#goOn(message.call, (waiting) => waiting.reject(new Error(message.message)));
+        return;
+      case "abort": {
+        const running = this.#running.get(message.call);
+        if (running === undefined) return;
+        running.stop = "aborted";
+        // A stack that nothing wakes is never given back, nor is its memory: it has to unwind.
+        this.#goOn(message.call, (waiting) => waiting.resolve(UNFIT));
+      }
+    }
+  }
+
+  async #run(message: Call): Promise<void> {
+    const { call, guest, local } = message;
+    const left = local.limits.callMs * 1_000;
+    const running: Running = { call, guest, left, stop: undefined, did: [], waiting: undefined };
+    this.#running.set(call, running);
+    const dropped: string[] = [];
+    this.#enter(running);
+    const ended = await this.#ending(message, running, dropped);
+    this.#leave(running);
+    this.#running.delete(call);
+    if (ended.end !== "ok" || running.stop !== undefined || this.#instances.get(guest)?.instance.worn === true)
+      this.#instances.delete(guest);
+    const { did } = running;
+    const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };
+    const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;
+    this.#post({ kind: "end", call, ending, keptBytes, dropped }, ending.end === "ok" ? buffersOf([ending.state, ending.back]) : []);
+  }
+
+  async #ending(message: Call, running: Running, dropped: string[]): Promise<Ending> {
+    try {
+      const instance = this.#instanceOf(message, dropped);
+      return await runCall(
+        instance,
+        message.local,
+        (name, args) => this.#wait(running, name, args),
+        (did) => this.#did(running, did),
+      );
+    } catch (error) {
+      if (error instanceof NoRoom) return { end: "no-room", did: [] };
+      if (error instanceof GuestTrap) return { end: "trap", message: error.message, did: [] };
+      throw error;
+    }
+  }
+
+  #instanceOf({ guest, key }: Call, dropped: string[]): Instance {
+    const kept = this.#instances.get(guest);
+    this.#instances.delete(guest);
+    if (kept?.key === key && !kept.instance.broken) {
+      this.#instances.set(guest, kept);
+      return kept.instance;
+    }
+    const made = this.#modules.get(key);
+    if (made === undefined) throw new Error("A call came before its module");
+    for (;;) {
+      try {
+        const instance = Instance.create(made.module, made.component);
+        this.#instances.set(guest, { key, instance });
+        return instance;
+      } catch (error) {
+        if (!(error instanceof NoRoom) || !this.#makeRoom(dropped)) throw error;
+      }
+    }
+  }
+
+  /** Half of the idle ones go, the longest idle first. */
+  #makeRoom(dropped: string[]): boolean {
+    const busy = new Set([...this.#running.values()].map((running) => running.guest));
+    const idle = [...this.#instances.keys()].filter((guest) => !busy.has(guest));
+    for (const guest of idle.slice(0, Math.ceil(idle.length / 2))) {
+      this.#instances.delete(guest);
+      dropped.push(guest);
+    }
+    return idle.length > 0;
+  }
+
+  #wait(running: Running, name: ImportName, args: readonly WitValue[]): Promise<WitValue> {
+    if (running.stop !== undefined) return Promise.resolve(UNFIT);
+    this.#leave(running);
+    if (running.left < 0) {
+      // Many short stays, none of them long enough for the watchdog to see it.
+      running.stop = "time";
+      this.#enter(running);
+      return Promise.resolve(UNFIT);
+    }
+    running.waiting = Promise.withResolvers();
+    const { call, did, guest } = running;
+    running.did = [];
+    const bytes = this.#instances.get(guest)?.instance.memoryBytes ?? 0;
+    this.#post({ kind: "wait", call, did, name, args, bytes }, buffersOf(args));
+    return running.waiting.promise;
+  }
+
+  #did(running: Running, did: HostCall): void {
+    running.did.push(did);
+    if (this.#recorder.add(did)) return;
+    this.#post({ kind: "told", call: running.call, did: running.did }, []);
+    running.did = [];
+    this.#recorder.clear();
+  }
+
+  #goOn(call: number, settle: (waiting: PromiseWithResolvers<WitValue>) => void): void {
+    const running = this.#running.get(call);
+    if (running?.waiting === undefined) return;
+    const { waiting } = running;
+    running.waiting = undefined;
+    // The guest goes on in a microtask of this message: nobody else comes in between.
+    this.#enter(running);
+    settle(waiting);
+  }
+
+  #enter(running: Running): void {
+    this.#recorder.clear();
+    this.#meter.enter(running.call, running.left);
+  }
+
+  #leave(running: Running): void {
+    running.left -= this.#meter.leave();
+  }
+}

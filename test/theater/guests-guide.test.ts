@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { THEATER_LIMITS } from "../../src/bridges/theater/server/limits.ts";
 import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/bridges/wasm/index.ts";
-import { ELSEWHERE, HANDLERS } from "../../src/bridges/wasm/manifest/read-manifest.ts";
+import { UNSUPPORTED_HANDLERS, HANDLERS } from "../../src/bridges/wasm/manifest/read-manifest.ts";
 
 const page = (name: string): string => readFileSync(join(resolve(import.meta.dirname, "../.."), `docs/guide/${name}.md`), "utf8");
 /** The cells of the rows below such a head. */
@@ -30,7 +30,7 @@ test("the guide tells the handlers there are, settings that each takes, and thos
   const manifests = page("theater-manifests");
   const rows = rowsBelow(manifests, "| handler (`type`) | what it grants | its settings |");
   assert.deepEqual(rows.flatMap(([type]) => quoted(type)).toSorted(), Object.keys(HANDLERS).toSorted());
-  for (const type of Object.keys(ELSEWHERE)) assert.ok(manifests.includes(`\`${type}\``), type);
+  for (const type of Object.keys(UNSUPPORTED_HANDLERS)) assert.ok(manifests.includes(`\`${type}\``), type);
   for (const [type, , settings] of rows) {
     const names = quoted(settings).filter((name) => /^[a-z]+(?:_[a-z]+)*$/.test(name));
     // A value that no setting takes: whoever reads it says so, and whoever does not passes it over.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EXPORTS, IMPORTS } from "./component/world.ts";
-import { plain, printFunction, type Shape, shapeOf, signatureOf } from "./wit.ts";
+import { simpleShape, printFunction, type TypeShape, shapeOf, signatureOf } from "./wit.ts";
 
 void test("types are printed as WIT has them", () => {
   const printed = [
@@ -16,7 +16,7 @@ void test("types are printed as WIT has them", () => {
     ],
     ["enum { a, b }", shapeOf({ enum: ["a", "b"] })],
     ["variant { none, some(s32) }", shapeOf({ variant: { none: null, some: "s32" } })],
-    ["own<resource>", plain("own<resource>")],
+    ["own<resource>", simpleShape("own<resource>")],
   ] as const;
   for (const [text, shape] of printed) assert.equal(printFunction({ params: [], result: shape }), `func() -> ${text}`);
   assert.equal(printFunction(signatureOf(IMPORTS.runtime.log)), "func(msg: string)");
@@ -33,7 +33,7 @@ void test("every function of Theater's world is printed whole", () => {
 });
 
 void test("a type without end is cut off", () => {
-  let shape: Shape = plain("u8");
+  let shape: TypeShape = simpleShape("u8");
   for (let depth = 0; depth < 100_000; depth += 1)
     shape = {
       form: depth % 2 === 0 ? "tuple" : "option",

@@ -47,31 +47,31 @@ export type WitValue =
   | { readonly [name: string]: WitValue };
 
 /** A type as any component may have it, Theater's or not. `parts`: fields, cases, elements, in order. */
-export interface Shape {
+export interface TypeShape {
   /** WIT's own word: `u32`, `list`, `record`; of what has no parts and no equal here, any text. */
   readonly form: string;
-  readonly parts: readonly (readonly [name: string, type: Shape | undefined])[];
+  readonly parts: readonly (readonly [name: string, type: TypeShape | undefined])[];
 }
 
 export interface Signature {
-  readonly params: readonly (readonly [name: string, type: Shape])[];
-  readonly result?: Shape;
+  readonly params: readonly (readonly [name: string, type: TypeShape])[];
+  readonly result?: TypeShape;
 }
 
-export const plain = (form: string): Shape => ({ form, parts: [] });
+export const simpleShape = (form: string): TypeShape => ({ form, parts: [] });
 
-const named = (types: Readonly<Record<string, WitType | null>>): Shape["parts"] =>
+const namedParts = (types: Readonly<Record<string, WitType | null>>): TypeShape["parts"] =>
   Object.entries(types).map(([name, type]) => [name, type === null ? undefined : shapeOf(type)]);
 
-export function shapeOf(type: WitType): Shape {
-  if (typeof type === "string") return plain(type);
+export function shapeOf(type: WitType): TypeShape {
+  if (typeof type === "string") return simpleShape(type);
   if ("list" in type) return { form: "list", parts: [["", shapeOf(type.list)]] };
   if ("option" in type) return { form: "option", parts: [["", shapeOf(type.option)]] };
   if ("tuple" in type) return { form: "tuple", parts: type.tuple.map((part) => ["", shapeOf(part)]) };
-  if ("record" in type) return { form: "record", parts: named(type.record) };
-  if ("variant" in type) return { form: "variant", parts: named(type.variant) };
+  if ("record" in type) return { form: "record", parts: namedParts(type.record) };
+  if ("variant" in type) return { form: "variant", parts: namedParts(type.variant) };
   if ("enum" in type) return { form: "enum", parts: type.enum.map((name) => [name, undefined]) };
-  return { form: "result", parts: named({ ok: type.result.ok ?? null, err: type.result.err ?? null }) };
+  return { form: "result", parts: namedParts({ ok: type.result.ok ?? null, err: type.result.err ?? null }) };
 }
 
 export const signatureOf = ({ params, result }: WitFunction): Signature => ({
@@ -80,7 +80,7 @@ export const signatureOf = ({ params, result }: WitFunction): Signature => ({
 });
 
 /** Takes as long as `wanted` is large, however large what was found is. */
-function sameShape(wanted: Shape | undefined, found: Shape | undefined): boolean {
+function sameShape(wanted: TypeShape | undefined, found: TypeShape | undefined): boolean {
   if (wanted === undefined || found === undefined) return wanted === found;
   return (
     wanted.form === found.form &&
@@ -102,7 +102,7 @@ export function sameSignature(wanted: Signature, found: Signature): boolean {
 const MAX_CHARACTERS = 1_000;
 
 /** Stops where it has printed enough: a type of a few bytes may stand for one of gigabytes. */
-class Text {
+class WitPrinter {
   text = "";
 
   add(part: string): boolean {
@@ -110,7 +110,7 @@ class Text {
     return this.text.length < MAX_CHARACTERS;
   }
 
-  list(open: string, close: string, parts: Shape["parts"], part: (part: Shape["parts"][number]) => void): void {
+  list(open: string, close: string, parts: TypeShape["parts"], part: (part: TypeShape["parts"][number]) => void): void {
     this.add(open);
     for (const [at, each] of parts.entries()) {
       if (!this.add(at === 0 ? "" : ", ")) break;
@@ -119,7 +119,7 @@ class Text {
     this.add(close);
   }
 
-  shape(shape: Shape | undefined): void {
+  shape(shape: TypeShape | undefined): void {
     if (shape === undefined) this.add("_");
     else if (shape.form === "record")
       this.list("record { ", " }", shape.parts, ([name, type]) => {
@@ -139,7 +139,7 @@ class Text {
       });
   }
 
-  result(ok: Shape | undefined, err: Shape | undefined): void {
+  result(ok: TypeShape | undefined, err: TypeShape | undefined): void {
     if (ok === undefined && err === undefined) this.add("result");
     else if (this.add("result<")) {
       this.shape(ok);
@@ -151,7 +151,7 @@ class Text {
 
 /** As WIT has it, `func(state: option<list<u8>>) -> result<_, string>`, records and enums written out; cut off with `…` after 1,000 characters. */
 export function printFunction({ params, result }: Signature): string {
-  const text = new Text();
+  const text = new WitPrinter();
   text.list("func(", ")", params, ([name, type]) => {
     if (text.add(`${name}: `)) text.shape(type);
   });

@@ -1,7 +1,7 @@
 import { utf8Of } from "../../../core/platform/index.ts";
 import type { WitValue } from "../wit.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
-import type { GuestMemory, Placed } from "./memory.ts";
+import type { GuestMemory, Allocation } from "./memory.ts";
 
 export type CoreType = "i32" | "i64" | "f64";
 
@@ -29,7 +29,8 @@ export function u32At(flat: readonly CoreValue[], at: number): number {
 }
 
 /** The host's own mistake. It ends the call, since the guest cannot be told. */
-export const unfit = (type: string): GuestTrap => new GuestTrap(`The host gave something else where the guest's world has ${type}.`);
+export const hostTypeError = (type: string): GuestTrap =>
+  new GuestTrap(`The host gave something else where the guest's world has ${type}.`);
 
 export const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
 
@@ -38,23 +39,23 @@ export const isRecord = (value: WitValue): value is Readonly<Record<string, WitV
 
 const I32: readonly CoreType[] = ["i32"];
 
-function whole(value: WitValue, least: number, most: number, type: string): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) throw unfit(type);
+function checkedInteger(value: WitValue, least: number, most: number, type: string): number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) throw hostTypeError(type);
   return value;
 }
 
-function u64(value: WitValue): bigint {
-  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) throw unfit("u64");
+function checkedU64(value: WitValue): bigint {
+  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) throw hostTypeError("u64");
   return value;
 }
 
-function f64(value: WitValue): number {
-  if (typeof value !== "number") throw unfit("f64");
+function checkedF64(value: WitValue): number {
+  if (typeof value !== "number") throw hostTypeError("f64");
   return value;
 }
 
-function truth(value: WitValue): number {
-  if (typeof value !== "boolean") throw unfit("bool");
+function booleanBit(value: WitValue): number {
+  if (typeof value !== "boolean") throw hostTypeError("bool");
   return value ? 1 : 0;
 }
 
@@ -76,63 +77,63 @@ export const SCALARS: Readonly<Record<"bool" | "u8" | "u16" | "u32" | "u64" | "s
     align: 1,
     flat: I32,
     load: (memory, at) => memory.view.getUint8(at) !== 0,
-    store: (memory, value, at) => memory.view.setUint8(at, truth(value)),
+    store: (memory, value, at) => memory.view.setUint8(at, booleanBit(value)),
     lift: (_, flat, at) => u32At(flat, at) !== 0,
-    lower: (_, value, flat, at) => void (flat[at] = truth(value)),
+    lower: (_, value, flat, at) => void (flat[at] = booleanBit(value)),
   },
   u8: {
     size: 1,
     align: 1,
     flat: I32,
     load: (memory, at) => memory.view.getUint8(at),
-    store: (memory, value, at) => memory.view.setUint8(at, whole(value, 0, 0xff, "u8")),
+    store: (memory, value, at) => memory.view.setUint8(at, checkedInteger(value, 0, 0xff, "u8")),
     lift: (_, flat, at) => u32At(flat, at) & 0xff,
-    lower: (_, value, flat, at) => void (flat[at] = whole(value, 0, 0xff, "u8")),
+    lower: (_, value, flat, at) => void (flat[at] = checkedInteger(value, 0, 0xff, "u8")),
   },
   u16: {
     size: 2,
     align: 2,
     flat: I32,
     load: (memory, at) => memory.view.getUint16(at, true),
-    store: (memory, value, at) => memory.view.setUint16(at, whole(value, 0, 0xffff, "u16"), true),
+    store: (memory, value, at) => memory.view.setUint16(at, checkedInteger(value, 0, 0xffff, "u16"), true),
     lift: (_, flat, at) => u32At(flat, at) & 0xffff,
-    lower: (_, value, flat, at) => void (flat[at] = whole(value, 0, 0xffff, "u16")),
+    lower: (_, value, flat, at) => void (flat[at] = checkedInteger(value, 0, 0xffff, "u16")),
   },
   u32: {
     size: 4,
     align: 4,
     flat: I32,
     load: (memory, at) => memory.view.getUint32(at, true),
-    store: (memory, value, at) => memory.view.setUint32(at, whole(value, 0, 0xffffffff, "u32"), true),
+    store: (memory, value, at) => memory.view.setUint32(at, checkedInteger(value, 0, 0xffffffff, "u32"), true),
     lift: (_, flat, at) => u32At(flat, at),
-    lower: (_, value, flat, at) => void (flat[at] = whole(value, 0, 0xffffffff, "u32")),
+    lower: (_, value, flat, at) => void (flat[at] = checkedInteger(value, 0, 0xffffffff, "u32")),
   },
   s32: {
     size: 4,
     align: 4,
     flat: I32,
     load: (memory, at) => memory.view.getInt32(at, true),
-    store: (memory, value, at) => memory.view.setInt32(at, whole(value, -0x80000000, 0x7fffffff, "s32"), true),
+    store: (memory, value, at) => memory.view.setInt32(at, checkedInteger(value, -0x80000000, 0x7fffffff, "s32"), true),
     lift: (_, flat, at) => u32At(flat, at) | 0,
-    lower: (_, value, flat, at) => void (flat[at] = whole(value, -0x80000000, 0x7fffffff, "s32")),
+    lower: (_, value, flat, at) => void (flat[at] = checkedInteger(value, -0x80000000, 0x7fffffff, "s32")),
   },
   u64: {
     size: 8,
     align: 8,
     flat: ["i64"],
     load: (memory, at) => memory.view.getBigUint64(at, true),
-    store: (memory, value, at) => memory.view.setBigUint64(at, u64(value), true),
+    store: (memory, value, at) => memory.view.setBigUint64(at, checkedU64(value), true),
     lift: (_, flat, at) => bigintAt(flat, at),
-    lower: (_, value, flat, at) => void (flat[at] = u64(value)),
+    lower: (_, value, flat, at) => void (flat[at] = checkedU64(value)),
   },
   f64: {
     size: 8,
     align: 8,
     flat: ["f64"],
     load: (memory, at) => memory.view.getFloat64(at, true),
-    store: (memory, value, at) => memory.view.setFloat64(at, f64(value), true),
+    store: (memory, value, at) => memory.view.setFloat64(at, checkedF64(value), true),
     lift: (_, flat, at) => floatAt(flat, at),
-    lower: (_, value, flat, at) => void (flat[at] = f64(value)),
+    lower: (_, value, flat, at) => void (flat[at] = checkedF64(value)),
   },
 };
 
@@ -140,26 +141,26 @@ export const SCALARS: Readonly<Record<"bool" | "u8" | "u16" | "u32" | "u64" | "s
 const ELEMENT_BYTES = 16;
 const FLAT: readonly CoreType[] = ["i32", "i32"];
 
-export const BYTES: Codec = counted(
-  (memory, pointer, count) => memory.copy(pointer, count),
+export const BYTES: Codec = pointerAndLength(
+  (memory, pointer, count) => memory.readBytes(pointer, count),
   (memory, value) => {
-    if (!(value instanceof Uint8Array)) throw unfit("list<u8>");
-    return memory.put(value);
+    if (!(value instanceof Uint8Array)) throw hostTypeError("list<u8>");
+    return memory.write(value);
   },
 );
 
-export const TEXT: Codec = counted(
-  (memory, pointer, count) => memory.text(pointer, count),
+export const TEXT: Codec = pointerAndLength(
+  (memory, pointer, count) => memory.readText(pointer, count),
   (memory, value) => {
-    if (typeof value !== "string") throw unfit("string");
-    return memory.put(utf8Of(value));
+    if (typeof value !== "string") throw hostTypeError("string");
+    return memory.write(utf8Of(value));
   },
 );
 
 export function listOf(element: Codec): Codec {
   const { size, align } = element;
   const cost = Math.max(size, ELEMENT_BYTES);
-  return counted(
+  return pointerAndLength(
     (memory, pointer, count) => {
       memory.check(pointer, count * size, align, "list");
       memory.budget.spend(count * cost);
@@ -168,7 +169,7 @@ export function listOf(element: Codec): Codec {
       return values;
     },
     (memory, value) => {
-      if (!isList(value)) throw unfit("a list");
+      if (!isList(value)) throw hostTypeError("a list");
       memory.budget.spend(value.length * cost);
       const pointer = memory.allocate(value.length * size, align);
       for (const [index, one] of value.entries()) element.store(memory, one, pointer + index * size);
@@ -178,9 +179,9 @@ export function listOf(element: Codec): Codec {
 }
 
 /** What is passed as an address and a count. */
-function counted(
+function pointerAndLength(
   read: (memory: GuestMemory, pointer: number, count: number) => WitValue,
-  put: (memory: GuestMemory, value: WitValue) => Placed,
+  put: (memory: GuestMemory, value: WitValue) => Allocation,
 ): Codec {
   return {
     size: 8,

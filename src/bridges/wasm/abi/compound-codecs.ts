@@ -1,39 +1,39 @@
 import type { WitType, WitValue } from "../wit.ts";
-import { BYTES, type Codec, type CoreType, isList, isRecord, listOf, roundUp, SCALARS, TEXT, u32At, unfit } from "./codec.ts";
+import { BYTES, type Codec, type CoreType, isList, isRecord, listOf, roundUp, SCALARS, TEXT, u32At, hostTypeError } from "./codec.ts";
 import type { GuestMemory } from "./memory.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 
 /** One part of a tuple or a record: where it lies in memory, and which core value is its first. */
-interface Part {
+interface Field {
   readonly name: string;
   readonly codec: Codec;
   readonly offset: number;
   readonly first: number;
 }
 
-type Each = (part: Part, index: number) => WitValue;
+type Each = (part: Field, index: number) => WitValue;
 
-interface Shape {
+interface ProductType {
   /** The parts' values together. */
-  readonly join: (parts: readonly Part[], each: Each) => WitValue;
+  readonly assemble: (parts: readonly Field[], each: Each) => WitValue;
   /** One part's value; throws where the whole is something else. */
-  readonly part: (value: WitValue, part: Part, index: number) => WitValue;
+  readonly fieldOf: (value: WitValue, part: Field, index: number) => WitValue;
   readonly fits: (value: WitValue, count: number) => boolean;
   readonly type: string;
 }
 
-const TUPLE: Shape = {
+const TUPLE: ProductType = {
   type: "a tuple",
   fits: (value, count) => isList(value) && value.length === count,
-  part: (value, _, index) => (isList(value) ? value[index] : undefined),
-  join: (parts, each) => parts.map(each),
+  fieldOf: (value, _, index) => (isList(value) ? value[index] : undefined),
+  assemble: (parts, each) => parts.map(each),
 };
 
-const RECORD: Shape = {
+const RECORD: ProductType = {
   type: "a record",
   fits: (value) => isRecord(value),
-  part: (value, { name }) => (isRecord(value) ? value[name] : undefined),
-  join(parts, each) {
+  fieldOf: (value, { name }) => (isRecord(value) ? value[name] : undefined),
+  assemble(parts, each) {
     const record: Record<string, WitValue> = {};
     for (const [index, part] of parts.entries()) record[part.name] = each(part, index);
     return record;
@@ -44,8 +44,8 @@ export const tupleOf = (codecs: readonly Codec[]): Codec => productOf(TUPLE, Obj
 
 const recordOf = (fields: Readonly<Record<string, Codec>>): Codec => productOf(RECORD, Object.entries(fields));
 
-function productOf(shape: Shape, named: readonly (readonly [string, Codec])[]): Codec {
-  const parts: Part[] = [];
+function productOf(shape: ProductType, named: readonly (readonly [string, Codec])[]): Codec {
+  const parts: Field[] = [];
   let end = 0;
   let first = 0;
   let align = 1;
@@ -56,40 +56,40 @@ function productOf(shape: Shape, named: readonly (readonly [string, Codec])[]): 
     first += codec.flat.length;
     align = Math.max(align, codec.align);
   }
-  const write = (value: WitValue, one: (part: Part, value: WitValue) => void): void => {
-    if (!shape.fits(value, parts.length)) throw unfit(shape.type);
-    for (const [index, part] of parts.entries()) one(part, shape.part(value, part, index));
+  const write = (value: WitValue, one: (part: Field, value: WitValue) => void): void => {
+    if (!shape.fits(value, parts.length)) throw hostTypeError(shape.type);
+    for (const [index, part] of parts.entries()) one(part, shape.fieldOf(value, part, index));
   };
   return {
     size: roundUp(end, align),
     align,
     flat: parts.flatMap(({ codec }) => codec.flat),
-    load: (memory: GuestMemory, at) => shape.join(parts, ({ codec, offset }) => codec.load(memory, at + offset)),
+    load: (memory: GuestMemory, at) => shape.assemble(parts, ({ codec, offset }) => codec.load(memory, at + offset)),
     store: (memory, value, at) => write(value, ({ codec, offset }, part) => codec.store(memory, part, at + offset)),
-    lift: (memory, flat, at) => shape.join(parts, ({ codec, first: from }) => codec.lift(memory, flat, at + from)),
+    lift: (memory, flat, at) => shape.assemble(parts, ({ codec, first: from }) => codec.lift(memory, flat, at + from)),
     lower: (memory, value, flat, at) => write(value, ({ codec, first: from }, part) => codec.lower(memory, part, flat, at + from)),
   };
 }
 
 /** A payload without memory: among the core values that all cases share. */
-type Payload = Pick<Codec, "lift" | "lower">;
+type FlatCodec = Pick<Codec, "lift" | "lower">;
 
 /** The core values that the cases of a variant share: i64 wherever two of them differ, since each fits into its bits. */
-function joined(flats: readonly (readonly CoreType[])[]): readonly CoreType[] {
+function joinedTypes(flats: readonly (readonly CoreType[])[]): readonly CoreType[] {
   const shared: CoreType[] = [];
   for (const flat of flats) for (const [index, type] of flat.entries()) shared[index] = (shared[index] ?? type) === type ? type : "i64";
   return shared;
 }
 
 /** What a case does not use of them is zero. */
-function sharing(codec: Codec | undefined, shared: readonly CoreType[]): Payload {
-  const own = codec?.flat ?? [];
-  const rest = shared.slice(own.length).map((type) => (type === "i64" ? 0n : 0));
+function payloadCodec(codec: Codec | undefined, shared: readonly CoreType[]): FlatCodec {
+  const types = codec?.flat ?? [];
+  const rest = shared.slice(types.length).map((type) => (type === "i64" ? 0n : 0));
   const fill = (flat: CoreValue[], at: number): void => {
-    for (const [index, zero] of rest.entries()) flat[at + own.length + index] = zero;
+    for (const [index, zero] of rest.entries()) flat[at + types.length + index] = zero;
   };
   if (codec === undefined) return { lift: () => undefined, lower: (_memory, _value, flat, at) => fill(flat, at) };
-  if (own.every((type, index) => type === shared[index]))
+  if (types.every((type, index) => type === shared[index]))
     return {
       lift: (memory, flat, at) => codec.lift(memory, flat, at),
       lower(memory, value, flat, at) {
@@ -99,12 +99,12 @@ function sharing(codec: Codec | undefined, shared: readonly CoreType[]): Payload
     };
   return {
     lift(memory, flat, at) {
-      const narrow = own.map((type, index) => narrowed(flat[at + index] ?? 0, type));
+      const narrow = types.map((type, index) => narrowed(flat[at + index] ?? 0, type));
       return codec.lift(memory, narrow, 0);
     },
     lower(memory, value, flat, at) {
       codec.lower(memory, value, flat, at);
-      for (const [index, type] of own.entries()) if (shared[index] === "i64") flat[at + index] = widened(flat[at + index] ?? 0, type);
+      for (const [index, type] of types.entries()) if (shared[index] === "i64") flat[at + index] = widened(flat[at + index] ?? 0, type);
       fill(flat, at);
     },
   };
@@ -132,70 +132,70 @@ interface Case {
   readonly wrap: (payload: WitValue) => WitValue;
 }
 
-interface Choice {
+interface VariantType {
   /** In WIT's words, for errors. */
   readonly type: string;
   readonly cases: readonly Case[];
   /** Which case the value is of; negative: none. */
-  readonly which: (value: WitValue) => number;
+  readonly caseIndex: (value: WitValue) => number;
   readonly payload: (value: WitValue, which: number) => WitValue;
 }
 
 function optionOf(some: Codec): Codec {
-  return choiceOf({
+  return variantCodec({
     type: "option",
     cases: [{ wrap: () => undefined }, { codec: some, wrap: (payload) => payload }],
-    which: (value) => (value === undefined ? 0 : 1),
+    caseIndex: (value) => (value === undefined ? 0 : 1),
     payload: (value) => value,
   });
 }
 
 function resultOf(ok: Codec | undefined, err: Codec | undefined): Codec {
-  return choiceOf({
+  return variantCodec({
     type: "result",
     cases: [
       { codec: ok, wrap: (payload) => ({ ok: payload }) },
       { codec: err, wrap: (payload) => ({ err: payload }) },
     ],
-    which: (value) => (!isRecord(value) ? -1 : "err" in value ? 1 : "ok" in value ? 0 : -1),
+    caseIndex: (value) => (!isRecord(value) ? -1 : "err" in value ? 1 : "ok" in value ? 0 : -1),
     payload: (value, which) => (isRecord(value) ? value[which === 0 ? "ok" : "err"] : undefined),
   });
 }
 
 function enumOf(names: readonly string[]): Codec {
-  return choiceOf({
+  return variantCodec({
     type: "enum",
     cases: names.map((name) => ({ wrap: () => name })),
-    which: (value) => (typeof value === "string" ? names.indexOf(value) : -1),
+    caseIndex: (value) => (typeof value === "string" ? names.indexOf(value) : -1),
     payload: () => undefined,
   });
 }
 
 function variantOf(cases: Readonly<Record<string, Codec | undefined>>): Codec {
   const names = Object.keys(cases);
-  return choiceOf({
+  return variantCodec({
     type: "variant",
     cases: Object.entries(cases).map(([name, codec]) => ({ codec, wrap: (payload) => ({ [name]: payload }) })),
-    which: (value) => (isRecord(value) ? names.findIndex((name) => Object.hasOwn(value, name)) : -1),
+    caseIndex: (value) => (isRecord(value) ? names.findIndex((name) => Object.hasOwn(value, name)) : -1),
     payload: (value, which) => (isRecord(value) ? value[names[which] ?? ""] : undefined),
   });
 }
 
-function choiceOf({ type, cases, which, payload }: Choice): Codec {
+function variantCodec({ type, cases, caseIndex, payload }: VariantType): Codec {
   const tag = cases.length <= 0x100 ? 1 : cases.length <= 0x10000 ? 2 : 4;
   const align = Math.max(tag, ...cases.map(({ codec }) => codec?.align ?? 1));
   const offset = roundUp(tag, Math.max(1, ...cases.map(({ codec }) => codec?.align ?? 1)));
   const size = roundUp(offset + Math.max(0, ...cases.map(({ codec }) => codec?.size ?? 0)), align);
-  const shared: readonly CoreType[] = joined(cases.map(({ codec }) => codec?.flat ?? []));
-  const whole = cases.map((one) => ({ ...one, passed: sharing(one.codec, shared) }));
-  const chosen = (index: number): (typeof whole)[number] => {
-    const one = whole[index];
+  const shared: readonly CoreType[] = joinedTypes(cases.map(({ codec }) => codec?.flat ?? []));
+  const allCases = cases.map((one) => ({ ...one, passed: payloadCodec(one.codec, shared) }));
+  const caseAt = (index: number): (typeof allCases)[number] => {
+    const one = allCases[index];
     if (one === undefined) throw new GuestTrap(`The guest gave case ${index} of a type ${type} that has ${cases.length}.`);
     return one;
   };
   const indexOf = (value: WitValue): number => {
-    const index = which(value);
-    if (index < 0) throw unfit(type);
+    const index = caseIndex(value);
+    if (index < 0) throw hostTypeError(type);
     return index;
   };
   return {
@@ -203,22 +203,22 @@ function choiceOf({ type, cases, which, payload }: Choice): Codec {
     align,
     flat: ["i32", ...shared],
     load(memory, at) {
-      const { codec, wrap } = chosen(readTag(memory, at, tag));
+      const { codec, wrap } = caseAt(readTag(memory, at, tag));
       return wrap(codec?.load(memory, at + offset));
     },
     store(memory, value, at) {
       const index = indexOf(value);
       writeTag(memory, at, tag, index);
-      chosen(index).codec?.store(memory, payload(value, index), at + offset);
+      caseAt(index).codec?.store(memory, payload(value, index), at + offset);
     },
     lift(memory, flat, at) {
-      const { passed, wrap } = chosen(u32At(flat, at));
+      const { passed, wrap } = caseAt(u32At(flat, at));
       return wrap(passed.lift(memory, flat, at + 1));
     },
     lower(memory, value, flat, at) {
       const index = indexOf(value);
       flat[at] = index;
-      chosen(index).passed.lower(memory, payload(value, index), flat, at + 1);
+      caseAt(index).passed.lower(memory, payload(value, index), flat, at + 1);
     },
   };
 }
@@ -240,13 +240,13 @@ export function codecOf(type: WitType): Codec {
   if ("list" in type) return type.list === "u8" ? BYTES : listOf(codecOf(type.list));
   if ("option" in type) return optionOf(codecOf(type.option));
   if ("tuple" in type) return tupleOf(type.tuple.map(codecOf));
-  if ("record" in type) return recordOf(mapped(type.record, codecOf));
+  if ("record" in type) return recordOf(mapValues(type.record, codecOf));
   if ("enum" in type) return enumOf(type.enum);
-  if ("variant" in type) return variantOf(mapped(type.variant, (payload) => (payload === null ? undefined : codecOf(payload))));
+  if ("variant" in type) return variantOf(mapValues(type.variant, (payload) => (payload === null ? undefined : codecOf(payload))));
   const { ok, err } = type.result;
   return resultOf(ok && codecOf(ok), err && codecOf(err));
 }
 
-function mapped<A, B>(record: Readonly<Record<string, A>>, each: (value: A) => B): Readonly<Record<string, B>> {
+function mapValues<A, B>(record: Readonly<Record<string, A>>, each: (value: A) => B): Readonly<Record<string, B>> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, each(value)]));
 }

@@ -2,7 +2,7 @@ import type { Component, CoreExport } from "../component/component.ts";
 import type { ExportName, ImportName } from "../component/world.ts";
 import { compile, type CoreModule } from "./webassembly.ts";
 import { Instance } from "./instance.ts";
-import { type LocalCall, runCall, type Wait } from "./run-call.ts";
+import { type LocalCall, runCall, type AnswerImport } from "./run-call.ts";
 import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./core-module.fixture.ts";
 
 const i32 = (count: number): readonly ValueType[] => Array.from({ length: count }, () => "i32");
@@ -92,7 +92,7 @@ export const CALL: LocalCall = {
   limits: LIMITS,
 };
 
-const nobody: Wait = (name) => Promise.reject(new Error(`${name} is not expected.`));
+const nobody: AnswerImport = (name) => Promise.reject(new Error(`${name} is not expected.`));
 
-export const run = (instance: Instance, call: Partial<LocalCall> = {}, wait: Wait = nobody): ReturnType<typeof runCall> =>
+export const run = (instance: Instance, call: Partial<LocalCall> = {}, wait: AnswerImport = nobody): ReturnType<typeof runCall> =>
   runCall(instance, { ...CALL, ...call }, wait);

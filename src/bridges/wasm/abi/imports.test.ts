@@ -4,10 +4,10 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import type { ImportName } from "../component/world.ts";
 import { CALL } from "./guest.fixture.ts";
-import { answeredAtOnce, localAnswers, type LocalFacts } from "./imports.ts";
+import { isLocalImport, localAnswers, type LocalContext } from "./imports.ts";
 import { GuestRandom } from "./random.ts";
 
-const answers = (facts: Partial<LocalFacts> = {}) => localAnswers({ ...CALL, ...facts });
+const answers = (facts: Partial<LocalContext> = {}) => localAnswers({ ...CALL, ...facts });
 
 suite("imports answered where the guest runs", () => {
   test("are those that are pure, and no others", () => {
@@ -27,11 +27,11 @@ suite("imports answered where the guest runs", () => {
     ];
     const others: readonly ImportName[] = ["runtime.get-chain", "runtime.shutdown", "timing.sleep", "supervisor.spawn", "store.get"];
     assert.deepEqual(
-      pure.map(answeredAtOnce),
+      pure.map(isLocalImport),
       pure.map(() => true),
     );
     assert.deepEqual(
-      others.map(answeredAtOnce),
+      others.map(isLocalImport),
       others.map(() => false),
     );
   });

@@ -2,36 +2,36 @@ import type { GuestCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
 import type { Component } from "../component/component.ts";
-import { unfit } from "./codec.ts";
+import { hostTypeError } from "./codec.ts";
 import { GuestRandom } from "./random.ts";
 import type { Budget, GuestMemory } from "./memory.ts";
-import { type CoreValue, engine, GuestTrap, type HostFunction } from "./webassembly.ts";
-import { importOf } from "./world-functions.ts";
+import { type CoreValue, webAssembly, GuestTrap, type HostFunction } from "./webassembly.ts";
+import { compiledImport } from "./world-functions.ts";
 
 /** What the answers follow from. */
-export type LocalFacts = Pick<GuestCall, "state" | "at" | "seed" | "variables" | "listVariables" | "random" | "outstanding" | "children">;
+export type LocalContext = Pick<GuestCall, "state" | "at" | "seed" | "variables" | "listVariables" | "random" | "outstanding" | "children">;
 
-type Answer = (facts: Answering, args: readonly WitValue[]) => WitValue;
+type Answer = (facts: AnswerContext, args: readonly WitValue[]) => WitValue;
 
-interface Answering extends LocalFacts {
-  readonly drawn: GuestRandom;
+interface AnswerContext extends LocalContext {
+  readonly generator: GuestRandom;
 }
 
 const RANDOM_BYTES = 1_048_576;
 const RANDOM_INT = 2n ** 63n - 1n;
 
 function number(value: WitValue): number {
-  if (typeof value !== "number") throw unfit("a number");
+  if (typeof value !== "number") throw hostTypeError("a number");
   return value;
 }
 
 function bigint(value: WitValue): bigint {
-  if (typeof value !== "bigint") throw unfit("u64");
+  if (typeof value !== "bigint") throw hostTypeError("u64");
   return value;
 }
 
 /** Own properties only: `constructor` is no variable. */
-function variable({ variables }: LocalFacts, name: WitValue): string | undefined {
+function variable({ variables }: LocalContext, name: WitValue): string | undefined {
   return typeof name === "string" && Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
@@ -44,70 +44,70 @@ const ANSWERS: Readonly<Partial<Record<ImportName, Answer>>> = {
   "environment.get-var": (facts, [name]) => variable(facts, name),
   "environment.exists": (facts, [name]) => variable(facts, name) !== undefined,
   "environment.list-vars": ({ variables, listVariables = true }) => (listVariables ? Object.entries(variables) : []),
-  "random.random-bytes"({ drawn, random }, [length]) {
+  "random.random-bytes"({ generator, random }, [length]) {
     const most = random?.maxBytes ?? RANDOM_BYTES;
     if (number(length) > most) return { err: `At most ${most} random bytes at a time: ask for fewer.` };
-    return { ok: drawn.bytes(number(length)) };
+    return { ok: generator.bytes(number(length)) };
   },
-  "random.random-range"({ drawn, random }, [min, max]) {
+  "random.random-range"({ generator, random }, [min, max]) {
     const most = random?.maxInt ?? RANDOM_INT;
     if (bigint(min) >= bigint(max)) return { err: "The range is empty: min must be below max." };
     if (bigint(max) > most) return { err: `The range ends above ${most}: choose a smaller max.` };
-    return { ok: drawn.range(bigint(min), bigint(max)) };
+    return { ok: generator.range(bigint(min), bigint(max)) };
   },
-  "random.random-float": ({ drawn }) => ({ ok: drawn.float() }),
-  "random.generate-uuid": ({ drawn }) => ({ ok: drawn.uuid() }),
+  "random.random-float": ({ generator }) => ({ ok: generator.float() }),
+  "random.generate-uuid": ({ generator }) => ({ ok: generator.uuid() }),
 };
 
 /** True: the import is answered where the guest runs, the others by its host. */
-export const answeredAtOnce = (name: ImportName): boolean => Object.hasOwn(ANSWERS, name);
+export const isLocalImport = (name: ImportName): boolean => Object.hasOwn(ANSWERS, name);
 
 /** What is asked of `answeredAtOnce` imports during one call. */
-export function localAnswers(facts: LocalFacts): (name: ImportName, args: readonly WitValue[]) => WitValue {
-  let answering: Answering | undefined;
+export function localAnswers(facts: LocalContext): (name: ImportName, args: readonly WitValue[]) => WitValue {
+  let answering: AnswerContext | undefined;
   return (name, args) => {
-    answering ??= { ...facts, drawn: new GuestRandom(facts.seed) };
+    answering ??= { ...facts, generator: new GuestRandom(facts.seed) };
     return ANSWERS[name]?.(answering, args);
   };
 }
 
 /** What answers a guest's imports during one call. */
-export interface CallHost {
+export interface CallContext {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly seed: string;
   /** One more host call. `answer` and `wait` count theirs. */
   count(): void;
   /** For what goes through imports, both ways. */
-  readonly passed: Budget;
+  readonly importBudget: Budget;
   /** For what the export returns. */
-  readonly returned: Budget;
+  readonly resultBudget: Budget;
   answer(name: ImportName, args: readonly WitValue[]): WitValue;
   /** For imports that are not `answeredAtOnce`. */
   wait(name: ImportName, args: readonly WitValue[]): Promise<WitValue>;
 }
 
 /** Between a guest and its host. */
-export interface Border {
+export interface Boundary {
   /** Throws where the guest may not leave; if it may, it may not again until it entered. */
-  leave(name: ImportName): { readonly host: CallHost; readonly memory: GuestMemory };
+  leave(name: ImportName): { readonly host: CallContext; readonly memory: GuestMemory };
   enter(): void;
   /** What to throw into the guest, which is broken from now on. */
   fail(thrown: unknown): Error;
 }
 
 /** What a core module of that component is instantiated with. */
-export function importsOf(component: Component, border: Border): Record<string, Record<string, object>> {
+export function coreImportsOf(component: Component, border: Boundary): Record<string, Record<string, object>> {
   const modules = Map.groupBy(component.imports, ({ module }) => module);
   const named = Array.from(modules, ([module, members]) => [
     module,
-    Object.fromEntries(members.map(({ field, name }) => [field, answeredAtOnce(name) ? atOnce(name, border) : waiting(name, border)])),
+    Object.fromEntries(members.map(({ field, name }) => [field, isLocalImport(name) ? localImport(name, border) : suspendingImport(name, border)])),
   ]);
   return Object.fromEntries(named);
 }
 
-function atOnce(name: ImportName, border: Border): HostFunction {
-  const type = importOf(name);
+function localImport(name: ImportName, border: Boundary): HostFunction {
+  const type = compiledImport(name);
   return (...flat) => {
     try {
       const { host, memory } = border.leave(name);
@@ -120,9 +120,9 @@ function atOnce(name: ImportName, border: Border): HostFunction {
   };
 }
 
-function waiting(name: ImportName, border: Border): object {
-  const type = importOf(name);
-  const asked = async (flat: readonly CoreValue[]): Promise<CoreValue | undefined> => {
+function suspendingImport(name: ImportName, border: Boundary): object {
+  const type = compiledImport(name);
+  const callHost = async (flat: readonly CoreValue[]): Promise<CoreValue | undefined> => {
     try {
       const { host, memory } = border.leave(name);
       const value = type.lower(memory, await host.wait(name, type.lift(memory, flat)), flat);
@@ -132,7 +132,7 @@ function waiting(name: ImportName, border: Border): object {
       throw border.fail(thrown);
     }
   };
-  if (engine.Suspending === undefined)
+  if (webAssembly.Suspending === undefined)
     throw new GuestTrap("This JavaScript engine cannot suspend a guest that waits for its host: run Node 24.21 or newer.");
-  return new engine.Suspending((...flat) => asked(flat));
+  return new webAssembly.Suspending((...flat) => callHost(flat));
 }

@@ -9,13 +9,13 @@ import { op, type TestFunction } from "./core-module.fixture.ts";
 import { guest, put, RESULT, run, SEND, send, state, type TestGuest } from "./guest.fixture.ts";
 import { compile } from "./webassembly.ts";
 import { Instance } from "./instance.ts";
-import type { CallOutcome, LocalCall, Wait } from "./run-call.ts";
+import type { CallOutcome, LocalCall, AnswerImport } from "./run-call.ts";
 
 const nothing = op.i32(RESULT);
 const starting = (body: readonly number[]): TestFunction => ({ name: "starts", params: [], results: [], body });
 const logging = [...op.i32(0), ...op.i32(0), ...op.call(0)];
 
-async function trapOf(of: TestGuest, wait: Wait = async () => ({ ok: undefined })): Promise<string> {
+async function trapOf(of: TestGuest, wait: AnswerImport = async () => ({ ok: undefined })): Promise<string> {
   const outcome = await run(guest(of).make(), {}, wait);
   return outcome.end === "trap" ? outcome.message : outcome.end;
 }
@@ -139,12 +139,12 @@ const PAGE = 65_536;
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const REQUEST = "message-server-client.handle-request";
 
-function made(path: string): Instance {
+function instanceOf(path: string): Instance {
   const component = readComponent(readFileSync(new URL(`../../../../${path}`, import.meta.url)));
   return Instance.create(compile(capMemory(component.module, 64 * PAGE)), component);
 }
 
-const ask = (instance: Instance, text: string, wait?: Wait, call?: Partial<LocalCall>): Promise<CallOutcome> =>
+const ask = (instance: Instance, text: string, wait?: AnswerImport, call?: Partial<LocalCall>): Promise<CallOutcome> =>
   run(instance, { export: REQUEST, params: ["r", utf8(text)], ...call }, wait);
 
 function replyOf(outcome: CallOutcome): string {
@@ -154,7 +154,7 @@ function replyOf(outcome: CallOutcome): string {
 
 suite("guests of a real tool chain", () => {
   test("count", async () => {
-    const counter = made("examples/wasm/counter/counter.wasm");
+    const counter = instanceOf("examples/wasm/counter/counter.wasm");
     const first = await run(counter, { export: "actor.init", params: ["id"] });
     assert.ok(first.end === "ok");
     const next = await run(counter, { state: first.state, params: [utf8("add")] });
@@ -191,8 +191,8 @@ suite("guests of a real tool chain", () => {
       ["filesystem.execute-command d ls", ["d", "ls", [""]], { ok: { error: { message: "Refused." } } }, "err Refused."],
       ["http-client.send-http GET http://peer/é body", [request], { ok: response }, "ok 65535 none"],
     ];
-    const asker = made("test/wasm/guests/asker/asker.wasm");
-    const outsider = made("test/wasm/guests/outsider/outsider.wasm");
+    const asker = instanceOf("test/wasm/guests/asker/asker.wasm");
+    const outsider = instanceOf("test/wasm/guests/outsider/outsider.wasm");
     for (const [line, args, result, reply] of told) {
       const instance = line.startsWith("filesystem") || line.startsWith("http") ? outsider : asker;
       const outcome = await ask(instance, line, async () => result);
@@ -202,7 +202,7 @@ suite("guests of a real tool chain", () => {
   });
 
   test("are told of a child's error", async () => {
-    const asker = made("test/wasm/guests/asker/asker.wasm");
+    const asker = instanceOf("test/wasm/guests/asker/asker.wasm");
     const told = {
       export: "supervisor-handlers.handle-child-error",
       params: ["c1", { "error-type": "paused", data: utf8("why") }],
@@ -212,7 +212,7 @@ suite("guests of a real tool chain", () => {
   });
 
   test("of April 2025 open channels without an id", async () => {
-    const old = made("test/wasm/guests/old/old.wasm");
+    const old = instanceOf("test/wasm/guests/old/old.wasm");
     const outcome = await run(old, { export: "message-server-client.handle-channel-open", params: ["ch_1", utf8("hello")] });
     assert.deepEqual(outcome, { did: [], end: "ok", state: undefined, back: { accepted: true, message: utf8("hello") } });
   });
@@ -239,7 +239,7 @@ suite("guests of a real tool chain", () => {
       Z: ["trap", /called runtime\.log where none may be called/],
     };
     for (const [letter, [end, message]] of Object.entries(ends)) {
-      const instance = made("test/wasm/guests/hostile/hostile.wasm");
+      const instance = instanceOf("test/wasm/guests/hostile/hostile.wasm");
       const outcome = await ask(instance, letter);
       assert.deepEqual([letter, outcome.end, instance.broken], [letter, end, true]);
       assert.match(outcome.end === "ok" ? "" : outcome.message, message, letter);
@@ -249,11 +249,11 @@ suite("guests of a real tool chain", () => {
       ["V", /gave up/],
       ["W", /where none may be called/],
     ] as const) {
-      const instance = made("test/wasm/guests/hostile/hostile.wasm");
+      const instance = instanceOf("test/wasm/guests/hostile/hostile.wasm");
       assert.equal((await ask(instance, letter)).end, "ok");
       const outcome = await run(instance, { params: [utf8("-")], state: new Uint8Array(9) });
       assert.match(outcome.end === "trap" ? outcome.message : outcome.end, message, letter);
     }
-    assert.equal(replyOf(await ask(made("test/wasm/guests/hostile/hostile.wasm"), "?")), "still here");
+    assert.equal(replyOf(await ask(instanceOf("test/wasm/guests/hostile/hostile.wasm"), "?")), "still here");
   });
 });

@@ -1,39 +1,39 @@
 import type { Component } from "../component/component.ts";
-import { link } from "../jco/glue.ts";
+import { instantiateWithGlue } from "../jco/glue.ts";
 import type { ExportName } from "../component/world.ts";
 import { GuestMemory, UNBOUNDED } from "./memory.ts";
-import { type CoreFunction, type CoreModule, engine, guestError, GuestTrap } from "./webassembly.ts";
-import { answeredAtOnce, type Border, type CallHost, importsOf } from "./imports.ts";
-import { type Exported, exportOf } from "./world-functions.ts";
+import { type CoreFunction, type CoreModule, webAssembly, guestError, GuestTrap } from "./webassembly.ts";
+import { isLocalImport, type Boundary, type CallContext, coreImportsOf } from "./imports.ts";
+import { type CompiledExport, compiledExport } from "./world-functions.ts";
 import type { WasiHost } from "../jco/wasi.ts";
 import type { WitValue } from "../wit.ts";
 
-interface Entry {
-  readonly type: Exported;
+interface ExportEntry {
+  readonly type: CompiledExport;
   readonly core: CoreFunction;
   readonly post: CoreFunction | undefined;
   readonly old: boolean;
 }
 
 /** Of some 3 KB each, and through which the glue searches. */
-const WORN = 1_000;
+const MAX_WASI_CALLS = 1_000;
 
 /** A guest in its memory. After a failure it is broken: what its globals hold then, nobody knows. */
 export class Instance {
   /** It imports something that waits: its calls run on a stack of their own. */
-  readonly waits: boolean;
+  readonly suspends: boolean;
   readonly #component: Component;
   readonly #exports: Readonly<Record<string, unknown>>;
   readonly #memory: GuestMemory;
-  readonly #entries = new Map<ExportName, Entry>();
-  #host: CallHost | undefined;
+  readonly #entries = new Map<ExportName, ExportEntry>();
+  #host: CallContext | undefined;
   /** The component model's: false while it starts, allocates, cleans up, or waits. */
   #mayLeave = false;
   /** Apart from `#failure`: it is set where no stack is left to say why. */
   #broken = false;
   #failure: Error | undefined;
   /** Calls of WASI. */
-  #foreign = 0;
+  #wasiCalls = 0;
 
   /** Runs the guest's start. Throws GuestTrap, or NoRoom: drop instances, then try again. */
   static create(module: CoreModule, component: Component): Instance {
@@ -42,17 +42,17 @@ export class Instance {
 
   private constructor(module: CoreModule, component: Component) {
     this.#component = component;
-    this.waits = component.imports.some(({ name }) => !answeredAtOnce(name));
+    this.suspends = component.imports.some(({ name }) => !isLocalImport(name));
     try {
-      const imports = importsOf(component, this.#border());
+      const imports = coreImportsOf(component, this.#boundary());
       if (component.glue === undefined) {
-        this.#exports = new engine.Instance(module, imports).exports;
+        this.#exports = new webAssembly.Instance(module, imports).exports;
         // What a reactor's module wants called first; the component has a module of its own for that.
         const initialize = this.#exports["_initialize"];
         if (isFunction(initialize)) initialize();
-      } else this.#exports = link(module, component, imports, this.#wasi());
+      } else this.#exports = instantiateWithGlue(module, component, imports, this.#wasi());
       const memory = this.#exports[component.memory];
-      if (!(memory instanceof engine.Memory) || !(memory.buffer instanceof ArrayBuffer))
+      if (!(memory instanceof webAssembly.Memory) || !(memory.buffer instanceof ArrayBuffer))
         throw new GuestTrap(`The guest's module exports no memory ${component.memory} of its own.`);
       this.#memory = new GuestMemory(memory, this.#function(component.realloc, 4));
     } catch (thrown) {
@@ -66,8 +66,8 @@ export class Instance {
   }
 
   /** Its glue has gathered so much that another is better made for the next call: jco's keeps something of each call of WASI. */
-  get worn(): boolean {
-    return this.#foreign > WORN;
+  get needsReplacing(): boolean {
+    return this.#wasiCalls > MAX_WASI_CALLS;
   }
 
   get memoryBytes(): number {
@@ -75,16 +75,16 @@ export class Instance {
   }
 
   /** What the export gives: `{ ok }` or `{ err }`. Throws GuestTrap or GuestKilled, at once or later. One call at a time. */
-  call(name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[], host: CallHost): WitValue | Promise<WitValue> {
+  call(name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[], host: CallContext): WitValue | Promise<WitValue> {
     if (this.#broken || this.#host !== undefined)
       throw new Error("This instance is broken or in a call: make another, or wait for the call to end.");
     this.#host = host;
     try {
-      const entry = this.#entry(name);
+      const entry = this.#exportEntry(name);
       this.#memory.refresh();
       this.#memory.budget = UNBOUNDED;
       const flat = entry.type.lower(this.#memory, [state, entry.old ? params.slice(1) : params]);
-      this.#memory.budget = host.passed;
+      this.#memory.budget = host.importBudget;
       this.#mayLeave = true;
       const given = entry.core(...flat);
       if (!(given instanceof Promise)) return this.#finish(entry, given, host);
@@ -99,13 +99,13 @@ export class Instance {
     }
   }
 
-  #finish({ type, post }: Entry, given: unknown, host: CallHost): WitValue {
+  #finish({ type, post }: ExportEntry, given: unknown, host: CallContext): WitValue {
     this.#mayLeave = false;
     // It caught what an import threw, and went on.
     if (this.#broken) throw this.#fail(undefined);
     try {
       this.#memory.refresh();
-      this.#memory.budget = host.returned;
+      this.#memory.budget = host.resultBudget;
       const value = type.lift(this.#memory, given);
       if (typeof given === "number") post?.(given);
       if (this.#broken) throw this.#fail(undefined);
@@ -116,16 +116,16 @@ export class Instance {
     }
   }
 
-  #entry(name: ExportName): Entry {
+  #exportEntry(name: ExportName): ExportEntry {
     let entry = this.#entries.get(name);
     if (entry !== undefined) return entry;
     const found = this.#component.exports[name];
     if (found === undefined) throw new GuestTrap(`The guest does not export ${name}.`);
     const old = found.old === true;
-    const type = exportOf(name, old);
+    const type = compiledExport(name, old);
     const core = this.#function(found.core, type.arity);
     const post = found.post === undefined ? undefined : this.#function(found.post, 1);
-    entry = { type, core: this.waits ? (engine.promising?.(core) ?? core) : core, post, old };
+    entry = { type, core: this.suspends ? (webAssembly.promising?.(core) ?? core) : core, post, old };
     this.#entries.set(name, entry);
     return entry;
   }
@@ -137,7 +137,7 @@ export class Instance {
     return found;
   }
 
-  #border(): Border {
+  #boundary(): Boundary {
     return {
       leave: (name) => {
         if (!this.#mayLeave || this.#host === undefined || this.#broken)
@@ -157,12 +157,12 @@ export class Instance {
       call: () => this.#host,
       print: (text) => {
         if (!granted || this.#host === undefined) return;
-        this.#host.passed.spend(text.length);
+        this.#host.importBudget.spend(text.length);
         const line = text.endsWith("\n") ? text.slice(0, -1) : text;
         if (line !== "") this.#host.answer("runtime.log", [line]);
       },
       count: () => {
-        this.#foreign += 1;
+        this.#wasiCalls += 1;
         this.#host?.count();
       },
       fail: (thrown) => this.#fail(thrown),

@@ -24,7 +24,7 @@ export class Budget {
 export const UNBOUNDED: Budget = new Budget(Number.POSITIVE_INFINITY, "");
 
 /** Where something was put, and how much of it. */
-export interface Placed {
+export interface Allocation {
   readonly pointer: number;
   readonly count: number;
 }
@@ -66,13 +66,13 @@ export class GuestMemory {
       );
   }
 
-  copy(pointer: number, length: number): Uint8Array {
+  readBytes(pointer: number, length: number): Uint8Array {
     this.check(pointer, length, 1, "list");
     this.budget.spend(length);
     return this.bytes.slice(pointer, pointer + length);
   }
 
-  text(pointer: number, length: number): string {
+  readText(pointer: number, length: number): string {
     this.check(pointer, length, 1, "string");
     this.budget.spend(length);
     const text = textOf(this.bytes.subarray(pointer, pointer + length));
@@ -90,7 +90,7 @@ export class GuestMemory {
     return pointer;
   }
 
-  put(bytes: Uint8Array): Placed {
+  write(bytes: Uint8Array): Allocation {
     this.budget.spend(bytes.length);
     const pointer = this.allocate(bytes.length, 1);
     this.bytes.set(bytes, pointer);

@@ -98,7 +98,7 @@ suite("a call into a guest", () => {
 suite("a guest's imports", () => {
   test("that wait are asked with what it passed, and it goes on with the answer", async () => {
     const instance = sender.make();
-    assert.equal(instance.waits, true);
+    assert.equal(instance.suspends, true);
     const asked: unknown[] = [];
     const wait = async (name: string, args: readonly WitValue[]): Promise<WitValue> => {
       asked.push([name, ...args]);

@@ -35,7 +35,7 @@ interface Api {
 
 declare const WebAssembly: Api;
 
-export const engine: Api = WebAssembly;
+export const webAssembly: Api = WebAssembly;
 
 /** The guest did what it may not, or could not go on. The message is a sentence about the guest, without a stack of the host. */
 export class GuestTrap extends Error {
@@ -76,16 +76,16 @@ const TRAPS: Readonly<Record<string, string>> = {
 /** What was thrown while the guest ran, as a sentence about the guest. */
 export function guestError(thrown: unknown): GuestTrap | GuestKilled | NoRoom {
   if (thrown instanceof GuestTrap || thrown instanceof GuestKilled || thrown instanceof NoRoom) return thrown;
-  if (thrown instanceof engine.Exception) return new GuestTrap("The guest threw an exception that it did not catch.");
+  if (thrown instanceof webAssembly.Exception) return new GuestTrap("The guest threw an exception that it did not catch.");
   if (!(thrown instanceof Error)) return new GuestTrap("The guest ended with something that is no error.");
   const { message } = thrown;
-  if (thrown instanceof engine.RuntimeError) return new GuestTrap(TRAPS[message] ?? `The guest trapped: ${message}.`);
+  if (thrown instanceof webAssembly.RuntimeError) return new GuestTrap(TRAPS[message] ?? `The guest trapped: ${message}.`);
   if (thrown instanceof RangeError) {
     if (message.includes("call stack")) return new GuestTrap("Stack overflow: the guest's calls were nested too deeply.");
     if (message.includes("ut of memory")) return new NoRoom("There is no room for one more guest's memory in this process.");
   }
-  if (thrown instanceof engine.CompileError) return new GuestTrap(`The guest's module does not compile: ${message}.`);
-  if (thrown instanceof engine.LinkError || message.includes("Import #"))
+  if (thrown instanceof webAssembly.CompileError) return new GuestTrap(`The guest's module does not compile: ${message}.`);
+  if (thrown instanceof webAssembly.LinkError || message.includes("Import #"))
     return new GuestTrap(`The guest's module imports what its component does not: ${message}.`);
   // V8 throws it where a number meets an i64, or the other way round.
   if (thrown instanceof TypeError) return new GuestTrap(`A core function has another type than the component says: ${message}.`);
@@ -95,7 +95,7 @@ export function guestError(thrown: unknown): GuestTrap | GuestKilled | NoRoom {
 /** Throws GuestTrap. */
 export function compile(bytes: Uint8Array): CoreModule {
   try {
-    return new engine.Module(bytes);
+    return new webAssembly.Module(bytes);
   } catch (thrown) {
     throw guestError(thrown);
   }

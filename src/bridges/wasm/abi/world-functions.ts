@@ -10,7 +10,7 @@ const MAX_PARAMS = 16;
 const MAX_RESULTS = 1;
 
 /** A function that the guest exports, compiled. */
-export interface Exported {
+export interface CompiledExport {
   /** How many core values it takes. */
   readonly arity: number;
   lower(memory: GuestMemory, params: readonly WitValue[]): readonly CoreValue[];
@@ -19,7 +19,7 @@ export interface Exported {
 }
 
 /** A function that the guest imports, compiled. */
-export interface Imported {
+export interface CompiledImport {
   /** It can tell the guest that it failed. */
   readonly fallible: boolean;
   /** Its arguments. That its result will have a place is checked too: once the host has acted, it is too late. */
@@ -28,8 +28,8 @@ export interface Imported {
   lower(memory: GuestMemory, result: WitValue, flat: readonly CoreValue[]): CoreValue | undefined;
 }
 
-export function exported(type: WitFunction): Exported {
-  const { params, result } = compiled(type);
+export function compileExport(type: WitFunction): CompiledExport {
+  const { params, result } = compileSignature(type);
   const spilt = params.flat.length > MAX_PARAMS;
   return {
     arity: spilt ? 1 : params.flat.length,
@@ -54,23 +54,24 @@ export function exported(type: WitFunction): Exported {
   };
 }
 
-export function imported(type: WitFunction): Imported {
-  const { params, result } = compiled(type);
+export function compileImport(type: WitFunction): CompiledImport {
+  const { params, result } = compileSignature(type);
   const spilt = params.flat.length > MAX_PARAMS;
-  const place = result !== undefined && result.flat.length > MAX_RESULTS ? (spilt ? 1 : params.flat.length) : -1;
+  const resultPointerIndex = result !== undefined && result.flat.length > MAX_RESULTS ? (spilt ? 1 : params.flat.length) : -1;
   return {
     fallible: typeof type.result === "object" && "result" in type.result,
     lift(memory, flat) {
-      if (result !== undefined && place >= 0) memory.check(u32At(flat, place), result.size, result.align, "place for a result");
-      if (!spilt) return tupled(params.lift(memory, flat, 0));
+      if (result !== undefined && resultPointerIndex >= 0)
+        memory.check(u32At(flat, resultPointerIndex), result.size, result.align, "place for a result");
+      if (!spilt) return asTuple(params.lift(memory, flat, 0));
       const pointer = u32At(flat, 0);
       memory.check(pointer, params.size, params.align, "parameters");
-      return tupled(params.load(memory, pointer));
+      return asTuple(params.load(memory, pointer));
     },
     lower(memory, value, flat) {
       if (result === undefined) return undefined;
-      if (place >= 0) {
-        result.store(memory, value, u32At(flat, place));
+      if (resultPointerIndex >= 0) {
+        result.store(memory, value, u32At(flat, resultPointerIndex));
         return undefined;
       }
       const one: CoreValue[] = [];
@@ -80,38 +81,38 @@ export function imported(type: WitFunction): Imported {
   };
 }
 
-const tupled = (values: WitValue): readonly WitValue[] => (isList(values) ? values : []);
+const asTuple = (values: WitValue): readonly WitValue[] => (isList(values) ? values : []);
 
-function compiled({ params, result }: WitFunction): { readonly params: Codec; readonly result: Codec | undefined } {
+function compileSignature({ params, result }: WitFunction): { readonly params: Codec; readonly result: Codec | undefined } {
   return { params: tupleOf(Object.values(params).map(codecOf)), result: result && codecOf(result) };
 }
 
 /** The world is fixed, so its functions are compiled once for all components, each when it is first met. */
 const functions = new Map<string, WitFunction>();
-const imports = new Map<ImportName, Imported>();
-const exports = new Map<ExportName, Exported>();
-let oldChannelOpen: Exported | undefined;
+const imports = new Map<ImportName, CompiledImport>();
+const exports = new Map<ExportName, CompiledExport>();
+let oldChannelOpen: CompiledExport | undefined;
 
 for (const table of [IMPORTS, EXPORTS])
   for (const [group, members] of Object.entries(table))
     for (const [name, type] of Object.entries<WitFunction>(members)) functions.set(`${group}.${name}`, type);
 
-function typeOf(name: ImportName | ExportName): WitFunction {
+function signatureOf(name: ImportName | ExportName): WitFunction {
   const type = functions.get(name);
   if (type === undefined) throw new Error(`Theater's world has no function ${name}: the component was not checked.`);
   return type;
 }
 
-export function importOf(name: ImportName): Imported {
+export function compiledImport(name: ImportName): CompiledImport {
   let found = imports.get(name);
-  if (found === undefined) imports.set(name, (found = imported(typeOf(name))));
+  if (found === undefined) imports.set(name, (found = compileImport(signatureOf(name))));
   return found;
 }
 
 /** `old`: without the channel's id. */
-export function exportOf(name: ExportName, old: boolean): Exported {
-  if (old && name === "message-server-client.handle-channel-open") return (oldChannelOpen ??= exported(OLD_CHANNEL_OPEN));
+export function compiledExport(name: ExportName, old: boolean): CompiledExport {
+  if (old && name === "message-server-client.handle-channel-open") return (oldChannelOpen ??= compileExport(OLD_CHANNEL_OPEN));
   let found = exports.get(name);
-  if (found === undefined) exports.set(name, (found = exported(typeOf(name))));
+  if (found === undefined) exports.set(name, (found = compileExport(signatureOf(name))));
   return found;
 }

@@ -26,9 +26,9 @@ export interface ActorExports {
   readonly functions: ReadonlyMap<ExportName, ActorExport>;
 }
 
-const wrong = (message: string): WasmError => new WasmError("WRONG_WORLD", message);
+const worldError = (message: string): WasmError => new WasmError("WRONG_WORLD", message);
 
-const few = (names: readonly string[]): string => {
+const shortList = (names: readonly string[]): string => {
   const shown = names
     .slice(0, 10)
     .map((name) => quoted(name))
@@ -37,7 +37,7 @@ const few = (names: readonly string[]): string => {
 };
 
 function wrongType(does: "imports" | "exports", of: string, name: string, expected: WitFunction, func: Func): WasmError {
-  return wrong(
+  return worldError(
     `The component ${does} ${name} of ${of} with another type than Theater's world has. Expected: ${printFunction(signatureOf(expected))}. ` +
       `Found: ${printFunction(func.signature)}. Build it against Theater's WIT.`,
   );
@@ -47,35 +47,37 @@ const functionsOf = (exports: Exports): readonly (readonly [string, Func])[] =>
   [...exports].flatMap(([name, entity]) => (entity.sort === "func" ? [[name, entity] as const] : []));
 
 /** Interfaces of types alone ask for nothing. */
-const asksForNothing = (exports: Exports): boolean => [...exports.values()].every(({ sort }) => sort === "type");
+const hasTypesOnly = (exports: Exports): boolean => [...exports.values()].every(({ sort }) => sort === "type");
 
 /** What it imports that is not Theater's, types apart. */
 export const foreignImports = (imports: Exports): readonly (readonly [string, Entity])[] =>
   [...imports].filter(
     ([name, entity]) =>
-      entity.sort !== "type" && !(entity.sort === "instance" && (interfaceName(name) !== undefined || asksForNothing(entity.exports))),
+      entity.sort !== "type" && !(entity.sort === "instance" && (interfaceName(name) !== undefined || hasTypesOnly(entity.exports))),
   );
 
 /** Throws `WasmError` NEEDS_JCO, where it imports what is not of Theater's world. */
-export function refuseForeign(imports: Exports): void {
+export function refuseForeignImports(imports: Exports): void {
   const foreign = foreignImports(imports);
   if (foreign.length > 0)
-    throw needsJco(`The component imports ${few(foreign.map(([name]) => name))}, which Theater's world does not have`);
+    throw needsJco(`The component imports ${shortList(foreign.map(([name]) => name))}, which Theater's world does not have`);
 }
 
 /** Throws `WasmError` WRONG_WORLD, where what it imports of Theater is not as its world has it. */
 export function checkImports(imports: Exports, expected: TheaterPackage): void {
   for (const [of, entity] of imports) {
     const name = interfaceName(of);
-    if (name === undefined || entity.sort !== "instance" || asksForNothing(entity.exports)) continue;
+    if (name === undefined || entity.sort !== "instance" || hasTypesOnly(entity.exports)) continue;
     if (name.package !== expected)
-      throw wrong(`The component exports the actor of ${expected} and imports ${quoted(of)}: build it against one of the two packages.`);
+      throw worldError(
+        `The component exports the actor of ${expected} and imports ${quoted(of)}: build it against one of the two packages.`,
+      );
     if (!isImportInterface(name.interface))
-      throw wrong(`The component imports ${quoted(of)}, which is not offered here. Offered are: ${Object.keys(IMPORTS).join(", ")}.`);
+      throw worldError(`The component imports ${quoted(of)}, which is not offered here. Offered are: ${Object.keys(IMPORTS).join(", ")}.`);
     for (const [each, func] of functionsOf(entity.exports)) {
       const type = importTypes.get(`${name.interface}.${each}`);
       if (type === undefined)
-        throw wrong(
+        throw worldError(
           `The component imports ${quoted(each)} of ${of}, which has ${Object.keys(IMPORTS[name.interface]).join(", ")} only: build it without.`,
         );
       if (!sameSignature(signatureOf(type), func.signature)) throw wrongType("imports", of, each, type, func);
@@ -83,7 +85,7 @@ export function checkImports(imports: Exports, expected: TheaterPackage): void {
   }
 }
 
-function actorExport(of: string, name: ExportName, func: Func): ActorExport {
+function checkExport(of: string, name: ExportName, func: Func): ActorExport {
   const expected = exportTypes.get(name);
   if (expected !== undefined && sameSignature(signatureOf(expected), func.signature)) return { func, type: expected, old: false };
   if (name === "message-server-client.handle-channel-open" && sameSignature(signatureOf(OLD_CHANNEL_OPEN), func.signature))
@@ -92,26 +94,26 @@ function actorExport(of: string, name: ExportName, func: Func): ActorExport {
 }
 
 /** What it exports of Theater's; other exports nobody calls. Throws `WasmError` WRONG_WORLD. */
-export function actorExports(exports: Exports): ActorExports {
+export function checkExports(exports: Exports): ActorExports {
   let theirs: TheaterPackage | undefined;
   const functions = new Map<ExportName, ActorExport>();
   for (const [of, entity] of exports) {
     const name = interfaceName(of);
     if (name === undefined || !isExportInterface(name.interface) || entity.sort !== "instance") continue;
     if (theirs !== undefined && theirs !== name.package)
-      throw wrong(`The component exports interfaces of ${theirs} and ${quoted(of)}: build it against one of the two packages.`);
+      throw worldError(`The component exports interfaces of ${theirs} and ${quoted(of)}: build it against one of the two packages.`);
     theirs = name.package;
     for (const [each, func] of functionsOf(entity.exports)) {
       const full = `${name.interface}.${each}`;
       if (!isExportName(full)) continue;
-      if (functions.has(full)) throw wrong(`The component exports ${full} twice, in two versions: leave one.`);
-      functions.set(full, actorExport(of, full, func));
+      if (functions.has(full)) throw worldError(`The component exports ${full} twice, in two versions: leave one.`);
+      functions.set(full, checkExport(of, full, func));
     }
   }
   if (theirs === undefined || !functions.has("actor.init"))
-    throw wrong(
+    throw worldError(
       `The component is no actor: it has to export the interface theater:simple/actor (or ntwk:theater/actor) with init: ${printFunction(signatureOf(EXPORTS.actor.init))}. ` +
-        `It exports ${exports.size === 0 ? "nothing" : few([...exports.keys()])}.`,
+        `It exports ${exports.size === 0 ? "nothing" : shortList([...exports.keys()])}.`,
     );
   return { package: theirs, functions };
 }

@@ -10,20 +10,20 @@ import { importName, importTypes } from "./world.ts";
 const MAX_PARAMS = 16;
 const MAX_RESULTS = 1;
 
-function flat({ params, result }: WitFunction): CoreSignature {
+function flatten({ params, result }: WitFunction): CoreSignature {
   const values = Object.values(params).flatMap((type) => codecOf(type).flat);
   return { params: values.length > MAX_PARAMS ? ["i32"] : values, results: result === undefined ? [] : codecOf(result).flat };
 }
 
 /** Of the core function that a component exports as this one. */
 export function liftedSignature(type: WitFunction): CoreSignature {
-  const { params, results } = flat(type);
+  const { params, results } = flatten(type);
   return { params, results: results.length > MAX_RESULTS ? ["i32"] : results };
 }
 
 /** Of the core function that a component imports for this one: what is more than one result goes where its last parameter points. */
 export function loweredSignature(type: WitFunction): CoreSignature {
-  const { params, results } = flat(type);
+  const { params, results } = flatten(type);
   return results.length > MAX_RESULTS ? { params: [...params, "i32"], results: [] } : { params, results };
 }
 
@@ -104,7 +104,7 @@ export function fixupsOf(main: ModuleInstance, instances: readonly CoreInstance[
   return fixups;
 }
 
-function lowered(main: ModuleInstance, { module, field }: CoreImport, fixups: Fixups): Lowered | undefined {
+function findLowered(main: ModuleInstance, { module, field }: CoreImport, fixups: Fixups): Lowered | undefined {
   const arg = main.args.get(module);
   const item = arg !== undefined && "items" in arg ? arg.items.get(field) : undefined;
   if (item === undefined) return undefined;
@@ -122,24 +122,24 @@ function lowered(main: ModuleInstance, { module, field }: CoreImport, fixups: Fi
  * Where the main module imports what of Theater's. `uses` is told of the memory and the allocator of each, `other` of what
  * is none of Theater's.
  */
-export function importsOf(
+export function theaterImportsOf(
   main: ModuleInstance,
   imports: readonly CoreImport[],
   fixups: Fixups,
-  uses: (options: CanonOptions) => void,
-  other: (each: CoreImport) => void,
+  onOptions: (options: CanonOptions) => void,
+  onOtherImport: (each: CoreImport) => void,
 ): Imports {
   if (imports.length > MAX_IMPORTS)
     throw new WasmError("BAD_COMPONENT", `The core module has ${imports.length} imports, and ${MAX_IMPORTS} are read: build it with less.`);
   const theirs: Imports[number][] = [];
   for (const each of imports) {
     const { module, field } = each;
-    const found = lowered(main, each, fixups);
+    const found = findLowered(main, each, fixups);
     const { interface: of, name: own } = found?.lowered.imported ?? {};
     const name = of === undefined || own === undefined ? undefined : importName(of, own);
     const type = name === undefined ? undefined : importTypes.get(name);
     if (found === undefined || name === undefined || type === undefined) {
-      other(each);
+      onOtherImport(each);
       continue;
     }
     const signature = loweredSignature(type);
@@ -148,29 +148,29 @@ export function importsOf(
         "BAD_COMPONENT",
         `The core module imports ${name} otherwise than as (${signature.params.join(", ")}) -> (${signature.results.join(", ")}): build it again.`,
       );
-    uses(found.options);
+    onOptions(found.options);
     theirs.push({ name, module, field });
   }
   return theirs;
 }
 
 /** Throws `WasmError` NEEDS_JCO. */
-export function refuseOther({ module, field }: CoreImport): never {
+export function refuseOtherImport({ module, field }: CoreImport): never {
   throw needsJco(`The core module imports ${quoted(field)} of ${quoted(module)}, which is no function of Theater's as it is linked`);
 }
 
 const INITIALIZE = "_initialize";
 
-const nameIn = (item: CoreItem | undefined, instance: ModuleInstance): string | undefined =>
+const exportNameOf = (item: CoreItem | undefined, instance: ModuleInstance): string | undefined =>
   item !== undefined && "from" in item && item.from === instance ? item.name : undefined;
 
 /** Of the main module it knows `_initialize` only, and calls it first: so does whoever instantiates that alone. */
-function initializes(main: MainModule, { module, args }: ModuleInstance): boolean {
+function onlyInitializes(main: MainModule, { module, args }: ModuleInstance): boolean {
   const { imports, start } = readCoreModule(module);
   const theirs = imports.flatMap(({ module: of, field }, at) => {
     const arg = args.get(of);
     const name =
-      arg === main.instance ? field : arg !== undefined && "items" in arg ? nameIn(arg.items.get(field), main.instance) : undefined;
+      arg === main.instance ? field : arg !== undefined && "items" in arg ? exportNameOf(arg.items.get(field), main.instance) : undefined;
     return name === undefined ? [] : [{ name, at }];
   });
   const [only] = theirs;
@@ -184,13 +184,14 @@ function initializes(main: MainModule, { module, args }: ModuleInstance): boolea
  * where it is instantiated alone.
  */
 export function refuseLinked(main: MainModule, instances: readonly CoreInstance[]): void {
-  const giving = new Set<CoreInstance>([main.instance]);
+  const exposing = new Set<CoreInstance>([main.instance]);
   for (const instance of instances)
-    if ("items" in instance && [...instance.items.values()].some((item) => nameIn(item, main.instance) !== undefined)) giving.add(instance);
+    if ("items" in instance && [...instance.items.values()].some((item) => exportNameOf(item, main.instance) !== undefined))
+      exposing.add(instance);
   let initialized = false;
   for (const instance of instances) {
-    if (!("module" in instance) || ![...instance.args.values()].some((arg) => giving.has(arg))) continue;
-    if (initialized || instance === main.instance || !initializes(main, instance))
+    if (!("module" in instance) || ![...instance.args.values()].some((arg) => exposing.has(arg))) continue;
+    if (initialized || instance === main.instance || !onlyInitializes(main, instance))
       throw needsJco("The component links several core modules with each other");
     initialized = true;
   }

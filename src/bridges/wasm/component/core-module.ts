@@ -1,11 +1,11 @@
 import { WasmError } from "../wasm-error.ts";
-import { MODULE, preamble, Reader, sections } from "./reader.ts";
+import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
 
-export type CoreValue = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
+export type CoreValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
 
 export interface CoreSignature {
-  readonly params: readonly CoreValue[];
-  readonly results: readonly CoreValue[];
+  readonly params: readonly CoreValueType[];
+  readonly results: readonly CoreValueType[];
 }
 
 /** In pages or elements. */
@@ -14,7 +14,7 @@ export interface Limits {
   readonly max?: number;
 }
 
-const VALUES = new Map<number, CoreValue>([
+const VALUES = new Map<number, CoreValueType>([
   [0x7f, "i32"],
   [0x7e, "i64"],
   [0x7d, "f32"],
@@ -28,7 +28,7 @@ const VALUES = new Map<number, CoreValue>([
 const REF_NULL = 0x63;
 const REF = 0x64;
 
-export function coreValue(reader: Reader): CoreValue {
+export function readCoreValueType(reader: ByteReader): CoreValueType {
   const code = reader.u8();
   if (code === REF || code === REF_NULL) {
     reader.s33();
@@ -37,33 +37,33 @@ export function coreValue(reader: Reader): CoreValue {
   return VALUES.get(code) ?? "reference";
 }
 
-const values = (reader: Reader): CoreValue[] => Array.from({ length: reader.count() }, () => coreValue(reader));
+const readCoreValueTypes = (reader: ByteReader): CoreValueType[] => Array.from({ length: reader.count() }, () => readCoreValueType(reader));
 
 /** Objects that the engine collects would live outside the memory that is bounded: only functions have types here. */
-export function coreSignature(reader: Reader): CoreSignature {
+export function readCoreFunctionType(reader: ByteReader): CoreSignature {
   if (reader.u8() !== 0x60)
     throw new WasmError(
       "MEMORY_LIMIT",
       "The module declares garbage-collected types, and what they hold cannot be bounded: build it without them (for a linear memory).",
     );
-  return { params: values(reader), results: values(reader) };
+  return { params: readCoreValueTypes(reader), results: readCoreValueTypes(reader) };
 }
 
-const limitless = (what: string, why: string): WasmError =>
+const unboundedError = (what: string, why: string): WasmError =>
   new WasmError("MEMORY_LIMIT", `The module's ${what} ${why}: build it for wasm32, without threads.`);
 
 /** Of a memory or a table of 32 bits, shared with nobody. */
-export function limits(reader: Reader, what: "memory" | "table"): Limits {
+export function readLimits(reader: ByteReader, what: "memory" | "table"): Limits {
   const flags = reader.u8();
-  if (flags > 7) throw limitless(what, "has pages of another size than 64 KiB");
-  if ((flags & 4) !== 0) throw limitless(what, "is addressed with 64 bits");
-  if ((flags & 2) !== 0) throw limitless(what, "is shared between threads");
+  if (flags > 7) throw unboundedError(what, "has pages of another size than 64 KiB");
+  if ((flags & 4) !== 0) throw unboundedError(what, "is addressed with 64 bits");
+  if ((flags & 2) !== 0) throw unboundedError(what, "is shared between threads");
   const min = reader.u32();
   return (flags & 1) === 0 ? { min } : { min, max: reader.u32() };
 }
 
 /** What a table holds: functions, or what its host gave it. Other references may be to what nothing bounds. */
-export function tableElement(reader: Reader): number {
+export function readElementType(reader: ByteReader): number {
   const code = reader.u8();
   if (VALUES.get(code) !== "funcref" && VALUES.get(code) !== "externref")
     throw new WasmError("MEMORY_LIMIT", "The module has a table of typed references: build it without the function-references proposal.");
@@ -101,29 +101,29 @@ const START = 8;
 const MAX_FUNCTIONS = 1_000_000;
 const MAX_OTHERS = 100_000;
 
-function bounded(reader: Reader, most: number, what: string): number {
+function boundedCount(reader: ByteReader, most: number, what: string): number {
   const count = reader.count();
-  if (count > most) throw reader.bad(`${count} ${what} are more than ${most}`);
+  if (count > most) throw reader.damaged(`${count} ${what} are more than ${most}`);
   return count;
 }
 
-function sortOf(reader: Reader): CoreSort {
+function readCoreSort(reader: ByteReader): CoreSort {
   const sort = CORE_SORTS[reader.u8()];
-  if (sort === undefined) throw reader.bad("neither a function, nor a table, a memory, a global or a tag");
+  if (sort === undefined) throw reader.damaged("neither a function, nor a table, a memory, a global or a tag");
   return sort;
 }
 
-function imported(reader: Reader, types: readonly CoreSignature[]): CoreImport {
+function readImport(reader: ByteReader, types: readonly CoreSignature[]): CoreImport {
   const place = { module: reader.name(), field: reader.name() };
-  const sort = sortOf(reader);
+  const sort = readCoreSort(reader);
   if (sort === "func") {
     const signature = types[reader.u32()];
     return signature === undefined ? { ...place, sort } : { ...place, sort, signature };
   }
-  if (sort === "table") tableElement(reader);
-  if (sort === "table" || sort === "memory") limits(reader, sort);
+  if (sort === "table") readElementType(reader);
+  if (sort === "table" || sort === "memory") readLimits(reader, sort);
   else if (sort === "global") {
-    coreValue(reader);
+    readCoreValueType(reader);
     reader.u8();
   } else {
     reader.u8();
@@ -134,20 +134,21 @@ function imported(reader: Reader, types: readonly CoreSignature[]): CoreImport {
 
 /** Reads names and types; that its code is valid is for who compiles it. Throws `WasmError`. */
 export function readCoreModule(bytes: Uint8Array): CoreModule {
-  const reader = new Reader(bytes);
-  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+  const reader = new ByteReader(bytes);
+  if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");
   const types: CoreSignature[] = [];
   const imports: CoreImport[] = [];
   const typeOf: number[] = [];
   const exports = new Map<string, { readonly sort: CoreSort; readonly index: number }>();
   let start: number | undefined;
   for (const { id, body } of sections(reader)) {
-    if (id === TYPES) for (let left = bounded(body, MAX_OTHERS, "types"); left > 0; left -= 1) types.push(coreSignature(body));
-    else if (id === IMPORTS) for (let left = bounded(body, MAX_OTHERS, "imports"); left > 0; left -= 1) imports.push(imported(body, types));
-    else if (id === FUNCTIONS) for (let left = bounded(body, MAX_FUNCTIONS, "functions"); left > 0; left -= 1) typeOf.push(body.u32());
+    if (id === TYPES) for (let left = boundedCount(body, MAX_OTHERS, "types"); left > 0; left -= 1) types.push(readCoreFunctionType(body));
+    else if (id === IMPORTS)
+      for (let left = boundedCount(body, MAX_OTHERS, "imports"); left > 0; left -= 1) imports.push(readImport(body, types));
+    else if (id === FUNCTIONS) for (let left = boundedCount(body, MAX_FUNCTIONS, "functions"); left > 0; left -= 1) typeOf.push(body.u32());
     else if (id === EXPORTS)
-      for (let left = bounded(body, MAX_OTHERS, "exports"); left > 0; left -= 1)
-        exports.set(body.name(), { sort: sortOf(body), index: body.u32() });
+      for (let left = boundedCount(body, MAX_OTHERS, "exports"); left > 0; left -= 1)
+        exports.set(body.name(), { sort: readCoreSort(body), index: body.u32() });
     else if (id === START) start = body.u32();
     else body.rest();
   }

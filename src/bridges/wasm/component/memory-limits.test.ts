@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { engine } from "../abi/webassembly.ts";
+import { webAssembly } from "../abi/webassembly.ts";
 import { WasmError } from "../wasm-error.ts";
 import { type Bytes, coreModule, leb, MODULE, section, text, vec } from "./core-module.fixture.ts";
 import { readComponent } from "./read-component.ts";
-import { capMemory, outsideMemory } from "./memory-limits.ts";
+import { capMemory, bytesOutsideMemory } from "./memory-limits.ts";
 import { component } from "./component.fixture.ts";
 
 const PAGE = 65_536;
@@ -25,8 +25,8 @@ const refused = (says: string) => (error: unknown) => {
 
 /** How many pages its memory has at most: it is grown until it cannot. */
 function most(bytes: Uint8Array): number {
-  const { memory } = new engine.Instance(new engine.Module(bytes), {}).exports;
-  assert.ok(memory instanceof engine.Memory);
+  const { memory } = new webAssembly.Instance(new webAssembly.Module(bytes), {}).exports;
+  assert.ok(memory instanceof webAssembly.Memory);
   const grow: unknown = Reflect.get(memory, "grow");
   assert.ok(typeof grow === "function");
   try {
@@ -81,7 +81,7 @@ void test("a memory that could not be bounded is refused", () => {
 
 void test("what lives outside a memory is bounded too: tables and garbage-collected types", () => {
   const capped = capMemory(module([0, 1], [FUNCREF, 0, 1], [FUNCREF, 1, 1, ...leb(10_000_000)], [0x6f, 1, 2, 5]), PAGE);
-  assert.ok(new engine.Module(capped));
+  assert.ok(new webAssembly.Module(capped));
   assert.ok(
     Buffer.from(capped).includes(
       Buffer.from(
@@ -110,11 +110,11 @@ void test("exceptions hold no others, and few are held", () => {
   const EXNREF = 0x69;
   const thrown = (...params: Bytes): Uint8Array =>
     Uint8Array.from([...MODULE, ...section(1, vec([[0x60, ...vec(params.map((one) => [one])), 0]])), ...section(13, vec([[0, 0]]))]);
-  assert.ok(new engine.Module(capMemory(thrown(0x7f, 0x7e), PAGE)));
+  assert.ok(new webAssembly.Module(capMemory(thrown(0x7f, 0x7e), PAGE)));
   assert.throws(() => capMemory(thrown(EXNREF), PAGE), refused("references"));
   assert.throws(() => capMemory(thrown(...Array.from({ length: 17 }, () => 0x7b)), PAGE), refused("16 values"));
   const held = (count: number): Uint8Array => globals(...Array.from({ length: count }, () => [EXNREF, 1, 0xd0, EXNREF, 0x0b]));
-  assert.ok(new engine.Module(capMemory(held(1_000), PAGE)));
+  assert.ok(new webAssembly.Module(capMemory(held(1_000), PAGE)));
   assert.throws(() => capMemory(held(1_001), PAGE), refused("1001 globals that hold references"));
 });
 
@@ -130,7 +130,7 @@ void test("a module may have thousands of globals that are numbers, whatever the
     [0x6c, 1, 0x41, 11, 0xfb, 0x1c, 0x0b],
   ];
   const many = globals(...Array.from({ length: 500 }, () => kinds).flat());
-  assert.ok(new engine.Module(many));
+  assert.ok(new webAssembly.Module(many));
   assert.deepEqual(capMemory(many, PAGE), many);
   assert.throws(() => capMemory(globals([0x7f, 0, 0x01, 0x41, 0, 0x0b]), PAGE), /not constant/);
 });
@@ -142,7 +142,7 @@ void test("each guest's module stays valid, and as it was but for the limit", ()
   for (const path of paths) {
     const before = readComponent(readFileSync(resolve(root, path))).module;
     const after = capMemory(before, 64 * PAGE);
-    assert.ok(new engine.Module(after), path);
+    assert.ok(new webAssembly.Module(after), path);
     assert.deepEqual(capMemory(after, 64 * PAGE), after, "once is enough");
   }
 });
@@ -156,7 +156,7 @@ void test("what is no core module is refused", () => {
 const read = readComponent(component({}));
 const outside = (functions: number, ...tables: readonly Bytes[]): number => {
   const all = Array.from({ length: functions }, (_, n) => ({ name: `f${n}`, type: { params: [], results: [] } }));
-  return outsideMemory({ ...read, module: Uint8Array.from(coreModule({ functions: all, tables })) });
+  return bytesOutsideMemory({ ...read, module: Uint8Array.from(coreModule({ functions: all, tables })) });
 };
 
 test("an instance counts for its functions and its tables, as large as these may become", () => {
@@ -168,8 +168,8 @@ test("an instance counts for its functions and its tables, as large as these may
 });
 
 test("an instance counts for its globals: numbers by 16 bytes, and references by the exceptions they may hold", () => {
-  const held = (...globals: readonly Bytes[]): number =>
-    outsideMemory({ ...read, module: Uint8Array.from([...MODULE, ...section(6, vec(globals))]) });
+  const held = (...entries: readonly Bytes[]): number =>
+    bytesOutsideMemory({ ...read, module: Uint8Array.from([...MODULE, ...section(6, vec(entries))]) });
   const number: Bytes = [0x7b, 1, 0xfd, 0x0c, ...Array.from({ length: 16 }, () => 1), 0x0b];
   const exception: Bytes = [0x69, 1, 0xd0, 0x69, 0x0b];
   assert.equal(held(number, number), 2 * 4 * 16);
@@ -177,8 +177,8 @@ test("an instance counts for its globals: numbers by 16 bytes, and references by
 });
 
 test("what a component is linked with counts, too", () => {
-  const module = Uint8Array.from(coreModule({ functions: [], tables: [[0x70, 1, 1, 10]] }));
-  const alone = { ...read, module };
-  const glue = { script: "", main: "main", modules: { shim: module }, wasi: {} };
-  assert.equal(outsideMemory({ ...alone, glue }), 2 * outsideMemory(alone));
+  const linked = Uint8Array.from(coreModule({ functions: [], tables: [[0x70, 1, 1, 10]] }));
+  const alone = { ...read, module: linked };
+  const glue = { script: "", main: "main", modules: { shim: linked }, wasi: {} };
+  assert.equal(bytesOutsideMemory({ ...alone, glue }), 2 * bytesOutsideMemory(alone));
 });

@@ -1,6 +1,6 @@
 import { WasmError } from "../wasm-error.ts";
-import { type CoreSignature, coreSignature, coreValue, limits, type Limits, tableElement } from "./core-module.ts";
-import { MODULE, preamble, Reader, sections } from "./reader.ts";
+import { type CoreSignature, readCoreFunctionType, readCoreValueType, readLimits, type Limits, readElementType } from "./core-module.ts";
+import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
 import type { Component } from "./component.ts";
 
 /** Of all tables together: an element is 8 to 16 bytes of the process, outside the memory that is counted. */
@@ -15,20 +15,21 @@ interface BoundedTable {
   readonly max: number;
 }
 
-const refused = (why: string): WasmError => new WasmError("MEMORY_LIMIT", why);
+const limitError = (why: string): WasmError => new WasmError("MEMORY_LIMIT", why);
 
 /** A section of tables, as large as they may become here. Throws `WasmError` MEMORY_LIMIT. */
-function boundedTables(body: Reader): readonly BoundedTable[] {
+function readTables(body: ByteReader): readonly BoundedTable[] {
   const count = body.count();
-  if (count > MAX_TABLES) throw refused(`The module has ${count} tables, and it may have ${MAX_TABLES}.`);
+  if (count > MAX_TABLES) throw limitError(`The module has ${count} tables, and it may have ${MAX_TABLES}.`);
   const declared = Array.from({ length: count }, () => {
-    if (body.bytes[body.at] === 0x40) throw refused("The module has a table with an initial element: build it without typed references.");
-    return { element: tableElement(body), ...limits(body, "table") };
+    if (body.bytes[body.at] === 0x40)
+      throw limitError("The module has a table with an initial element: build it without typed references.");
+    return { element: readElementType(body), ...readLimits(body, "table") };
   });
-  const begun = declared.reduce((sum, { min }) => sum + min, 0);
-  if (begun > MAX_ELEMENTS)
-    throw refused(`The module begins with ${begun} elements in its tables, and they may have ${MAX_ELEMENTS} together.`);
-  let growth = MAX_ELEMENTS - begun;
+  const initial = declared.reduce((sum, { min }) => sum + min, 0);
+  if (initial > MAX_ELEMENTS)
+    throw limitError(`The module begins with ${initial} elements in its tables, and they may have ${MAX_ELEMENTS} together.`);
+  let growth = MAX_ELEMENTS - initial;
   return declared.map(({ element, min, max = min + GROWTH }) => {
     const most = Math.min(max, min + growth);
     growth -= most - min;
@@ -46,34 +47,34 @@ const F32 = 0x43;
 const F64 = 0x44;
 const SIMD = 0xfd;
 /** With a number behind them: constants, other globals, null, a function, and what makes references to small numbers. */
-const WITH_NUMBER: ReadonlySet<number> = new Set([0x41, 0x42, 0x23, 0xd0, 0xd2, 0xfb]);
+const WITH_LEB_OPERAND: ReadonlySet<number> = new Set([0x41, 0x42, 0x23, 0xd0, 0xd2, 0xfb]);
 const ARITHMETIC: ReadonlySet<number> = new Set([0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e]);
 
 /** Any LEB128: the engine that compiles the module checks its value. */
-function skipNumber(body: Reader): void {
+function skipNumber(body: ByteReader): void {
   while (body.u8() >= 0x80);
 }
 
-function skipInitial(body: Reader): void {
+function skipConstantExpression(body: ByteReader): void {
   for (let code = body.u8(); code !== END; code = body.u8()) {
-    if (WITH_NUMBER.has(code)) skipNumber(body);
+    if (WITH_LEB_OPERAND.has(code)) skipNumber(body);
     else if (code === F32) body.part(4);
     else if (code === F64) body.part(8);
     else if (code === SIMD) {
       skipNumber(body);
       body.part(16);
-    } else if (!ARITHMETIC.has(code)) throw body.bad("the first value of a global is not constant");
+    } else if (!ARITHMETIC.has(code)) throw body.damaged("the first value of a global is not constant");
   }
 }
 
 /** What a section of globals holds outside the memory that is bounded, in bytes. Throws `WasmError`. */
-function globalBytes(body: Reader): number {
+function globalBytes(body: ByteReader): number {
   const count = body.count();
   let references = 0;
   for (let left = count; left > 0; left -= 1) {
-    if (coreValue(body) === "reference") references += 1;
+    if (readCoreValueType(body) === "reference") references += 1;
     body.u8();
-    skipInitial(body);
+    skipConstantExpression(body);
   }
   if (references > MAX_REFERENCES)
     throw new WasmError(
@@ -84,7 +85,7 @@ function globalBytes(body: Reader): number {
 }
 
 const PAGE = 65_536;
-const MAX_THROWN = 16;
+const MAX_EXCEPTION_VALUES = 16;
 
 const TYPES = 1;
 const IMPORTS = 2;
@@ -94,7 +95,7 @@ const MEMORIES = 5;
 const GLOBALS = 6;
 const TAGS = 13;
 
-function leb(value: number): number[] {
+function encodeLeb(value: number): number[] {
   const bytes: number[] = [];
   let left = value;
   while (left >= 0x80) {
@@ -104,62 +105,64 @@ function leb(value: number): number[] {
   return [...bytes, left];
 }
 
-const capped = ({ min, max }: Limits, most: number): number[] => [1, ...leb(min), ...leb(Math.min(max ?? most, most))];
+const encodeLimits = ({ min, max }: Limits, most: number): number[] => [1, ...encodeLeb(min), ...encodeLeb(Math.min(max ?? most, most))];
 
-const section = (id: number, content: readonly number[]): number[] => [id, ...leb(content.length), ...content];
+const encodeSection = (id: number, content: readonly number[]): number[] => [id, ...encodeLeb(content.length), ...content];
 
-function memories(body: Reader, maxBytes: number): number[] {
+function cappedMemory(body: ByteReader, maxBytes: number): number[] {
   const count = body.count();
-  if (count > 1) throw refused(`The module has ${count} memories, and a guest has one: build it without the multi-memory proposal.`);
+  if (count > 1) throw limitError(`The module has ${count} memories, and a guest has one: build it without the multi-memory proposal.`);
   if (count === 0) return [0];
-  const declared = limits(body, "memory");
+  const declared = readLimits(body, "memory");
   const pages = Math.floor(maxBytes / PAGE);
   if (declared.min > pages)
-    throw refused(
+    throw limitError(
       `The module begins with ${declared.min * PAGE} bytes of memory, and it may have ${maxBytes}: raise memory_mb in its manifest up to what the operator allows, or build it for less.`,
     );
-  return [1, ...capped(declared, pages)];
+  return [1, ...encodeLimits(declared, pages)];
 }
 
-const tables = (body: Reader): number[] => {
-  const found = boundedTables(body);
-  return [found.length, ...found.flatMap(({ element, min, max }) => [element, 1, ...leb(min), ...leb(max)])];
+const cappedTables = (body: ByteReader): number[] => {
+  const found = readTables(body);
+  return [found.length, ...found.flatMap(({ element, min, max }) => [element, 1, ...encodeLeb(min), ...encodeLeb(max)])];
 };
 
 /** An exception that carries another makes chains of them, which live outside the memory. */
-function checkTags(body: Reader, types: readonly CoreSignature[]): void {
+function checkTags(body: ByteReader, types: readonly CoreSignature[]): void {
   for (let left = body.count(); left > 0; left -= 1) {
     body.u8();
-    const thrown = types[body.u32()]?.params ?? [];
-    if (thrown.length > MAX_THROWN || thrown.includes("reference"))
-      throw refused(`The module throws exceptions of more than ${MAX_THROWN} values, or with references: build it with numbers alone.`);
+    const values = types[body.u32()]?.params ?? [];
+    if (values.length > MAX_EXCEPTION_VALUES || values.includes("reference"))
+      throw limitError(
+        `The module throws exceptions of more than ${MAX_EXCEPTION_VALUES} values, or with references: build it with numbers alone.`,
+      );
   }
 }
 
-function refuseImported(body: Reader): void {
+function refuseImported(body: ByteReader): void {
   for (let left = body.count(); left > 0; left -= 1) {
     body.name();
     body.name();
     const sort = body.u8();
-    if (sort !== 0) throw refused("The module imports a memory, a table, a global or a tag: build it to have its own.");
+    if (sort !== 0) throw limitError("The module imports a memory, a table, a global or a tag: build it to have its own.");
     body.u32();
   }
 }
 
-function refuseMemories(body: Reader): number[] {
+function refuseMemories(body: ByteReader): number[] {
   const count = body.count();
-  if (count > 0) throw refused("The component has several memories, and a guest has one: link it of one module with a memory.");
+  if (count > 0) throw limitError("The component has several memories, and a guest has one: link it of one module with a memory.");
   return [count];
 }
 
-interface Parts {
-  readonly imports: (body: Reader) => void;
-  readonly memories: (body: Reader) => readonly number[];
+interface SectionRules {
+  readonly imports: (body: ByteReader) => void;
+  readonly memories: (body: ByteReader) => readonly number[];
 }
 
-function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
-  const reader = new Reader(module);
-  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffer> {
+  const reader = new ByteReader(module);
+  if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");
   const types: CoreSignature[] = [];
   const pieces: Uint8Array[] = [];
   let copied = 0;
@@ -168,10 +171,10 @@ function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
     copied = to;
   };
   for (const { id, from, to, body } of sections(reader)) {
-    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) types.push(coreSignature(body));
+    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) types.push(readCoreFunctionType(body));
     else if (id === IMPORTS) parts.imports(body);
-    else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
-    else if (id === MEMORIES) replace(from, to, section(MEMORIES, parts.memories(body)));
+    else if (id === TABLES) replace(from, to, encodeSection(TABLES, cappedTables(body)));
+    else if (id === MEMORIES) replace(from, to, encodeSection(MEMORIES, parts.memories(body)));
     else if (id === GLOBALS) globalBytes(body);
     else if (id === TAGS) checkTags(body, types);
     else body.rest();
@@ -192,39 +195,39 @@ function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
  * more memories than one, shared or of 64 bits, or what lives outside it; BAD_COMPONENT where it cannot be read.
  */
 export const capMemory = (module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> =>
-  rewritten(module, { imports: refuseImported, memories: (body) => memories(body, maxBytes) });
+  rewrite(module, { imports: refuseImported, memories: (body) => cappedMemory(body, maxBytes) });
 
 /**
  * The same core module, its tables bounded as by `capMemory`: one that is linked with another, whose memory it uses.
  * Throws `WasmError` MEMORY_LIMIT where it has one of its own; BAD_COMPONENT where it cannot be read.
  */
 export const capTables = (module: Uint8Array): Uint8Array<ArrayBuffer> =>
-  rewritten(module, { imports: (body) => void body.rest(), memories: refuseMemories });
+  rewrite(module, { imports: (body) => void body.rest(), memories: refuseMemories });
 
 /** A thread's heap is half as large as the memories it holds: what is in the heap counts four times. */
 const WEIGHT = 4;
 const FUNCTION_BYTES = 64;
 const ELEMENT_BYTES = 16;
 
-const known = new WeakMap<Component, number>();
+const cache = new WeakMap<Component, number>();
 
 /** What an instance holds outside its memory, its tables, functions and globals, in bytes of memory. Throws `WasmError`. */
-export function outsideMemory(component: Component): number {
-  const found = known.get(component);
+export function bytesOutsideMemory(component: Component): number {
+  const found = cache.get(component);
   if (found !== undefined) return found;
   const modules = [component.module, ...Object.values(component.glue?.modules ?? {})];
-  const bytes = modules.reduce((sum, module) => sum + outsideIn(module), 0);
-  known.set(component, bytes);
+  const bytes = modules.reduce((sum, module) => sum + moduleBytesOutside(module), 0);
+  cache.set(component, bytes);
   return bytes;
 }
 
-function outsideIn(module: Uint8Array): number {
-  const reader = new Reader(module);
+function moduleBytesOutside(module: Uint8Array): number {
+  const reader = new ByteReader(module);
   preamble(reader);
   let bytes = 0;
   for (const { id, body } of sections(reader)) {
     if (id === FUNCTIONS) bytes += body.count() * FUNCTION_BYTES;
-    else if (id === TABLES) bytes += boundedTables(body).reduce((sum, { max }) => sum + max * ELEMENT_BYTES, 0);
+    else if (id === TABLES) bytes += readTables(body).reduce((sum, { max }) => sum + max * ELEMENT_BYTES, 0);
     else if (id === GLOBALS) bytes += globalBytes(body);
     body.rest();
   }

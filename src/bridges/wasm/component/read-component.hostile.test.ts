@@ -5,7 +5,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { WasmError } from "../wasm-error.ts";
 import { capMemory } from "./memory-limits.ts";
-import { Reader } from "./reader.ts";
+import { ByteReader } from "./reader.ts";
 import { type Bytes, leb, section, text, vec } from "./core-module.fixture.ts";
 import { component, layered } from "./component.fixture.ts";
 import type { Component } from "./component.ts";
@@ -39,7 +39,7 @@ function refusal(bytes: Uint8Array): string {
 void test("a component cut off at any byte is refused, unless it lacks nothing but remarks of its builder", () => {
   for (const bytes of [counter, old]) {
     const custom: number[] = [];
-    for (const reader = new Reader(bytes, 8); !reader.done;) {
+    for (const reader = new ByteReader(bytes, 8); !reader.done;) {
       const { at } = reader;
       if (reader.u8() === 0) custom.push(at);
       else custom.length = 0;
@@ -163,7 +163,7 @@ void test("what a stranger wrote is quoted short, on one line", () => {
 });
 
 void test("a number of more bits than it may have is refused", () => {
-  const reader = (...bytes: readonly number[]) => new Reader(Uint8Array.from(bytes));
+  const reader = (...bytes: readonly number[]) => new ByteReader(Uint8Array.from(bytes));
   assert.equal(reader(0xff, 0xff, 0xff, 0xff, 0x0f).u32(), 0xffff_ffff);
   assert.throws(() => reader(0xff, 0xff, 0xff, 0xff, 0x1f).u32(), WasmError);
   assert.throws(() => reader(0x80, 0x80, 0x80, 0x80, 0x80, 0).u32(), WasmError);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { test } from "node:test";
-import { engine } from "../abi/webassembly.ts";
+import { webAssembly } from "../abi/webassembly.ts";
 import { type WasmCode, WasmError } from "../wasm-error.ts";
 import type { WitFunction } from "../wit.ts";
 import { readCoreModule } from "./core-module.ts";
@@ -33,7 +33,7 @@ void test("each guest that a toolchain built is read: its module compiles alone,
   assert.ok(guests.length >= 9);
   for (const path of guests) {
     const read = readComponent(readFileSync(resolve(root, path)));
-    assert.ok(new engine.Module(read.module));
+    assert.ok(new webAssembly.Module(read.module));
     const core = readCoreModule(read.module);
     assert.deepEqual(
       read.imports.map(({ name, module, field }) => [name, module, field]),

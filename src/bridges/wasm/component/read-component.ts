@@ -1,11 +1,19 @@
 import { hash } from "node:crypto";
 import { WasmError } from "../wasm-error.ts";
-import { COMPONENT, MODULE, preamble, Reader } from "./reader.ts";
+import { COMPONENT, MODULE, preamble, ByteReader } from "./reader.ts";
 import type { Component, CoreExport } from "./component.ts";
-import { fixupsOf, importsOf, liftedSignature, type MainModule, mainModule, refuseLinked, refuseOther } from "./core-linkage.ts";
+import {
+  fixupsOf,
+  theaterImportsOf,
+  liftedSignature,
+  type MainModule,
+  mainModule,
+  refuseLinked,
+  refuseOtherImport,
+} from "./core-linkage.ts";
 import { type CanonOptions, needsJco } from "./scope.ts";
 import { type Model, readModel } from "./read-model.ts";
-import { type ActorExport, actorExports, checkImports, refuseForeign } from "./check-world.ts";
+import { type ActorExport, checkExports, checkImports, refuseForeignImports } from "./check-world.ts";
 import { type ExportName, exportNameOfCore } from "./world.ts";
 
 /** 64 MiB: JavaScript guests, which bring their engine, have 12. */
@@ -13,22 +21,22 @@ export const MAX_COMPONENT_BYTES = 64 * 1024 * 1024;
 
 const REALLOC = { params: ["i32", "i32", "i32", "i32"], results: ["i32"] } as const;
 
-const bad = (message: string): WasmError => new WasmError("BAD_COMPONENT", message);
+const componentError = (message: string): WasmError => new WasmError("BAD_COMPONENT", message);
 
-function checkBeginning(bytes: Uint8Array): void {
+function checkPreamble(bytes: Uint8Array): void {
   if (bytes.length > MAX_COMPONENT_BYTES)
-    throw bad(`The component has ${bytes.length} bytes, and at most ${MAX_COMPONENT_BYTES} are read: build it smaller.`);
-  const beginning = preamble(new Reader(bytes));
+    throw componentError(`The component has ${bytes.length} bytes, and at most ${MAX_COMPONENT_BYTES} are read: build it smaller.`);
+  const beginning = preamble(new ByteReader(bytes));
   if (beginning === COMPONENT) return;
   if (beginning === MODULE)
-    throw bad("This is a core module, not a component: make one of it by `wasm-tools component new`, or `componentNew` of jco.");
+    throw componentError("This is a core module, not a component: make one of it by `wasm-tools component new`, or `componentNew` of jco.");
   if (beginning.startsWith("0061736d"))
-    throw bad(`This is WebAssembly of an unknown version (${beginning.slice(8)}): components of version 0d000100 are read.`);
-  throw bad("This is not WebAssembly: a component begins with the bytes 00 61 73 6d 0d 00 01 00.");
+    throw componentError(`This is WebAssembly of an unknown version (${beginning.slice(8)}): components of version 0d000100 are read.`);
+  throw componentError("This is not WebAssembly: a component begins with the bytes 00 61 73 6d 0d 00 01 00.");
 }
 
 /** The one memory and the one allocator of all functions. */
-class Uses {
+class SharedOptions {
   readonly #main: MainModule;
   memory: string | undefined;
   realloc: string | undefined;
@@ -48,7 +56,7 @@ class Uses {
   }
 }
 
-function coreExport(main: MainModule, uses: Uses, { func, type, old }: ActorExport): CoreExport {
+function checkCoreExport(main: MainModule, uses: SharedOptions, { func, type, old }: ActorExport): CoreExport {
   if (func.lifted === undefined) throw needsJco("The component exports what it imports");
   const { core, options } = func.lifted;
   const signature = liftedSignature(type);
@@ -61,40 +69,40 @@ function coreExport(main: MainModule, uses: Uses, { func, type, old }: ActorExpo
 }
 
 /** Between two sections nothing says that a component is cut off: what its code has for handlers does. */
-function refuseForgotten(main: MainModule, functions: ReadonlyMap<ExportName, unknown>): void {
+function refuseUnexportedHandlers(main: MainModule, functions: ReadonlyMap<ExportName, unknown>): void {
   for (const core of main.core.exports.keys()) {
     const name = exportNameOfCore(core);
     if (name !== undefined && !functions.has(name))
-      throw bad(`The component has code for ${name} and does not export it: it is cut off, or its world lacks that interface.`);
+      throw componentError(`The component has code for ${name} and does not export it: it is cut off, or its world lacks that interface.`);
   }
 }
 
 /** A component whose part in Theater's world was checked, and what else there is to it. */
-export interface ReadWorld {
+export interface CheckedComponent {
   readonly component: Component;
   readonly model: Model;
   readonly main: MainModule;
 }
 
 /** `alone`: its core module shall be all that there is, and Theater all that it imports. Throws as `readComponent`. */
-export function readWorld(bytes: Uint8Array, alone: boolean): ReadWorld {
-  checkBeginning(bytes);
+export function readChecked(bytes: Uint8Array, singleModule: boolean): CheckedComponent {
+  checkPreamble(bytes);
   const model = readModel(bytes);
-  const actor = actorExports(model.exports);
-  if (alone) refuseForeign(model.imports);
+  const actor = checkExports(model.exports);
+  if (singleModule) refuseForeignImports(model.imports);
   checkImports(model.imports, actor.package);
   const lifted = [...actor.functions.values()].find(({ func }) => func.lifted !== undefined)?.func.lifted;
   if (lifted === undefined) throw needsJco("The component exports what it imports");
   const main = mainModule(lifted.core);
-  const uses = new Uses(main);
+  const uses = new SharedOptions(main);
   const exports: Partial<Record<ExportName, CoreExport>> = {};
-  for (const [name, each] of actor.functions) exports[name] = coreExport(main, uses, each);
-  refuseForgotten(main, actor.functions);
-  if (alone) refuseLinked(main, model.coreInstances);
+  for (const [name, each] of actor.functions) exports[name] = checkCoreExport(main, uses, each);
+  refuseUnexportedHandlers(main, actor.functions);
+  if (singleModule) refuseLinked(main, model.coreInstances);
   const fixups = fixupsOf(main.instance, model.coreInstances);
-  const imports = importsOf(main.instance, main.core.imports, fixups, uses.add, alone ? refuseOther : () => undefined);
+  const imports = theaterImportsOf(main.instance, main.core.imports, fixups, uses.add, singleModule ? refuseOtherImport : () => undefined);
   if (uses.memory === undefined || uses.realloc === undefined)
-    throw bad("The component names no memory or no allocator, and its functions take bytes: build it again.");
+    throw componentError("The component names no memory or no allocator, and its functions take bytes: build it again.");
   const component: Component = {
     digest: hash("sha256", bytes, "hex"),
     package: actor.package,
@@ -113,4 +121,4 @@ export function readWorld(bytes: Uint8Array, alone: boolean): ReadWorld {
  * holds its code. Not whether that code is valid: compiling does. Takes time in proportion to its size. Throws
  * `WasmError`: BAD_COMPONENT, WRONG_WORLD, NEEDS_JCO; MEMORY_LIMIT for a module that could not be bounded.
  */
-export const readComponent = (bytes: Uint8Array): Component => readWorld(bytes, true).component;
+export const readComponent = (bytes: Uint8Array): Component => readChecked(bytes, true).component;

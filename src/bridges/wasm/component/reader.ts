@@ -3,7 +3,7 @@ import { WasmError } from "../wasm-error.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads a part of some bytes, and never beyond it. Throws `WasmError` BAD_COMPONENT only. */
-export class Reader {
+export class ByteReader {
   readonly bytes: Uint8Array;
   readonly end: number;
   /** Counted from the beginning of `bytes`. */
@@ -19,17 +19,17 @@ export class Reader {
     return this.at >= this.end;
   }
 
-  get left(): number {
+  get remaining(): number {
     return this.end - this.at;
   }
 
-  bad(what: string): WasmError {
+  damaged(what: string): WasmError {
     return new WasmError("BAD_COMPONENT", `The component is damaged at byte ${this.at}: ${what}. Build or fetch it again.`);
   }
 
   u8(): number {
     const byte = this.at < this.end ? this.bytes[this.at] : undefined;
-    if (byte === undefined) throw this.bad("it ends in the middle");
+    if (byte === undefined) throw this.damaged("it ends in the middle");
     this.at += 1;
     return byte;
   }
@@ -43,7 +43,7 @@ export class Reader {
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    throw this.bad("a number is longer than 32 bits");
+    throw this.damaged("a number is longer than 32 bits");
   }
 
   /** Signed LEB128 that stands for an index where it is not negative, for a code where it is: 33 bits. */
@@ -54,13 +54,13 @@ export class Reader {
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return (byte & 0x40) === 0 ? value : value - 2 ** (shift + 7);
     }
-    throw this.bad("a number is longer than 33 bits");
+    throw this.damaged("a number is longer than 33 bits");
   }
 
   /** How many follow: each takes a byte at least, so that a lie is found before anything is made of it. */
   count(): number {
     const count = this.u32();
-    if (count > this.left) throw this.bad(`it announces ${count} items in ${this.left} bytes`);
+    if (count > this.remaining) throw this.damaged(`it announces ${count} items in ${this.remaining} bytes`);
     return count;
   }
 
@@ -72,14 +72,14 @@ export class Reader {
       this.at += length;
       return text;
     } catch {
-      throw this.bad("a name is not UTF-8");
+      throw this.damaged("a name is not UTF-8");
     }
   }
 
   /** The next `length` bytes, by a reader of their own; this one goes on after them. */
-  part(length: number): Reader {
-    if (length > this.left) throw this.bad(`it announces ${length} bytes and has ${this.left}`);
-    const part = new Reader(this.bytes, this.at, this.at + length);
+  part(length: number): ByteReader {
+    if (length > this.remaining) throw this.damaged(`it announces ${length} bytes and has ${this.remaining}`);
+    const part = new ByteReader(this.bytes, this.at, this.at + length);
     this.at += length;
     return part;
   }
@@ -97,7 +97,7 @@ export interface Section {
   /** Where its id stands, and where it is over. */
   readonly from: number;
   readonly to: number;
-  readonly body: Reader;
+  readonly body: ByteReader;
 }
 
 /** A custom section, in modules and components alike: names, producers, and whatever else nothing depends on. */
@@ -107,9 +107,9 @@ const CUSTOM = 0;
 const MAX_SECTIONS = 100_000;
 
 /** All but the custom sections. Whoever takes one reads it to its end. `each` is called for custom ones too. */
-export function* sections(reader: Reader, each?: () => void): Generator<Section> {
+export function* sections(reader: ByteReader, each?: () => void): Generator<Section> {
   for (let count = 0; !reader.done; count += 1) {
-    if (count >= MAX_SECTIONS) throw reader.bad(`it has more than ${MAX_SECTIONS} sections`);
+    if (count >= MAX_SECTIONS) throw reader.damaged(`it has more than ${MAX_SECTIONS} sections`);
     each?.();
     const from = reader.at;
     const id = reader.u8();
@@ -119,12 +119,12 @@ export function* sections(reader: Reader, each?: () => void): Generator<Section>
       continue;
     }
     yield { id, from, to: body.end, body };
-    if (!body.done) throw body.bad(`section ${id} has more bytes than content`);
+    if (!body.done) throw body.damaged(`section ${id} has more bytes than content`);
   }
 }
 
 /** `magic`, version and layer. */
-export function preamble(reader: Reader): string {
+export function preamble(reader: ByteReader): string {
   const bytes = reader.part(8).rest();
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,99 +1,100 @@
-import { plain, type Shape, type Signature } from "../wit.ts";
-import type { Reader } from "./reader.ts";
-import { alias, type Entity, type Exports, externName, name, needsJco, Scope, type Type } from "./scope.ts";
+import { simpleShape, type TypeShape, type Signature } from "../wit.ts";
+import type { ByteReader } from "./reader.ts";
+import { readAlias, type Entity, type Exports, readExternName, addUnique, needsJco, Scope, type Type } from "./scope.ts";
 
-const PRIMITIVES = new Map<number, Shape>(
+const PRIMITIVES = new Map<number, TypeShape>(
   ["bool", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64", "char", "string"].map((form, at) => [
     0x7f - at,
-    plain(form),
+    simpleShape(form),
   ]),
-).set(0x64, plain("error-context"));
+).set(0x64, simpleShape("error-context"));
 
 /** A primitive, or a type by its index. */
-function valueType(reader: Reader, scope: Scope): Shape {
-  scope.work.step(reader);
+function readValueType(reader: ByteReader, scope: Scope): TypeShape {
+  scope.budget.step(reader);
   const code = reader.s33();
   if (code < 0) {
     const primitive = PRIMITIVES.get(code + 0x80);
-    if (primitive === undefined) throw reader.bad("it has an unknown primitive type");
+    if (primitive === undefined) throw reader.damaged("it has an unknown primitive type");
     return primitive;
   }
   const { is } = scope.entity(reader, "type", code);
-  if (!("value" in is)) throw reader.bad(`type ${code} is none of a value`);
+  if (!("value" in is)) throw reader.damaged(`type ${code} is none of a value`);
   return is.value;
 }
 
-function optional(reader: Reader, scope: Scope): Shape | undefined {
+function readOptionalType(reader: ByteReader, scope: Scope): TypeShape | undefined {
   const there = reader.u8();
-  if (there > 1) throw reader.bad("neither is there a type, nor is there none");
-  return there === 1 ? valueType(reader, scope) : undefined;
+  if (there > 1) throw reader.damaged("neither is there a type, nor is there none");
+  return there === 1 ? readValueType(reader, scope) : undefined;
 }
 
-function vector<T>(reader: Reader, scope: Scope, item: () => T): T[] {
+function readVector<T>(reader: ByteReader, scope: Scope, item: () => T): T[] {
   const items: T[] = [];
   for (let left = reader.count(); left > 0; left -= 1) {
-    scope.work.step(reader);
+    scope.budget.step(reader);
     items.push(item());
   }
   return items;
 }
 
-const labels = (reader: Reader, scope: Scope): Shape["parts"] => vector(reader, scope, () => [reader.name(), undefined]);
-const fields = (reader: Reader, scope: Scope): [string, Shape][] => vector(reader, scope, () => [reader.name(), valueType(reader, scope)]);
+const readLabels = (reader: ByteReader, scope: Scope): TypeShape["parts"] => readVector(reader, scope, () => [reader.name(), undefined]);
+const readFields = (reader: ByteReader, scope: Scope): [string, TypeShape][] =>
+  readVector(reader, scope, () => [reader.name(), readValueType(reader, scope)]);
 
-function cases(reader: Reader, scope: Scope): Shape["parts"] {
-  return vector(reader, scope, () => {
-    const part = [reader.name(), optional(reader, scope)] as const;
-    if (reader.u8() !== 0) throw reader.bad("a case refines another, which no component has done since 2022");
+function readCases(reader: ByteReader, scope: Scope): TypeShape["parts"] {
+  return readVector(reader, scope, () => {
+    const part = [reader.name(), readOptionalType(reader, scope)] as const;
+    if (reader.u8() !== 0) throw reader.damaged("a case refines another, which no component has done since 2022");
     return part;
   });
 }
 
 /** Types that no function of Theater's has: their forms are enough to say so. */
-function handle(reader: Reader, scope: Scope, form: string): Shape {
+function readHandle(reader: ByteReader, scope: Scope, form: string): TypeShape {
   scope.entity(reader, "type");
-  return plain(form);
+  return simpleShape(form);
 }
 
-const COMPOUND: Readonly<Record<number, (reader: Reader, scope: Scope) => Shape>> = {
-  0x72: (reader, scope) => ({ form: "record", parts: fields(reader, scope) }),
-  0x71: (reader, scope) => ({ form: "variant", parts: cases(reader, scope) }),
-  0x70: (reader, scope) => ({ form: "list", parts: [["", valueType(reader, scope)]] }),
+const COMPOUND: Readonly<Record<number, (reader: ByteReader, scope: Scope) => TypeShape>> = {
+  0x72: (reader, scope) => ({ form: "record", parts: readFields(reader, scope) }),
+  0x71: (reader, scope) => ({ form: "variant", parts: readCases(reader, scope) }),
+  0x70: (reader, scope) => ({ form: "list", parts: [["", readValueType(reader, scope)]] }),
   0x67: (reader, scope) => ({
     form: "fixed-list",
     parts: [
-      ["", valueType(reader, scope)],
+      ["", readValueType(reader, scope)],
       [String(reader.u32()), undefined],
     ],
   }),
-  0x6f: (reader, scope) => ({ form: "tuple", parts: vector(reader, scope, () => ["", valueType(reader, scope)]) }),
-  0x6e: (reader, scope) => ({ form: "flags", parts: labels(reader, scope) }),
-  0x6d: (reader, scope) => ({ form: "enum", parts: labels(reader, scope) }),
-  0x6b: (reader, scope) => ({ form: "option", parts: [["", valueType(reader, scope)]] }),
+  0x6f: (reader, scope) => ({ form: "tuple", parts: readVector(reader, scope, () => ["", readValueType(reader, scope)]) }),
+  0x6e: (reader, scope) => ({ form: "flags", parts: readLabels(reader, scope) }),
+  0x6d: (reader, scope) => ({ form: "enum", parts: readLabels(reader, scope) }),
+  0x6b: (reader, scope) => ({ form: "option", parts: [["", readValueType(reader, scope)]] }),
   0x6a: (reader, scope) => ({
     form: "result",
     parts: [
-      ["ok", optional(reader, scope)],
-      ["err", optional(reader, scope)],
+      ["ok", readOptionalType(reader, scope)],
+      ["err", readOptionalType(reader, scope)],
     ],
   }),
-  0x69: (reader, scope) => handle(reader, scope, "own<resource>"),
-  0x68: (reader, scope) => handle(reader, scope, "borrow<resource>"),
-  0x66: (reader, scope) => ({ form: "stream", parts: [["", optional(reader, scope)]] }),
-  0x65: (reader, scope) => ({ form: "future", parts: [["", optional(reader, scope)]] }),
+  0x69: (reader, scope) => readHandle(reader, scope, "own<resource>"),
+  0x68: (reader, scope) => readHandle(reader, scope, "borrow<resource>"),
+  0x66: (reader, scope) => ({ form: "stream", parts: [["", readOptionalType(reader, scope)]] }),
+  0x65: (reader, scope) => ({ form: "future", parts: [["", readOptionalType(reader, scope)]] }),
 };
 
 /** What follows the code of a type definition of values; undefined: the code begins another. */
-function definedValue(code: number, reader: Reader, scope: Scope): Shape | undefined {
+function readValueDefinition(code: number, reader: ByteReader, scope: Scope): TypeShape | undefined {
   return PRIMITIVES.get(code) ?? COMPOUND[code]?.(reader, scope);
 }
 
 /** What follows the code of a function's type. */
-function functionType(reader: Reader, scope: Scope): Signature {
-  const params = fields(reader, scope);
+function readFunctionType(reader: ByteReader, scope: Scope): Signature {
+  const params = readFields(reader, scope);
   const none = reader.u8();
-  if (none === 0) return { params, result: valueType(reader, scope) };
-  if (none !== 1 || reader.u8() !== 0) throw reader.bad("a function has named results, which no component has had since 2025");
+  if (none === 0) return { params, result: readValueType(reader, scope) };
+  if (none !== 1 || reader.u8() !== 0) throw reader.damaged("a function has named results, which no component has had since 2025");
   return { params };
 }
 
@@ -103,58 +104,58 @@ const INSTANCE = 0x42;
 const ASYNC_FUNCTION = 0x43;
 const RESOURCE = 0x3f;
 
-const type = (is: Type["is"]): Type => ({ sort: "type", is });
+const typeEntity = (is: Type["is"]): Type => ({ sort: "type", is });
 
 /** One definition of a type section, or in a type. */
-export function typeDefinition(reader: Reader, scope: Scope): Type {
+export function readTypeDefinition(reader: ByteReader, scope: Scope): Type {
   const code = reader.u8();
-  const value = definedValue(code, reader, scope);
-  if (value !== undefined) return type({ value });
-  if (code === FUNCTION) return type({ func: functionType(reader, scope) });
-  if (code === INSTANCE) return type({ instance: declarations(reader, scope, false) });
+  const value = readValueDefinition(code, reader, scope);
+  if (value !== undefined) return typeEntity({ value });
+  if (code === FUNCTION) return typeEntity({ func: readFunctionType(reader, scope) });
+  if (code === INSTANCE) return typeEntity({ instance: readDeclarations(reader, scope, false) });
   if (code === COMPONENT) {
-    declarations(reader, scope, true);
-    return type({ other: "component" });
+    readDeclarations(reader, scope, true);
+    return typeEntity({ other: "component" });
   }
   if (code === ASYNC_FUNCTION) throw needsJco("It has asynchronous functions");
   if (code === RESOURCE) throw needsJco("It defines a resource");
-  throw reader.bad(`${code} begins no type`);
+  throw reader.damaged(`${code} begins no type`);
 }
 
 /** What an import or an export of some type is, as far as those who use it can tell. */
-export function described(reader: Reader, scope: Scope): Entity {
+export function readExternDescription(reader: ByteReader, scope: Scope): Entity {
   const code = reader.u8();
   if (code === 0x03) {
     const bound = reader.u8();
     if (bound === 0) return scope.entity(reader, "type");
-    if (bound === 1) return type({ value: plain("resource") });
-    throw reader.bad(`${bound} bounds no type`);
+    if (bound === 1) return typeEntity({ value: simpleShape("resource") });
+    throw reader.damaged(`${bound} bounds no type`);
   }
   if (code === 0x00) throw needsJco("It imports a core module");
   if (code === 0x02) throw needsJco("It imports a value");
-  if (code !== 0x01 && code !== 0x04 && code !== 0x05) throw reader.bad(`${code} describes nothing`);
+  if (code !== 0x01 && code !== 0x04 && code !== 0x05) throw reader.damaged(`${code} describes nothing`);
   const { is } = scope.entity(reader, "type");
   if (code === 0x04) throw needsJco("It imports a component");
   if (code === 0x01 && "func" in is) return { sort: "func", signature: is.func };
   if (code === 0x05 && "instance" in is) return { sort: "instance", exports: is.instance };
-  throw reader.bad("an import or export has a type of another sort");
+  throw reader.damaged("an import or export has a type of another sort");
 }
 
 /** Of an instance's type, or of a component's: that one has imports besides. */
-function declarations(reader: Reader, outer: Scope, imports: boolean): Exports {
-  const scope = new Scope(reader, outer.work, outer);
+function readDeclarations(reader: ByteReader, outer: Scope, imports: boolean): Exports {
+  const scope = new Scope(reader, outer.budget, outer);
   const exports = new Map<string, Entity>();
   for (let left = reader.count(); left > 0; left -= 1) {
     const code = reader.u8();
-    if (code === 0x01) scope.add(reader, typeDefinition(reader, scope));
-    else if (code === 0x02) alias(reader, scope);
+    if (code === 0x01) scope.add(reader, readTypeDefinition(reader, scope));
+    else if (code === 0x02) readAlias(reader, scope);
     else if (code === 0x04 || (code === 0x03 && imports)) {
-      const key = externName(reader);
-      const entity = described(reader, scope);
+      const key = readExternName(reader);
+      const entity = readExternDescription(reader, scope);
       scope.add(reader, entity);
-      if (code === 0x04) name(reader, exports, key, entity);
+      if (code === 0x04) addUnique(reader, exports, key, entity);
     } else if (code === 0x00) throw needsJco("It has types of core modules");
-    else throw reader.bad(`${code} begins no declaration`);
+    else throw reader.damaged(`${code} begins no declaration`);
   }
   return exports;
 }

@@ -164,12 +164,12 @@ export function interfaceName(name: string): InterfaceName | undefined {
   return { package: of, interface: last };
 }
 
-const flat = (table: Readonly<Record<string, Readonly<Record<string, WitFunction>>>>): ReadonlyMap<string, WitFunction> =>
+const byQualifiedName = (table: Readonly<Record<string, Readonly<Record<string, WitFunction>>>>): ReadonlyMap<string, WitFunction> =>
   new Map(Object.entries(table).flatMap(([of, functions]) => Object.entries(functions).map(([name, type]) => [`${of}.${name}`, type])));
 
 /** By their names: `message-server-host.send` */
-export const importTypes = flat(IMPORTS);
-export const exportTypes = flat(EXPORTS);
+export const importTypes = byQualifiedName(IMPORTS);
+export const exportTypes = byQualifiedName(EXPORTS);
 
 const isImportName = (name: string): name is ImportName => importTypes.has(name);
 export const isExportName = (name: string): name is ExportName => exportTypes.has(name);

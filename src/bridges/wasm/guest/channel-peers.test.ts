@@ -151,7 +151,7 @@ const opener: Script = {
 };
 
 const heard = async (on: Stage, id: ActorId): Promise<string> => textOf(await on.request(id, "heard"));
-async function opened(on: Stage, from: ActorId, to: ActorId): Promise<string> {
+async function openChannel(on: Stage, from: ActorId, to: ActorId): Promise<string> {
   await on.request(from, to);
   return Object.keys((await on.state(from)).channels).at(-1) ?? assert.fail();
 }
@@ -160,9 +160,9 @@ test("however many ends another process left, each is told of once", async () =>
   await using on = await stage({ peer: opener });
   const id = await on.start("peer");
   const many = Array.from({ length: 30 }, (_, n) => `ch_${n}`);
-  const open = (channel: string): ReturnType<Stage["request"]> =>
+  const openFrom = (channel: string): ReturnType<Stage["request"]> =>
     on.engine.call({ to: id, action: "channel-open", args: { channel, data: base64("hi"), end: { host: "a process that is gone" } } });
-  await Promise.all(many.map(open));
+  await Promise.all(many.map(openFrom));
   await until("all are closed", async () => Object.keys((await on.state(id)).channels).length === 0);
   assert.equal((await heard(on, id)).split(";").length - 1, many.length);
   const sent = (await on.events(id)).flatMap((event) => readBody(event)?.sent ?? []);
@@ -179,8 +179,8 @@ test("nobody outside holds an end by no process's name", async () => {
 test("an actor that is stopped ends its channels: whoever is at the other end is told, of these alone", async () => {
   await using on = await stage({ peer: opener });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
-  const lost = await opened(on, a, b);
-  const kept = await opened(on, c, b);
+  const lost = await openChannel(on, a, b);
+  const kept = await openChannel(on, c, b);
   await on.engine.stop(a, "enough");
   await until("it is told", async () => (await heard(on, b)) === `closed ${lost};`);
   assert.deepEqual((await on.state(b)).channels, { [kept]: { actor: c } });
@@ -198,7 +198,7 @@ test("an engine that is detached while ends are sent causes no rejection", async
   })(memoryStore(), () => "pass");
   await using on = await stage({ peer: opener }, { store });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
-  for (const to of [b, c]) await opened(on, a, to);
+  for (const to of [b, c]) await openChannel(on, a, to);
   leave = on.guests.attach(on.engine);
   await on.engine.stop(a, "enough");
   await until("one is notified", () => notified.length > 0);
@@ -210,7 +210,7 @@ test("an engine that is detached while ends are sent causes no rejection", async
 test("nobody but who runs it says that an actor has ended", async () => {
   await using on = await stage({ peer: opener });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
-  const channel = await opened(on, a, b);
+  const channel = await openChannel(on, a, b);
   const close = (more: { readonly end?: string }, viewer?: Message["viewer"]): ReturnType<Stage["request"]> =>
     on.engine.call({
       to: b,
@@ -237,8 +237,8 @@ test("where a process ended before it could say so, the next one's first call fi
   const contents = memoryContents();
   await using on = await stage({ peer: opener }, { store, contents });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
-  const lost = await opened(on, a, b);
-  const kept = await opened(on, b, c);
+  const lost = await openChannel(on, a, b);
+  const kept = await openChannel(on, b, c);
   await on.engine.stop(a, "enough");
   assert.deepEqual(Object.keys((await on.state(b)).channels), [lost, kept]);
   await on.engine[Symbol.asyncDispose]();
@@ -252,8 +252,8 @@ test("the next process's first call closes a channel whose opener was killed as 
   const contents = memoryContents();
   await using on = await stage({ peer: opener }, { store, contents });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
-  const lost = await opened(on, a, b);
-  const kept = await opened(on, b, c);
+  const lost = await openChannel(on, a, b);
+  const kept = await openChannel(on, b, c);
   await on.engine.stop(a, "enough");
   await on.engine.call(await on.guests.prepare({ to: a, manifest: manifest("peer") }));
   const cut = assert.rejects(on.request(a, `long ${b}`));
@@ -280,7 +280,7 @@ test("C5 the next process's first call gets what was sent on a channel before it
   const [store, contents] = [memoryStore(), memoryContents()];
   await using on = await stage({ talker }, { store, contents });
   const [a, b] = [await on.start("talker"), await on.start("talker")];
-  const channel = await opened(on, a, b);
+  const channel = await openChannel(on, a, b);
   await on.engine[Symbol.asyncDispose]();
   await using next = await stage({ talker }, { store, contents, entropy: new SimulatedEntropy(7) });
   await next.engine.call(say(a, "send", channel));

@@ -1,6 +1,6 @@
 import type { ActorId, Clock, ContentStore, Digest } from "../../../core/contract/index.ts";
 import { GUEST, isGuestState } from "../guest-state.ts";
-import { MANIFEST_SPACE, referenceOf } from "../manifest/manifest-finder.ts";
+import { MANIFEST_SPACE, parseReference } from "../manifest/manifest-finder.ts";
 import { readManifest } from "../manifest/read-manifest.ts";
 import type { Room } from "./guest-context.ts";
 
@@ -118,7 +118,7 @@ function namedBy(text: Uint8Array): readonly Digest[] {
   try {
     const { component, initialState } = readManifest(Buffer.from(text).toString());
     return [component, initialState].flatMap((named): readonly Digest[] => {
-      const reference = named === undefined ? undefined : referenceOf(named);
+      const reference = named === undefined ? undefined : parseReference(named);
       return reference !== undefined && "digest" in reference ? [reference.digest] : [];
     });
   } catch {

@@ -1,9 +1,9 @@
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
 import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
-import { isOperators, referenceOf } from "../manifest/manifest-finder.ts";
+import { isOperatorReference, parseReference } from "../manifest/manifest-finder.ts";
 import { type Manifest, ManifestError } from "../manifest/manifest.ts";
-import { showsMachine } from "../manifest/grants.ts";
+import { exposesMachine } from "../manifest/grants.ts";
 import { jsonOf } from "../host/messages.ts";
 import type { Library } from "./program-cache.ts";
 
@@ -71,7 +71,7 @@ async function found(manifests: GuestOptions["manifests"], reference: string, or
 export async function replacement({ manifests }: GuestOptions, library: Library, reference: string, guest: GuestState): Promise<Digest> {
   const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
   // Whoever starts guests brings bytes into the store: a first state is enough.
-  if (showsMachine(manifest.grants) && !isOperators(referenceOf(reference)))
+  if (exposesMachine(manifest.grants) && !isOperatorReference(parseReference(reference)))
     throw new ManifestError(
       "NOT_ALLOWED",
       `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,

@@ -5,7 +5,7 @@ import { type GuestOptions, limitsOf } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { Put } from "../host/call-host.ts";
 import type { GuestLimits } from "../sandbox.ts";
-import { variablesFor } from "../manifest/grants.ts";
+import { visibleVariables } from "../manifest/grants.ts";
 import { Young } from "./live-contents.ts";
 
 /** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
@@ -98,7 +98,7 @@ export class Library {
   }
 
   #program(manifest: Manifest, component: Component): Program {
-    const variables = variablesFor(manifest.grants.environment, this.#options.variables);
+    const variables = visibleVariables(manifest.grants.environment, this.#options.variables);
     return { manifest, component, limits: limitsOf(manifest, this.#options), variables };
   }
 

@@ -160,8 +160,7 @@ async function placeOf(root: string, path: string, segments: readonly string[]):
   return { path, parent, name: basename(whole) };
 }
 
-const outside = (path: string): Error =>
-  new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
+const outside = (path: string): Error => new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
 
 /** The root itself is neither made nor deleted. */
 function inside({ path, parent, name }: Place): string {

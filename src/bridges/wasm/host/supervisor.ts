@@ -3,7 +3,7 @@ import type { ActorId, Json } from "../../../core/contract/index.ts";
 import type { Starter } from "../guest/prepare.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import { excessOf } from "../manifest/grants.ts";
+import { excessGrantOf } from "../manifest/grants.ts";
 import { derivedUuid, isUuid } from "./call-effects.ts";
 import { type Given, ok, someBytes, text } from "./values.ts";
 import { guestReplyOf } from "./messages.ts";
@@ -53,7 +53,7 @@ const starter = (host: CallHost): Starter => ({
 /** What a guest writes itself may not grant more than the guest has: else a manifest would be a way out of its own. */
 function allow({ of }: CallHost, manifest: Manifest, origin: string | undefined): void {
   if (origin !== undefined && of.options.manifests.isTrusted(origin)) return;
-  const excess = excessOf(manifest.grants, of.manifest.grants);
+  const excess = excessGrantOf(manifest.grants, of.manifest.grants);
   if (excess !== undefined)
     throw new Error(
       `The child's manifest grants ${excess}, which its parent was not granted: leave it out, or spawn it from the operator's directory.`,

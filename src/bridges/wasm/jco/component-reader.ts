@@ -24,21 +24,21 @@ export interface ComponentReaderOptions {
 export function createComponentReader(options: ComponentReaderOptions = {}): (bytes: Uint8Array) => Component | Promise<Component> {
   const { contents, from = import.meta.url, clock = systemClock } = options;
   const store = contents && new GlueStore(contents);
-  let last: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
-  async function made(jco: Jco, linkable: Linkable, bytes: Uint8Array): Promise<Transpiled> {
+  async function glueFor(jco: Jco, linkable: Linkable, bytes: Uint8Array): Promise<Transpiled> {
     const { digest } = linkable.component;
-    const kept = await store?.get(digest, jco);
-    if (kept !== undefined) return kept;
+    const stored = await store?.get(digest, jco);
+    if (stored !== undefined) return stored;
     const fresh = await transpile(jco, bytes, clock);
     await store?.put(digest, jco, fresh);
     return fresh;
   }
 
-  async function glued(jco: Jco, bytes: Uint8Array): Promise<Component> {
+  async function readWithGlue(jco: Jco, bytes: Uint8Array): Promise<Component> {
     const linkable = readLinkable(bytes);
-    const turn = last.then(() => made(jco, linkable, bytes));
-    last = turn.catch(() => undefined);
+    const turn = queue.then(() => glueFor(jco, linkable, bytes));
+    queue = turn.catch(() => undefined);
     return withGlue(linkable, await turn);
   }
 
@@ -48,7 +48,7 @@ export function createComponentReader(options: ComponentReaderOptions = {}): (by
     } catch (error) {
       const jco = error instanceof WasmError && error.code === "NEEDS_JCO" ? findJco(from) : undefined;
       if (jco === undefined) throw error;
-      return glued(jco, bytes);
+      return readWithGlue(jco, bytes);
     }
   };
 }
@@ -56,10 +56,10 @@ export function createComponentReader(options: ComponentReaderOptions = {}): (by
 /** Of jco's work only the script is taken: the core modules are those that were read and checked. */
 function withGlue({ component, main, modules, wasi }: Linkable, { script, modules: digests }: Transpiled): Component {
   const others: Record<string, Uint8Array> = {};
-  let called: string | undefined;
+  let mainName: string | undefined;
   for (const [name, digest] of Object.entries(digests)) {
     const module = modules.get(digest);
-    if (digest === main) called = name;
+    if (digest === main) mainName = name;
     else if (module !== undefined) others[name] = module;
     else
       throw new WasmError(
@@ -67,8 +67,8 @@ function withGlue({ component, main, modules, wasi }: Linkable, { script, module
         `jco rewrote the core module ${name}, which was read otherwise: install another version of jco.`,
       );
   }
-  if (called === undefined) throw new WasmError("BAD_COMPONENT", "jco left the component's main core module away: build it again.");
-  return { ...component, glue: { script, main: called, modules: others, wasi } };
+  if (mainName === undefined) throw new WasmError("BAD_COMPONENT", "jco left the component's main core module away: build it again.");
+  return { ...component, glue: { script, main: mainName, modules: others, wasi } };
 }
 
 /** What transpiles, as it is installed. */
@@ -151,7 +151,7 @@ async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Tra
 const SPACE = "jco";
 const PAGE = 100;
 
-interface Kept extends Transpiled {
+interface StoredGlue extends Transpiled {
   readonly jco: string;
 }
 
@@ -167,19 +167,19 @@ class GlueStore {
     const digest = await this.#contents.labelled(SPACE, component);
     const bytes = digest === undefined ? undefined : await this.#contents.get(digest);
     if (bytes === undefined) return undefined;
-    const kept: Kept = JSON.parse(Buffer.from(bytes).toString());
+    const kept: StoredGlue = JSON.parse(Buffer.from(bytes).toString());
     return kept.jco === jco.version ? kept : undefined;
   }
 
-  async put(component: Digest, jco: Jco, made: Transpiled): Promise<void> {
-    const kept: Kept = { ...made, jco: jco.version };
+  async put(component: Digest, jco: Jco, transpiled: Transpiled): Promise<void> {
+    const kept: StoredGlue = { ...transpiled, jco: jco.version };
     const digest = await this.#contents.put(Buffer.from(JSON.stringify(kept)));
     await this.#contents.label(SPACE, component, digest);
-    await this.#forget(component);
+    await this.#removeUnused(component);
   }
 
   /** Labels keep their contents from being collected: of components that are gone, they go too. */
-  async #forget(but: Digest): Promise<void> {
+  async #removeUnused(but: Digest): Promise<void> {
     for (let after: string | undefined; ;) {
       const page = await this.#contents.labels(SPACE, PAGE, after);
       for (const component of page)

@@ -1,11 +1,11 @@
 import { compileFunction } from "node:vm";
-import { type CoreModule, engine, GuestTrap } from "../abi/webassembly.ts";
+import { type CoreModule, webAssembly, GuestTrap } from "../abi/webassembly.ts";
 import type { Component, Glue } from "../component/component.ts";
 import { IMPORTS } from "../component/world.ts";
-import { denied, type WasiHost, wasiOf } from "./wasi.ts";
+import { deniedError, type WasiHost, wasiOf } from "./wasi.ts";
 
 type CoreImports = Readonly<Record<string, Readonly<Record<string, object>>>>;
-type CoreInstance = InstanceType<typeof engine.Instance>;
+type CoreInstance = InstanceType<typeof webAssembly.Instance>;
 
 type Instantiate = (
   getCoreModule: (name: string) => CoreModule,
@@ -33,12 +33,12 @@ const SILENT = Object.fromEntries(["debug", "log", "warn", "error"].map((name) =
  * what no guest is made of any longer is collected. It is no wall: that the glue has no code but jco's is what
  * `refuseUnsafeNames` and the content store, to which no guest writes glue, are for.
  */
-function compile(glue: Glue): Compiled {
+function compileGlue(glue: Glue): Compiled {
   const known = compiled.get(glue);
   if (known !== undefined) return known;
   const instantiate: unknown = compileFunction(glue.script, SHADOWED)(undefined, SILENT);
   if (!isInstantiate(instantiate)) throw new GuestTrap("The guest's glue is damaged: start it again.");
-  const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, new engine.Module(bytes)]));
+  const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, new webAssembly.Module(bytes)]));
   const made = { instantiate, modules };
   compiled.set(glue, made);
   return made;
@@ -49,24 +49,24 @@ function compile(glue: Glue): Compiled {
  * one imports of Theater's. It gets that directly, not through the glue: so calls of such guests are bounded, recorded
  * and suspended as any other's.
  */
-export function link(module: CoreModule, { glue }: Component, own: CoreImports, host: WasiHost): CoreInstance["exports"] {
+export function instantiateWithGlue(module: CoreModule, { glue }: Component, own: CoreImports, host: WasiHost): CoreInstance["exports"] {
   if (glue === undefined) throw new Error("This component has no glue");
-  const { instantiate, modules } = compile(glue);
-  const linked = new Set<unknown>();
+  const { instantiate, modules } = compileGlue(glue);
+  const ownExports = new Set<unknown>();
   let main: CoreInstance | undefined;
-  const given = (name: string): CoreModule => {
+  const getCoreModule = (name: string): CoreModule => {
     const found = name === glue.main ? module : modules.get(name);
     if (found === undefined) throw new GuestTrap(`The guest's glue asks for a core module ${name}, which there is not.`);
     return found;
   };
-  const passed = (members: CoreImports[string]): CoreImports[string] =>
-    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, linked.has(value) ? value : leaving(value, host)]));
-  instantiate(given, glueImports(glue, host), (each, imports = {}) => {
+  const importsFor = (members: CoreImports[string]): CoreImports[string] =>
+    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, ownExports.has(value) ? value : guarded(value, host)]));
+  instantiate(getCoreModule, glueImports(glue, host), (each, imports = {}) => {
     const all: Record<string, CoreImports[string]> = {};
-    for (const [name, members] of Object.entries(imports)) all[name] = passed(members);
+    for (const [name, members] of Object.entries(imports)) all[name] = importsFor(members);
     if (each === module) for (const [name, members] of Object.entries(own)) all[name] = { ...all[name], ...members };
-    const instance = new engine.Instance(each, all);
-    for (const value of Object.values(instance.exports)) linked.add(value);
+    const instance = new webAssembly.Instance(each, all);
+    for (const value of Object.values(instance.exports)) ownExports.add(value);
     if (each === module) main = instance;
     return instance;
   });
@@ -75,7 +75,7 @@ export function link(module: CoreModule, { glue }: Component, own: CoreImports, 
 }
 
 /** Whatever is no core module's is the glue's own, by which the guest calls WASI. An error that leaves it is a trap. */
-function leaving(value: object, host: WasiHost): object {
+function guarded(value: object, host: WasiHost): object {
   if (typeof value !== "function") return value;
   return (...flat: readonly unknown[]): unknown => {
     try {
@@ -105,7 +105,7 @@ function glueImports({ wasi }: Glue, host: WasiHost): Readonly<Record<string, Me
     for (const each of names) {
       const [, sort, name = "", method] = MEMBER.exec(each) ?? [];
       const trap = (): never => {
-        throw denied(`${of}.${each}`);
+        throw deniedError(`${of}.${each}`);
       };
       if (sort === undefined) members[camel(name)] ??= trap;
       else {

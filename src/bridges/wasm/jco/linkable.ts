@@ -3,7 +3,7 @@ import type { Digest } from "../../../core/contract/index.ts";
 import { capTables } from "../component/memory-limits.ts";
 import type { Component, Glue } from "../component/component.ts";
 import { type CoreInstance, type Entity, type Exports, type ModuleInstance, NeedsJco } from "../component/scope.ts";
-import { type ReadWorld, readWorld } from "../component/read-component.ts";
+import { type CheckedComponent, readChecked } from "../component/read-component.ts";
 import { quoted, WasmError } from "../wasm-error.ts";
 import { foreignImports } from "../component/check-world.ts";
 import { type CoreModule, readCoreModule } from "../component/core-module.ts";
@@ -25,58 +25,58 @@ export interface Linkable {
   readonly wasi: Glue["wasi"];
 }
 
-const beyond = (why: string): WasmError =>
+const unlinkableError = (why: string): WasmError =>
   new WasmError("BAD_COMPONENT", `${why}. Not even jco's glue is followed there: link the guest by \`wasm-tools component new\` alone.`);
 
-function read(bytes: Uint8Array): ReadWorld {
+function readUnlinked(bytes: Uint8Array): CheckedComponent {
   try {
-    return readWorld(bytes, false);
+    return readChecked(bytes, false);
   } catch (error) {
-    throw error instanceof NeedsJco ? beyond(error.why) : error;
+    throw error instanceof NeedsJco ? unlinkableError(error.why) : error;
   }
 }
 
 /** Resources are told from functions, since the glue wants a class of each. */
-const named = ([name, { sort }]: readonly [string, Entity]): string => (sort === "type" ? `[type]${name}` : name);
+const memberName = ([name, { sort }]: readonly [string, Entity]): string => (sort === "type" ? `[type]${name}` : name);
 
 function wasiOf(imports: Exports): Glue["wasi"] {
   const found = new Map<string, Set<string>>();
   for (const [name, entity] of foreignImports(imports))
-    if (WASI.exec(name)?.[1] === undefined || entity.sort !== "instance") throw stranger(name);
+    if (WASI.exec(name)?.[1] === undefined || entity.sort !== "instance") throw unknownImport(name);
   for (const [name, entity] of imports) {
     const of = WASI.exec(name)?.[1];
     if (of === undefined || entity.sort !== "instance") continue;
     // Two versions of one interface are one in the glue.
-    found.set(of, new Set([...(found.get(of) ?? []), ...Array.from(entity.exports, named)]));
+    found.set(of, new Set([...(found.get(of) ?? []), ...Array.from(entity.exports, memberName)]));
   }
   return Object.fromEntries(Array.from(found, ([of, names]) => [of, [...names]]));
 }
 
-const stranger = (name: string): WasmError =>
+const unknownImport = (name: string): WasmError =>
   new WasmError("WRONG_WORLD", `The component imports ${quoted(name)}, which neither Theater's world nor WASI 0.2 has: build it without.`);
 
 const isModule = (instance: CoreInstance): instance is ModuleInstance => "module" in instance;
 
 /** Reads what `readComponent` refuses with NEEDS_JCO. Throws `WasmError`. */
 export function readLinkable(bytes: Uint8Array): Linkable {
-  const { component, model, main } = read(bytes);
+  const { component, model, main } = readUnlinked(bytes);
   const wasi = wasiOf(model.imports);
   const instances = model.coreInstances.filter(isModule);
-  if (instances.length > MAX_MODULES) throw beyond(`It has ${instances.length} core modules, and ${MAX_MODULES} are linked`);
+  if (instances.length > MAX_MODULES) throw unlinkableError(`It has ${instances.length} core modules, and ${MAX_MODULES} are linked`);
   const others = instances.filter((instance) => instance !== main.instance).map(({ module }) => module);
   if (others.reduce((sum, { length }) => sum + length, 0) > MAX_BYTES)
-    throw beyond(`Its core modules but the main one have more than ${MAX_BYTES} bytes`);
+    throw unlinkableError(`Its core modules but the main one have more than ${MAX_BYTES} bytes`);
   refuseUnsafeNames(model.coreInstances, [main.instance.module, ...others]);
   const digest = hash("sha256", main.instance.module, "hex");
   const modules = new Map(others.map((module) => [hash("sha256", module, "hex"), capTables(module)]));
-  if (modules.has(digest)) throw beyond("It instantiates its main core module twice");
+  if (modules.has(digest)) throw unlinkableError("It instantiates its main core module twice");
   return { component, main: digest, modules, wasi };
 }
 
 /** All that compilers write, and nothing that ends a string, a template or a comment of JavaScript. */
 const SAFE = /^[\w$.:;,/#@&|~=<>()[\]!?%^+ -]*$/;
 
-function check(name: string): void {
+function checkName(name: string): void {
   if (SAFE.test(name)) return;
   throw new WasmError(
     "BAD_COMPONENT",
@@ -86,10 +86,10 @@ function check(name: string): void {
 
 function checkModule({ imports, exports }: CoreModule): void {
   for (const { module, field } of imports) {
-    check(module);
-    check(field);
+    checkName(module);
+    checkName(field);
   }
-  for (const name of exports.keys()) check(name);
+  for (const name of exports.keys()) checkName(name);
 }
 
 /**
@@ -98,5 +98,5 @@ function checkModule({ imports, exports }: CoreModule): void {
  */
 function refuseUnsafeNames(instances: readonly CoreInstance[], modules: Iterable<Uint8Array>): void {
   for (const module of modules) checkModule(readCoreModule(module));
-  for (const instance of instances) for (const name of ("items" in instance ? instance.items : instance.args).keys()) check(name);
+  for (const instance of instances) for (const name of ("items" in instance ? instance.items : instance.args).keys()) checkName(name);
 }

@@ -28,7 +28,7 @@ async function transpiled({ url, bytes }: TranspileStart): Promise<Transpiled> {
   const modules: Record<string, string> = {};
   for (const [name, content] of files) {
     if (!(content instanceof Uint8Array)) continue;
-    if (name.endsWith(".js")) script = asBody(new TextDecoder().decode(content));
+    if (name.endsWith(".js")) script = asFunctionBody(new TextDecoder().decode(content));
     else if (name.endsWith(".wasm")) modules[name] = hash("sha256", content, "hex");
   }
   if (script === undefined) throw new Error("jco generated no script");
@@ -44,7 +44,7 @@ parentPort?.postMessage(await transpiled(start), []);
  * jco generates a module. A module could import whatever Node has, is loaded later, and is never given back: as a
  * function's body it can do none of that.
  */
-export function asBody(module: string): string {
+export function asFunctionBody(module: string): string {
   const body = module.replace(/^export (?=function instantiate\(|const _util = )/gm, "");
   return `${body}\nreturn instantiate;`;
 }

@@ -2,10 +2,10 @@ import { GuestTrap } from "../abi/webassembly.ts";
 import { GuestRandom } from "../abi/random.ts";
 
 /** A call's time, in nanoseconds since 1970. */
-interface Time {
+interface CallTime {
   now(): bigint;
   /** Nobody waits for a timer: it is later at once. */
-  leap(to: bigint): void;
+  advanceTo(to: bigint): void;
 }
 
 /** Thrown where WIT has a result: the glue gives the guest its payload. */
@@ -21,10 +21,10 @@ class StreamError {
 
 /** Ready at that time, or at once. */
 class Pollable {
-  readonly #time: Time | undefined;
+  readonly #time: CallTime | undefined;
   readonly #at: bigint;
 
-  constructor(time?: Time, at = 0n) {
+  constructor(time?: CallTime, at = 0n) {
     this.#time = time;
     this.#at = at;
   }
@@ -34,7 +34,7 @@ class Pollable {
   }
 
   block(): void {
-    if (!this.ready()) this.#time?.leap(this.#at);
+    if (!this.ready()) this.#time?.advanceTo(this.#at);
   }
 
   static poll(all: readonly Pollable[]): Uint32Array {
@@ -148,14 +148,14 @@ const nothing = (): undefined => undefined;
 const datetime = (time: bigint): object => ({ seconds: time / NANOSECONDS, nanoseconds: Number(time % NANOSECONDS) });
 
 /** What of an interface is not here. */
-export const denied = (what: string): GuestTrap =>
+export const deniedError = (what: string): GuestTrap =>
   new GuestTrap(`The guest called ${what} of WASI, which guests are not given: use Theater's own interfaces, which its manifest grants.`);
 
-const exit = (): never => refuse("The guest exited: return from its handlers instead.");
+const exit = (): never => trap("The guest exited: return from its handlers instead.");
 
 /** Of one instance: by interface, functions and resources as the glue calls them. */
 export function wasiOf(host: WasiHost): Interfaces {
-  const { time, draw } = factsOf(host);
+  const { time, draw } = callSources(host);
   const out = (): OutputStream => new OutputStream((text) => host.print(text));
   const u64 = (): bigint => new DataView(draw(8n).slice().buffer).getBigUint64(0);
   const timer = (at: bigint): Pollable => new Pollable(time, at < LAST ? at : LAST);
@@ -186,11 +186,11 @@ export function wasiOf(host: WasiHost): Interfaces {
   };
 }
 
-function refuse(message: string): never {
+function trap(message: string): never {
   throw new GuestTrap(message);
 }
 
-function factsOf(host: WasiHost): { readonly time: Time; readonly draw: (length: bigint) => Uint8Array } {
+function callSources(host: WasiHost): { readonly time: CallTime; readonly draw: (length: bigint) => Uint8Array } {
   let of: WasiCall | undefined;
   let now = 0n;
   let random = new GuestRandom("");
@@ -208,11 +208,11 @@ function factsOf(host: WasiHost): { readonly time: Time; readonly draw: (length:
         refresh();
         return now;
       },
-      leap: (to) => void (now = to),
+      advanceTo: (to) => void (now = to),
     },
     draw(length) {
       refresh();
-      if (length > RANDOM_BYTES) refuse(`The guest asked for ${length} random bytes, and is given ${RANDOM_BYTES} at a time.`);
+      if (length > RANDOM_BYTES) trap(`The guest asked for ${length} random bytes, and is given ${RANDOM_BYTES} at a time.`);
       return random.bytes(Number(length));
     },
   };

@@ -4,7 +4,7 @@ import { type ImportInterface, isImportInterface } from "../component/world.ts";
 import type { Grants } from "./manifest.ts";
 
 /** What grants an interface: the field of what was read of a manifest, and the handler's `type` in its TOML. */
-const HANDLERS: Readonly<Record<ImportInterface, { readonly grant: keyof Grants; readonly handler: string }>> = {
+const HANDLER_OF: Readonly<Record<ImportInterface, { readonly grant: keyof Grants; readonly handler: string }>> = {
   runtime: { grant: "runtime", handler: "runtime" },
   "message-server-host": { grant: "messageServer", handler: "message-server" },
   supervisor: { grant: "supervisor", handler: "supervisor" },
@@ -16,7 +16,7 @@ const HANDLERS: Readonly<Record<ImportInterface, { readonly grant: keyof Grants;
   "http-client": { grant: "httpClient", handler: "http-client" },
 };
 
-function byInterface({ imports }: Component): ReadonlyMap<ImportInterface, readonly string[]> {
+function importsByInterface({ imports }: Component): ReadonlyMap<ImportInterface, readonly string[]> {
   const found = new Map<ImportInterface, string[]>();
   for (const { name } of imports) {
     const dot = name.indexOf(".");
@@ -28,10 +28,10 @@ function byInterface({ imports }: Component): ReadonlyMap<ImportInterface, reado
 
 /** Throws `WasmError` NOT_GRANTED, which says what to add to the manifest. */
 export function checkGranted(component: Component, grants: Grants): void {
-  const missing = [...byInterface(component)].filter(([of]) => grants[HANDLERS[of].grant] === undefined);
+  const missing = [...importsByInterface(component)].filter(([of]) => grants[HANDLER_OF[of].grant] === undefined);
   if (missing.length === 0) return;
   const imports = missing.map(([of, functions]) => `${component.package}/${of} (${functions.join(", ")})`).join(" and ");
-  const toml = missing.map(([of]) => `[[handlers]]\ntype = "${HANDLERS[of].handler}"`).join("\n\n");
+  const toml = missing.map(([of]) => `[[handlers]]\ntype = "${HANDLER_OF[of].handler}"`).join("\n\n");
   throw new WasmError(
     "NOT_GRANTED",
     `The component imports ${imports}, and its manifest does not grant it. Add to the manifest:\n\n${toml}\n`,
@@ -40,62 +40,62 @@ export function checkGranted(component: Component, grants: Grants): void {
 
 type Granted<K extends keyof Grants> = NonNullable<Grants[K]>;
 
-const environment = (child: Granted<"environment">, parent: Granted<"environment">): boolean =>
+const environmentWithin = (child: Granted<"environment">, parent: Granted<"environment">): boolean =>
   child.allowed.every((name) => parent.allowed.includes(name) || parent.prefixes.some((prefix) => name.startsWith(prefix))) &&
   child.prefixes.every((name) => parent.prefixes.some((prefix) => name.startsWith(prefix))) &&
   (!child.listAll || parent.listAll) &&
   parent.denied.every((name) => child.denied.includes(name));
 
 // A directory of its own takes nothing of anybody's.
-const filesystem = (child: Granted<"filesystem">, parent: Granted<"filesystem">): boolean =>
+const filesystemWithin = (child: Granted<"filesystem">, parent: Granted<"filesystem">): boolean =>
   (child.path === undefined || child.path === parent.path) && (!child.write || parent.write);
 
-const timing = (child: Granted<"timing">, parent: Granted<"timing">): boolean =>
+const timingWithin = (child: Granted<"timing">, parent: Granted<"timing">): boolean =>
   child.minSleepMs >= parent.minSleepMs && child.maxSleepMs <= parent.maxSleepMs;
 
-const random = (child: Granted<"random">, parent: Granted<"random">): boolean =>
+const randomWithin = (child: Granted<"random">, parent: Granted<"random">): boolean =>
   child.maxBytes <= parent.maxBytes && child.maxInt <= parent.maxInt;
 
-const httpClient = (child: Granted<"httpClient">, parent: Granted<"httpClient">): boolean =>
+const httpClientWithin = (child: Granted<"httpClient">, parent: Granted<"httpClient">): boolean =>
   parent.allowed.includes("*") || child.allowed.every((entry) => parent.allowed.includes(entry));
 
 /** Whether the first is granted no more than the second; both are there. */
-const within = <T>(child: T | undefined, parent: T | undefined, holds: (child: T, parent: T) => boolean = () => true): boolean =>
+const isWithin = <T>(child: T | undefined, parent: T | undefined, holds: (child: T, parent: T) => boolean = () => true): boolean =>
   child === undefined || (parent !== undefined && holds(child, parent));
 
 /** By their names in manifests. */
 const CHECKS: Readonly<Record<string, (child: Grants, parent: Grants) => boolean>> = {
-  "message-server": (child, parent) => within(child.messageServer, parent.messageServer),
-  supervisor: (child, parent) => within(child.supervisor, parent.supervisor),
-  store: (child, parent) => within(child.store, parent.store),
-  timing: (child, parent) => within(child.timing, parent.timing, timing),
-  random: (child, parent) => within(child.random, parent.random, random),
-  environment: (child, parent) => within(child.environment, parent.environment, environment),
-  filesystem: (child, parent) => within(child.filesystem, parent.filesystem, filesystem),
-  "http-client": (child, parent) => within(child.httpClient, parent.httpClient, httpClient),
+  "message-server": (child, parent) => isWithin(child.messageServer, parent.messageServer),
+  supervisor: (child, parent) => isWithin(child.supervisor, parent.supervisor),
+  store: (child, parent) => isWithin(child.store, parent.store),
+  timing: (child, parent) => isWithin(child.timing, parent.timing, timingWithin),
+  random: (child, parent) => isWithin(child.random, parent.random, randomWithin),
+  environment: (child, parent) => isWithin(child.environment, parent.environment, environmentWithin),
+  filesystem: (child, parent) => isWithin(child.filesystem, parent.filesystem, filesystemWithin),
+  "http-client": (child, parent) => isWithin(child.httpClient, parent.httpClient, httpClientWithin),
 };
 
 /** What the first grants beyond the second; undefined: nothing. */
-export const excessOf = (child: Grants, parent: Grants): string | undefined =>
+export const excessGrantOf = (child: Grants, parent: Grants): string | undefined =>
   Object.keys(CHECKS).find((name) => CHECKS[name]?.(child, parent) === false);
 
 /** The part of the environment that a manifest shows: by name and by the beginning of a name, never all that is there. */
-export function variablesFor(
+export function visibleVariables(
   grant: Grants["environment"],
   all: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   if (grant === undefined) return {};
   const { allowed, denied, prefixes } = grant;
-  const shown = new Map<string, string>();
+  const visible = new Map<string, string>();
   for (const [name, value] of Object.entries(all)) {
     if (value === undefined || denied.includes(name)) continue;
-    if (allowed.includes(name) || prefixes.some((prefix) => prefix !== "" && name.startsWith(prefix))) shown.set(name, value);
+    if (allowed.includes(name) || prefixes.some((prefix) => prefix !== "" && name.startsWith(prefix))) visible.set(name, value);
   }
-  return Object.fromEntries(shown);
+  return Object.fromEntries(visible);
 }
 
 export const grantsVariables = ({ environment }: Grants): boolean =>
   environment !== undefined && (environment.allowed.length > 0 || environment.prefixes.length > 0);
 
 /** Whether it shows a guest what is the machine's: a directory, or variables. */
-export const showsMachine = (grants: Grants): boolean => grants.filesystem?.path !== undefined || grantsVariables(grants);
+export const exposesMachine = (grants: Grants): boolean => grants.filesystem?.path !== undefined || grantsVariables(grants);

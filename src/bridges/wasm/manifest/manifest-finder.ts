@@ -23,11 +23,11 @@ const STORE = "store:";
  * `store:<digest>`, `store:<label>`, `store://<space>/<label>`, `store://<space>/hash/<digest>`; else a path. Throws `ManifestError`,
  * also for what would be fetched from elsewhere.
  */
-export function referenceOf(written: string): Reference {
+export function parseReference(written: string): Reference {
   if (/^https?:/iu.test(written))
     throw new ManifestError(
       "NOT_ALLOWED",
-      `${shown(written)} is on the network, and nothing is fetched from there: put the file below the manifests directory, or into the store.`,
+      `${quotedReference(written)} is on the network, and nothing is fetched from there: put the file below the manifests directory, or into the store.`,
     );
   if (!written.startsWith(STORE)) return { path: written };
   const place = written.slice(STORE.length);
@@ -36,23 +36,23 @@ export function referenceOf(written: string): Reference {
   if (space === undefined || rest === undefined)
     throw new ManifestError(
       "BAD_MANIFEST",
-      `${shown(written)} names nothing: write store:<label>, store:<digest>, store://<space>/<label> or store://<space>/hash/<digest>.`,
+      `${quotedReference(written)} names nothing: write store:<label>, store:<digest>, store://<space>/<label> or store://<space>/hash/<digest>.`,
     );
   if (!rest.startsWith("hash/")) return { space, label: rest };
   const digest = rest.slice("hash/".length);
   if (!DIGEST.test(digest))
-    throw new ManifestError("BAD_MANIFEST", `${shown(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
+    throw new ManifestError("BAD_MANIFEST", `${quotedReference(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
   return { digest, space };
 }
 
 /** A path, or a label among the manifests: no guest, and nobody who starts one, puts anything there. */
-export const isOperators = (reference: Reference): boolean =>
+export const isOperatorReference = (reference: Reference): boolean =>
   "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
 
 /** Whether it is a manifest's text rather than where to find one. */
 const isInline = (given: string): boolean => /\n/u.test(given) || /^\s*["'\w.-]+\s*=/u.test(given);
 
-const shown = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text.toWellFormed());
+const quotedReference = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text.toWellFormed());
 
 const MEBIBYTE = 1_048_576;
 
@@ -85,9 +85,15 @@ export class ManifestFinder {
    */
   async find(given: string, reader?: Reader): Promise<{ readonly text: string; readonly origin?: string }> {
     if (isInline(given)) return { text: given };
-    const reference = referenceOf(given);
-    const { bytes, origin } = await this.#fetched(given, reference, MANIFEST_BYTES, undefined, isOperators(reference) ? undefined : reader);
-    return { text: decoded(bytes, given), origin };
+    const reference = parseReference(given);
+    const { bytes, origin } = await this.#fetch(
+      given,
+      reference,
+      MANIFEST_BYTES,
+      undefined,
+      isOperatorReference(reference) ? undefined : reader,
+    );
+    return { text: decodeUtf8(bytes, given), origin };
   }
 
   /**
@@ -112,28 +118,28 @@ export class ManifestFinder {
    * Where a reader may have made the manifest up, no path is: its child would show it what lies there.
    */
   async content(written: string, origin: string | undefined, reader?: Reader): Promise<Uint8Array> {
-    const reference = referenceOf(written);
-    const bounds = origin !== undefined && this.#isOperators(origin) ? undefined : reader;
+    const reference = parseReference(written);
+    const bounds = origin !== undefined && this.#isOperatorOrigin(origin) ? undefined : reader;
     if (bounds !== undefined && "path" in reference)
       throw new ManifestError(
         "NOT_ALLOWED",
-        `${shown(written)} is a path, and a manifest that a guest gives names none: put what it needs into a store of the guest's, and name it as store://<space>/<label>.`,
+        `${quotedReference(written)} is a path, and a manifest that a guest gives names none: put what it needs into a store of the guest's, and name it as store://<space>/<label>.`,
       );
-    const { bytes } = await this.#fetched(written, reference, this.#contentBytes, origin, bounds);
+    const { bytes } = await this.#fetch(written, reference, this.#contentBytes, origin, bounds);
     return bytes;
   }
 
   /** Whether the operator wrote it: it lies below the manifests directory. */
   isTrusted(origin: string): boolean {
-    return this.#files.open && !origin.startsWith("store:");
+    return this.#files.isConfigured && !origin.startsWith("store:");
   }
 
   /** No guest labels anything among the manifests. */
-  #isOperators(origin: string): boolean {
-    return this.isTrusted(origin) || (origin.startsWith("store:") && isOperators(referenceOf(origin)));
+  #isOperatorOrigin(origin: string): boolean {
+    return this.isTrusted(origin) || (origin.startsWith("store:") && isOperatorReference(parseReference(origin)));
   }
 
-  async #fetched(
+  async #fetch(
     written: string,
     reference: Reference,
     most: number,
@@ -150,11 +156,13 @@ export class ManifestFinder {
     if (reader !== undefined && (digest === undefined || space === undefined || !(await reader.reads(space, digest))))
       throw new ManifestError(
         "NOT_ALLOWED",
-        `${shown(written)} is in no store that this guest may read: write store://<space>/<label> or store://<space>/hash/<digest> of one it has put it into.`,
+        `${quotedReference(written)} is in no store that this guest may read: write store://<space>/<label> or store://<space>/hash/<digest> of one it has put it into.`,
       );
     const bytes = digest === undefined ? undefined : await this.#contents.get(digest);
-    if (bytes === undefined) throw new ManifestError("NOT_FOUND", `The store has no ${shown(written)}. Put it there and label it first.`);
-    if (bytes.length > most) throw new ManifestError("TOO_LARGE", `${shown(written)} has ${bytes.length} bytes, ${most} are the most.`);
+    if (bytes === undefined)
+      throw new ManifestError("NOT_FOUND", `The store has no ${quotedReference(written)}. Put it there and label it first.`);
+    if (bytes.length > most)
+      throw new ManifestError("TOO_LARGE", `${quotedReference(written)} has ${bytes.length} bytes, ${most} are the most.`);
     return { bytes, origin: written };
   }
 }
@@ -162,11 +170,13 @@ export class ManifestFinder {
 const notTrusted = (what: string, instead: string): ManifestError =>
   new ManifestError("NOT_ALLOWED", `Only a file below the manifests directory may grant ${what}: put the manifest there, or ${instead}.`);
 
-function decoded(bytes: Uint8Array, given: string): string {
+function decodeUtf8(bytes: Uint8Array, given: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new ManifestError("BAD_MANIFEST", `${shown(given)} is no text in UTF-8. A manifest is TOML.`, undefined, { cause: error });
+    throw new ManifestError("BAD_MANIFEST", `${quotedReference(given)} is no text in UTF-8. A manifest is TOML.`, undefined, {
+      cause: error,
+    });
   }
 }
 
@@ -175,10 +185,15 @@ function decoded(bytes: Uint8Array, given: string): string {
 const LONGEST_PATH = 4_096;
 
 /** Outside, absent and unreadable look the same: who asks learns nothing of what lies elsewhere. */
-const absent = (path: string, cause?: unknown): ManifestError =>
-  new ManifestError("NOT_FOUND", `${shown(path)} is no file below the manifests directory. Check its name, or put it there.`, undefined, {
-    cause,
-  });
+const notFound = (path: string, cause?: unknown): ManifestError =>
+  new ManifestError(
+    "NOT_FOUND",
+    `${quotedReference(path)} is no file below the manifests directory. Check its name, or put it there.`,
+    undefined,
+    {
+      cause,
+    },
+  );
 
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
@@ -193,27 +208,27 @@ export class ManifestDirectory {
     this.#closed = closed.map((one) => resolve(one));
   }
 
-  get open(): boolean {
+  get isConfigured(): boolean {
     return this.#directory !== undefined;
   }
 
   /** Its bytes, and its path from the directory without any symbolic link. `from`: such a path, of a file beside which it is looked for. */
   async read(path: string, most: number, from = ""): Promise<{ readonly bytes: Uint8Array; readonly path: string }> {
     const root = await this.#root(path);
-    if (path.length > LONGEST_PATH || path.includes("\0")) throw absent(path);
+    if (path.length > LONGEST_PATH || path.includes("\0")) throw notFound(path);
     const written = isAbsolute(path) ? path : join(root, dirname(from), path);
-    const closed = await this.#closedBelow(root);
+    const closed = await this.#closedDirectoriesBelow(root);
     // As it is written: whether it is there is not told.
-    if (closed.some((one) => isWithin(resolve(written), one))) throw shut(path);
+    if (closed.some((one) => isWithin(resolve(written), one))) throw closedDirectory(path);
     const real = await realpath(written).catch((error: unknown) => {
-      throw absent(path, error);
+      throw notFound(path, error);
     });
-    if (real === root || !isWithin(real, root) || closed.some((one) => isWithin(real, one))) throw absent(path);
+    if (real === root || !isWithin(real, root) || closed.some((one) => isWithin(real, one))) throw notFound(path);
     return { bytes: await this.#bytes(real, path, most), path: relative(root, real) };
   }
 
   /** One that is not there yet holds nothing; one that holds the manifests is their operator's choice. */
-  async #closedBelow(root: string): Promise<readonly string[]> {
+  async #closedDirectoriesBelow(root: string): Promise<readonly string[]> {
     const real = await Promise.all(this.#closed.map((one) => realpath(one).catch(() => undefined)));
     return real.flatMap((one) => (one !== undefined && isWithin(one, root) ? [one] : []));
   }
@@ -224,15 +239,15 @@ export class ManifestDirectory {
     try {
       return await realpath(resolve(root, dirname(from), path));
     } catch (error) {
-      throw new ManifestError("NOT_FOUND", `There is no directory ${shown(path)}. Make it first.`, undefined, { cause: error });
+      throw new ManifestError("NOT_FOUND", `There is no directory ${quotedReference(path)}. Make it first.`, undefined, { cause: error });
     }
   }
 
-  async #root(asked: string): Promise<string> {
+  async #root(path: string): Promise<string> {
     if (this.#directory === undefined)
       throw new ManifestError(
         "NOT_ALLOWED",
-        `${shown(asked)} is a path, and no directory is open for manifests here: start Troupe with --manifests DIR, or give the manifest's text itself.`,
+        `${quotedReference(path)} is a path, and no directory is open for manifests here: start Troupe with --manifests DIR, or give the manifest's text itself.`,
       );
     try {
       return await realpath(this.#directory);
@@ -253,24 +268,24 @@ export class ManifestDirectory {
     try {
       await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       const found = await file.stat();
-      if (!found.isFile()) throw absent(path);
+      if (!found.isFile()) throw notFound(path);
       if (found.size > most) throw tooLarge(path, found.size, most);
       // One more: it may grow while it is read.
       const { buffer, bytesRead } = await file.read(new Uint8Array(found.size + 1), 0, found.size + 1, 0);
       if (bytesRead > most) throw tooLarge(path, bytesRead, most);
-      if ((await realpath(real)) !== real) throw absent(path);
+      if ((await realpath(real)) !== real) throw notFound(path);
       return buffer.subarray(0, bytesRead);
     } catch (error) {
-      throw error instanceof ManifestError ? error : absent(path, error);
+      throw error instanceof ManifestError ? error : notFound(path, error);
     }
   }
 }
 
-const shut = (path: string): ManifestError =>
+const closedDirectory = (path: string): ManifestError =>
   new ManifestError(
     "NOT_ALLOWED",
-    `${shown(path)} lies where the server and its guests write, and nothing is read from there. Put it elsewhere below the manifests directory.`,
+    `${quotedReference(path)} lies where the server and its guests write, and nothing is read from there. Put it elsewhere below the manifests directory.`,
   );
 
 const tooLarge = (path: string, bytes: number, most: number): ManifestError =>
-  new ManifestError("TOO_LARGE", `${shown(path)} has ${bytes} bytes, ${most} are the most.`);
+  new ManifestError("TOO_LARGE", `${quotedReference(path)} has ${bytes} bytes, ${most} are the most.`);

@@ -46,7 +46,7 @@ export type ManifestCode =
   | "TOO_LARGE";
 
 /** Where in a text, both from 1. */
-export interface TextPlace {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
@@ -57,7 +57,7 @@ export class ManifestError extends Error {
   readonly code: ManifestCode;
   readonly line?: number;
   readonly column?: number;
-  constructor(code: ManifestCode, message: string, place?: TextPlace, options?: ErrorOptions) {
+  constructor(code: ManifestCode, message: string, place?: TextPosition, options?: ErrorOptions) {
     super(place === undefined ? message : `line ${place.line}, column ${place.column}: ${message}`, options);
     this.code = code;
     if (place === undefined) return;

@@ -1,8 +1,8 @@
 import { parse, TomlError, type TomlTable } from "smol-toml";
 import { type Grants, type Manifest, ManifestError } from "./manifest.ts";
-import { Table } from "./toml-table.ts";
+import { ManifestTable } from "./toml-table.ts";
 
-type Granting = { -readonly [K in keyof Grants]: Grants[K] };
+type MutableGrants = { -readonly [K in keyof Grants]: Grants[K] };
 
 const HOUR_MS = 3_600_000;
 const LONGEST_SLEEP_MS = 2 ** 31 - 1;
@@ -15,21 +15,21 @@ const PATH = 4_096;
  * What a handler listed in a manifest grants, by its `type`. `fields`: its own keys and those of its `config`.
  * Two handlers of one type: the later one holds.
  */
-export const HANDLERS: Readonly<Record<string, (grants: Granting, fields: Table) => void>> = {
+export const HANDLERS: Readonly<Record<string, (grants: MutableGrants, fields: ManifestTable) => void>> = {
   runtime: (grants) => void (grants.runtime = true),
   "message-server": (grants) => void (grants.messageServer = true),
   supervisor: (grants) => void (grants.supervisor = true),
   store: (grants) => void (grants.store = true),
   timing(grants, fields) {
-    const maxSleepMs = Number(fields.whole("max_sleep_duration", 0, LONGEST_SLEEP_MS) ?? HOUR_MS);
-    const minSleepMs = Number(fields.whole("min_sleep_duration", 0, LONGEST_SLEEP_MS) ?? 1);
+    const maxSleepMs = Number(fields.integer("max_sleep_duration", 0, LONGEST_SLEEP_MS) ?? HOUR_MS);
+    const minSleepMs = Number(fields.integer("min_sleep_duration", 0, LONGEST_SLEEP_MS) ?? 1);
     if (minSleepMs > maxSleepMs)
-      throw fields.wrong("min_sleep_duration", `The shortest sleep (${minSleepMs} ms) is longer than the longest (${maxSleepMs} ms).`);
+      throw fields.error("min_sleep_duration", `The shortest sleep (${minSleepMs} ms) is longer than the longest (${maxSleepMs} ms).`);
     grants.timing = { minSleepMs, maxSleepMs };
   },
   random(grants, fields) {
-    const maxBytes = Number(fields.whole("max_bytes", 0, MOST_RANDOM_BYTES) ?? MOST_RANDOM_BYTES);
-    grants.random = { maxBytes, maxInt: fields.whole("max_int", 0, MOST_INT) ?? MOST_INT };
+    const maxBytes = Number(fields.integer("max_bytes", 0, MOST_RANDOM_BYTES) ?? MOST_RANDOM_BYTES);
+    grants.random = { maxBytes, maxInt: fields.integer("max_int", 0, MOST_INT) ?? MOST_INT };
   },
   // Where Theater takes no list for all variables, here it is none: a server's environment holds its secrets.
   environment(grants, fields) {
@@ -37,21 +37,21 @@ export const HANDLERS: Readonly<Record<string, (grants: Granting, fields: Table)
       allowed: fields.strings("allowed_vars", NAME) ?? [],
       denied: fields.strings("denied_vars", NAME) ?? [],
       prefixes: fields.strings("allowed_prefixes", NAME) ?? [],
-      listAll: fields.flag("allow_list_all") ?? false,
+      listAll: fields.boolean("allow_list_all") ?? false,
     };
   },
   filesystem(grants, fields) {
     const path = fields.string("path", PATH);
-    const own = fields.flag("new_dir") ?? false;
-    if (path === "") throw fields.wrong("path", "path is empty; name a directory, or leave it away for one of the guest's own.");
-    grants.filesystem = { ...(path === undefined || own ? {} : { path }), write: !(fields.flag("read_only") ?? false) };
+    const own = fields.boolean("new_dir") ?? false;
+    if (path === "") throw fields.error("path", "path is empty; name a directory, or leave it away for one of the guest's own.");
+    grants.filesystem = { ...(path === undefined || own ? {} : { path }), write: !(fields.boolean("read_only") ?? false) };
   },
   // Here it is a list of hosts or beginnings of URLs, too, and none without it.
   "http-client": (grants, fields) => void (grants.httpClient = { allowed: fields.strings("allowed", 2_048) ?? [] }),
 };
 
 /** What else Theater has, and why it is not here. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
+export const UNSUPPORTED_HANDLERS: Readonly<Record<string, string>> = {
   process: "Guests start no processes here: let an actor that is no guest do it, and send to that.",
   "http-framework": "Guests serve no HTTP here: the gateway does, and calls them.",
 };
@@ -77,65 +77,65 @@ export function readManifest(text: string): Manifest {
       "TOO_LARGE",
       `A manifest has at most ${MANIFEST_BYTES} bytes, this has ${Buffer.byteLength(text)}. Shorten it.`,
     );
-  const table = new Table(parsed(text), [], text);
+  const table = new ManifestTable(parseToml(text), [], text);
   const name = table.string("name", NAME);
-  if (name === undefined || name.trim() === "") throw table.wrong("name", 'A manifest names its actor; write name = "…" at its beginning.');
+  if (name === undefined || name.trim() === "") throw table.error("name", 'A manifest names its actor; write name = "…" at its beginning.');
   const version = table.string("version", NAME);
   const description = table.string("description", PROSE);
-  const component = oneOf(table, ["component", "component_path", "package"]);
-  const initialState = oneOf(table, ["init_state", "initial_state"]);
+  const component = aliasedString(table, ["component", "component_path", "package"]);
+  const initialState = aliasedString(table, ["init_state", "initial_state"]);
   return {
     name,
     ...(version === undefined ? {} : { version }),
     ...(description === undefined ? {} : { description }),
     ...(component === undefined ? {} : { component }),
     ...(initialState === undefined ? {} : { initialState }),
-    saveChain: table.flag("save_chain") ?? false,
+    saveChain: table.boolean("save_chain") ?? false,
     grants: grantsOf(table),
-    onError: onError(table),
+    onError: onErrorOf(table),
     limits: limitsOf(table),
     text,
   };
 }
 
-function parsed(text: string): TomlTable {
+function parseToml(text: string): TomlTable {
   try {
     return parse(text, { integersAsBigInt: "asNeeded", unsafeKeyBehaviour: "drop", maxDepth: DEEPEST });
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     // The rest of its message shows lines of the text, which may be a file that is no manifest.
-    const [said = ""] = error.message.split("\n");
-    const what = said.replace(/^Invalid TOML document: /u, "");
+    const [firstLine = ""] = error.message.split("\n");
+    const what = firstLine.replace(/^Invalid TOML document: /u, "");
     throw new ManifestError("BAD_MANIFEST", `This is no TOML: ${what}. Mend it there.`, error);
   }
 }
 
-function oneOf(table: Table, keys: readonly string[]): string | undefined {
+function aliasedString(table: ManifestTable, keys: readonly string[]): string | undefined {
   let found: { readonly key: string; readonly value: string } | undefined;
   for (const key of keys) {
     const value = table.string(key, REFERENCE);
     if (value === undefined) continue;
-    if (value === "") throw table.wrong(key, `${key} is empty; name a file, or store:<label>.`);
+    if (value === "") throw table.error(key, `${key} is empty; name a file, or store:<label>.`);
     if (found !== undefined && found.value !== value)
-      throw table.wrong(key, `${found.key} and ${key} say different things; write one of them only.`);
+      throw table.error(key, `${found.key} and ${key} say different things; write one of them only.`);
     found = { key, value };
   }
   return found?.value;
 }
 
-function grantsOf(table: Table): Grants {
+function grantsOf(table: ManifestTable): Grants {
   // In April 2025 it was given to all, and could not be listed.
   const grants: Grants = table.keys().includes("component_path") ? { messageServer: true } : {};
   for (const handler of [...table.tables("handlers"), ...table.tables("handler")]) {
     const type = handler.string("type", NAME);
     const known = Object.keys(HANDLERS).join(", ");
-    if (type === undefined) throw handler.wrong("type", `A handler has a type; write type = "…" with one of: ${known}.`);
+    if (type === undefined) throw handler.error("type", `A handler has a type; write type = "…" with one of: ${known}.`);
     const grant = Object.hasOwn(HANDLERS, type) ? HANDLERS[type] : undefined;
     if (grant === undefined)
-      throw handler.wrong(
+      throw handler.error(
         "type",
-        Object.hasOwn(ELSEWHERE, type)
-          ? (ELSEWHERE[type] ?? "")
+        Object.hasOwn(UNSUPPORTED_HANDLERS, type)
+          ? (UNSUPPORTED_HANDLERS[type] ?? "")
           : `No handler here is called ${JSON.stringify(type)}; there are: ${known}.`,
       );
     grant(grants, handler.table("config") ?? handler);
@@ -143,20 +143,20 @@ function grantsOf(table: Table): Grants {
   return grants;
 }
 
-function onError(table: Table): Manifest["onError"] {
-  const said = table.string("on_error", NAME) ?? "pause";
-  if (said === "pause" || said === "restart") return said;
-  throw table.wrong("on_error", 'on_error is "pause" (it waits for a restart) or "restart" (it goes on from its last state).');
+function onErrorOf(table: ManifestTable): Manifest["onError"] {
+  const value = table.string("on_error", NAME) ?? "pause";
+  if (value === "pause" || value === "restart") return value;
+  throw table.error("on_error", 'on_error is "pause" (it waits for a restart) or "restart" (it goes on from its last state).');
 }
 
-function limitsOf(table: Table): Manifest["limits"] {
+function limitsOf(table: ManifestTable): Manifest["limits"] {
   const limits = table.table("limits");
   if (limits === undefined) return {};
   // This table is not Theater's: what is written in it is meant for us, and a limit that is misspelt would not hold.
-  const strange = limits.keys().find((key) => key !== "call_ms" && key !== "memory_mb");
-  if (strange !== undefined) throw limits.wrong(strange, `No limit is called ${JSON.stringify(strange)}; there are call_ms and memory_mb.`);
-  const callMs = limits.whole("call_ms", 1, DAY_MS);
-  const memory = limits.whole("memory_mb", 1, MOST_MEMORY_MB);
+  const unknown = limits.keys().find((key) => key !== "call_ms" && key !== "memory_mb");
+  if (unknown !== undefined) throw limits.error(unknown, `No limit is called ${JSON.stringify(unknown)}; there are call_ms and memory_mb.`);
+  const callMs = limits.integer("call_ms", 1, DAY_MS);
+  const memory = limits.integer("memory_mb", 1, MOST_MEMORY_MB);
   return {
     ...(callMs === undefined ? {} : { callMs: Number(callMs) }),
     ...(memory === undefined ? {} : { memoryBytes: Number(memory) * MEBIBYTE }),

@@ -1,11 +1,11 @@
 import { TomlDate, type TomlTable, type TomlValue } from "smol-toml";
-import { ManifestError, type TextPlace } from "./manifest.ts";
+import { ManifestError, type TextPosition } from "./manifest.ts";
 
 const MOST_TEXTS = 256;
 const MOST_TABLES = 64;
 
 /** A table of a manifest, whose values are asked for by type. Throws `ManifestError` with the place. */
-export class Table {
+export class ManifestTable {
   readonly #values: TomlTable;
   readonly #path: TomlPath;
   readonly #text: string;
@@ -22,71 +22,71 @@ export class Table {
 
   /** Well-formed, and at most `most` bytes long. */
   string(key: string, most: number): string | undefined {
-    const value = this.#at(key);
+    const value = this.#value(key);
     if (value === undefined) return undefined;
-    if (typeof value !== "string") throw this.wrong(key, `${key} is ${kindOf(value)}; write a text: ${key} = "…"`);
+    if (typeof value !== "string") throw this.error(key, `${key} is ${describeKind(value)}; write a text: ${key} = "…"`);
     return this.#checked(value, most, key, [key]);
   }
 
-  flag(key: string): boolean | undefined {
-    const value = this.#at(key);
+  boolean(key: string): boolean | undefined {
+    const value = this.#value(key);
     if (value === undefined || typeof value === "boolean") return value;
-    throw this.wrong(key, `${key} is ${kindOf(value)}; write ${key} = true or ${key} = false.`);
+    throw this.error(key, `${key} is ${describeKind(value)}; write ${key} = true or ${key} = false.`);
   }
 
-  whole(key: string, least: number, most: number | bigint): bigint | undefined {
-    const value = this.#at(key);
+  integer(key: string, least: number, most: number | bigint): bigint | undefined {
+    const value = this.#value(key);
     if (value === undefined) return undefined;
     const n = typeof value === "bigint" ? value : typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : undefined;
     if (n === undefined || n < BigInt(least) || n > BigInt(most))
-      throw this.wrong(key, `${key} is ${n === undefined ? kindOf(value) : n}; write a whole number from ${least} to ${most}.`);
+      throw this.error(key, `${key} is ${n === undefined ? describeKind(value) : n}; write a whole number from ${least} to ${most}.`);
     return n;
   }
 
   strings(key: string, most: number): readonly string[] | undefined {
-    const value = this.#at(key);
+    const value = this.#value(key);
     if (value === undefined) return undefined;
     const expected = `write a list of texts: ${key} = ["…"]`;
-    if (!Array.isArray(value)) throw this.wrong(key, `${key} is ${kindOf(value)}; ${expected}`);
-    if (value.length > MOST_TEXTS) throw this.wrong(key, `${key} has ${value.length} entries, ${MOST_TEXTS} are the most.`);
+    if (!Array.isArray(value)) throw this.error(key, `${key} is ${describeKind(value)}; ${expected}`);
+    if (value.length > MOST_TEXTS) throw this.error(key, `${key} has ${value.length} entries, ${MOST_TEXTS} are the most.`);
     return value.map((each, n) => {
-      if (typeof each !== "string") throw this.#wrongAt([key, n], `${key} holds ${kindOf(each)}; ${expected}`);
+      if (typeof each !== "string") throw this.#errorAt([key, n], `${key} holds ${describeKind(each)}; ${expected}`);
       return this.#checked(each, most, key, [key, n]);
     });
   }
 
-  table(key: string): Table | undefined {
-    const value = this.#at(key);
+  table(key: string): ManifestTable | undefined {
+    const value = this.#value(key);
     if (value === undefined) return undefined;
-    if (!isTable(value)) throw this.wrong(key, `${key} is ${kindOf(value)}; write a table, [${key}] or ${key} = {}.`);
-    return new Table(value, [...this.#path, key], this.#text);
+    if (!isTable(value)) throw this.error(key, `${key} is ${describeKind(value)}; write a table, [${key}] or ${key} = {}.`);
+    return new ManifestTable(value, [...this.#path, key], this.#text);
   }
 
-  tables(key: string): readonly Table[] {
-    const value = this.#at(key);
+  tables(key: string): readonly ManifestTable[] {
+    const value = this.#value(key);
     if (value === undefined) return [];
     if (!Array.isArray(value) || !value.every(isTable))
-      throw this.wrong(key, `${key} is ${kindOf(value)}; write each as a table of its own, [[${key}]].`);
-    if (value.length > MOST_TABLES) throw this.wrong(key, `There are ${value.length} [[${key}]], ${MOST_TABLES} are the most.`);
-    return value.map((each, n) => new Table(each, [...this.#path, key, n], this.#text));
+      throw this.error(key, `${key} is ${describeKind(value)}; write each as a table of its own, [[${key}]].`);
+    if (value.length > MOST_TABLES) throw this.error(key, `There are ${value.length} [[${key}]], ${MOST_TABLES} are the most.`);
+    return value.map((each, n) => new ManifestTable(each, [...this.#path, key, n], this.#text));
   }
 
   /** About a key, or where there is none, about its table. */
-  wrong(key: string, message: string): ManifestError {
-    return this.#wrongAt([key], message);
+  error(key: string, message: string): ManifestError {
+    return this.#errorAt([key], message);
   }
 
-  #wrongAt(below: TomlPath, message: string): ManifestError {
-    return new ManifestError("BAD_MANIFEST", message, placeOf(this.#text, [...this.#path, ...below]));
+  #errorAt(below: TomlPath, message: string): ManifestError {
+    return new ManifestError("BAD_MANIFEST", message, positionOf(this.#text, [...this.#path, ...below]));
   }
 
-  #at(key: string): TomlValue | undefined {
+  #value(key: string): TomlValue | undefined {
     return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
   }
 
   #checked(value: string, most: number, key: string, below: TomlPath): string {
-    if (Buffer.byteLength(value) > most) throw this.#wrongAt(below, `${key} is longer than ${most} bytes. Shorten it.`);
-    if (value.includes("\0")) throw this.#wrongAt(below, `${key} holds a NUL. Leave it away.`);
+    if (Buffer.byteLength(value) > most) throw this.#errorAt(below, `${key} is longer than ${most} bytes. Shorten it.`);
+    if (value.includes("\0")) throw this.#errorAt(below, `${key} holds a NUL. Leave it away.`);
     return value;
   }
 }
@@ -94,7 +94,7 @@ export class Table {
 const isTable = (value: TomlValue): value is TomlTable =>
   typeof value === "object" && !Array.isArray(value) && !(value instanceof TomlDate);
 
-function kindOf(value: TomlValue): string {
+function describeKind(value: TomlValue): string {
   if (Array.isArray(value)) return "a list";
   if (value instanceof TomlDate) return "a date";
   if (typeof value === "object") return "a table";
@@ -109,18 +109,18 @@ export type TomlPath = readonly (string | number)[];
  * Where a value's key stands in a TOML text that was parsed already: the parser says what it read, and not where. Of a key
  * that is not there, where the table it is missing from begins.
  */
-function placeOf(text: string, path: TomlPath): TextPlace {
-  const places = new Places(text).all();
+function positionOf(text: string, path: TomlPath): TextPosition {
+  const places = new PositionIndex(text).all();
   for (let length = path.length; length > 0; length -= 1) {
-    const at = places.get(keyOf(path.slice(0, length)));
+    const at = places.get(pathKey(path.slice(0, length)));
     if (at !== undefined) return lineAndColumn(text, at);
   }
   return { line: 1, column: 1 };
 }
 
-const keyOf = (path: TomlPath): string => JSON.stringify(path);
+const pathKey = (path: TomlPath): string => JSON.stringify(path);
 
-function lineAndColumn(text: string, at: number): TextPlace {
+function lineAndColumn(text: string, at: number): TextPosition {
   const before = text.slice(0, at).split("\n");
   return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
 }
@@ -131,7 +131,7 @@ const SPACE = /(?:[ \t\r\n]|#[^\n]*)+/y;
 const STRINGS = [/"""(?:[^\\]|\\[^])*?"{3,5}/y, /'''[^]*?'{3,5}/y, /"(?:[^"\\\n]|\\.)*"/y, /'[^'\n]*'/y];
 
 /** Valid TOML is taken for granted: what is not leads to fewer places, and to an end. */
-class Places {
+class PositionIndex {
   readonly #text: string;
   readonly #found = new Map<string, number>();
   readonly #tables = new Map<string, number>();
@@ -163,21 +163,21 @@ class Places {
     for (const [i, key] of keys.entries()) {
       path.push(key);
       const last = i === keys.length - 1;
-      const n = this.#tables.get(keyOf(path));
+      const n = this.#tables.get(pathKey(path));
       if (last && many) {
-        this.#tables.set(keyOf(path), (n ?? -1) + 1);
-        this.#note(path, start);
+        this.#tables.set(pathKey(path), (n ?? -1) + 1);
+        this.#record(path, start);
         path.push((n ?? -1) + 1);
       } else if (n !== undefined) path.push(n);
     }
-    this.#note(path, start);
+    this.#record(path, start);
     return path;
   }
 
   #pair(table: TomlPath): void {
     const start = this.#at;
     const path = [...table, ...this.#keys()];
-    this.#note(path, start);
+    this.#record(path, start);
     if (this.#text[this.#at] !== "=") return;
     this.#at += 1;
     this.#value(path);
@@ -186,11 +186,11 @@ class Places {
   #value(path: TomlPath): void {
     this.#skip();
     const opens = this.#text[this.#at];
-    if (opens === "[" || opens === "{") this.#inside(path, opens === "[" ? "]" : "}");
-    else if (!STRINGS.some((string) => this.#take(string) !== undefined)) this.#take(/[^,\]}#\n]+/y);
+    if (opens === "[" || opens === "{") this.#compound(path, opens === "[" ? "]" : "}");
+    else if (!STRINGS.some((string) => this.#match(string) !== undefined)) this.#match(/[^,\]}#\n]+/y);
   }
 
-  #inside(path: TomlPath, end: string): void {
+  #compound(path: TomlPath, end: string): void {
     this.#at += 1;
     for (let n = 0; this.#at < this.#text.length; n += 1) {
       this.#skip();
@@ -198,7 +198,7 @@ class Places {
       if (this.#text[this.#at] === end) break;
       if (end === "}") this.#pair(path);
       else {
-        this.#note([...path, n], before);
+        this.#record([...path, n], before);
         this.#value([...path, n]);
       }
       this.#skip();
@@ -211,8 +211,8 @@ class Places {
     const keys: string[] = [];
     for (;;) {
       this.#skip();
-      const quoted = this.#take(STRINGS[2] ?? BARE) ?? this.#take(STRINGS[3] ?? BARE);
-      const key = quoted === undefined ? this.#take(BARE) : quoted.slice(1, -1);
+      const quoted = this.#match(STRINGS[2] ?? BARE) ?? this.#match(STRINGS[3] ?? BARE);
+      const key = quoted === undefined ? this.#match(BARE) : quoted.slice(1, -1);
       if (key !== undefined) keys.push(key);
       this.#skip();
       if (key === undefined || this.#text[this.#at] !== ".") return keys;
@@ -221,18 +221,18 @@ class Places {
   }
 
   #skip(): void {
-    this.#take(SPACE);
+    this.#match(SPACE);
   }
 
-  #take(pattern: RegExp): string | undefined {
+  #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0];
     if (found !== undefined) this.#at = pattern.lastIndex;
     return found;
   }
 
-  #note(path: TomlPath, at: number): void {
-    const key = keyOf(path);
+  #record(path: TomlPath, at: number): void {
+    const key = pathKey(path);
     if (!this.#found.has(key)) this.#found.set(key, at);
   }
 }

@@ -250,8 +250,8 @@ test("C1 one that computes is left to the watchdog, and its guest's next call wa
 
 test("one that waits for its host ends at once, its instance goes, and what its host says later is nobody's", async () => {
   await using sandbox = createSandbox({ workers: 1 });
-  const count = () => sandbox.run(request("a", "", { component: GLOBALS }));
-  await count();
+  const callOnce = () => sandbox.run(request("a", "", { component: GLOBALS }));
+  await callOnce();
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);
   const waiting = leaving("a", "timing.sleep 1\n&&\ntiming.sleep 2", { host });
@@ -262,7 +262,7 @@ test("one that waits for its host ends at once, its instance goes, and what its 
   const next = await sandbox.run(request("a", "timing.sleep 3\n&&\nget"));
   gate.resolve(DONE);
   assert.equal(said(next), "ok\n&&\nok none");
-  assert.equal(said(await count()), "0");
+  assert.equal(said(await callOnce()), "0");
   assert.deepEqual(hosts, [["timing.sleep"]]);
   assert.equal(sandbox.measures.killed, 0);
 });

@@ -1,11 +1,11 @@
 import type { LocalCall } from "../abi/run-call.ts";
-import { outsideMemory } from "../component/memory-limits.ts";
+import { bytesOutsideMemory } from "../component/memory-limits.ts";
 import type { Flight } from "./pending-call.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 import { Residents } from "./instance-table.ts";
 import type { GuestCall } from "../sandbox.ts";
 import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
-import { importOf } from "../abi/world-functions.ts";
+import { compiledImport } from "../abi/world-functions.ts";
 
 /** How many calls it is handed before it says what became of them: enough that it never waits for one. */
 const AHEAD = 8;
@@ -174,7 +174,7 @@ export class PoolWorker {
       answer = { kind: "answer", call, result };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const result = importOf(name).fallible ? { err: message } : undefined;
+      const result = compiledImport(name).fallible ? { err: message } : undefined;
       flight.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };
     }
@@ -186,7 +186,7 @@ export class PoolWorker {
     this.#posted.delete(call);
     this.#computing.delete(call);
     for (const one of dropped) this.residents.delete(one);
-    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : outsideMemory(flight.call.component)));
+    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : bytesOutsideMemory(flight.call.component)));
     // It went on after its caller had left, so what its instance holds is not what its state says.
     if (flight.answered) this.forget(guest);
     else if (flight.crowdedOut) void this.#lost(flight);

@@ -82,7 +82,7 @@ export class Room {
     const ended = await this.#ending(message, running, dropped);
     this.#leave(running);
     this.#running.delete(call);
-    if (ended.end !== "ok" || running.stop !== undefined || this.#instances.get(guest)?.instance.worn === true)
+    if (ended.end !== "ok" || running.stop !== undefined || this.#instances.get(guest)?.instance.needsReplacing === true)
       this.#instances.delete(guest);
     const { did } = running;
     const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };

@@ -2,10 +2,10 @@
 import { type CallOutcome, type LocalCall, runCall } from "../src/bridges/wasm/abi/run-call.ts";
 import { compile } from "../src/bridges/wasm/abi/webassembly.ts";
 import { Instance } from "../src/bridges/wasm/abi/instance.ts";
-import { Meter, MeterReader } from "../src/bridges/wasm/pool/cpu-limit.ts";
+import { CpuMeter, CpuMeterReader } from "../src/bridges/wasm/pool/cpu-limit.ts";
 import type { Ending } from "../src/bridges/wasm/pool/worker-protocol.ts";
-import { Recorder, RecorderReader } from "../src/bridges/wasm/pool/call-recorder.ts";
-import { Room } from "../src/bridges/wasm/pool/worker-host.ts";
+import { CallRecorder, CallRecorderReader } from "../src/bridges/wasm/pool/call-recorder.ts";
+import { WorkerHost } from "../src/bridges/wasm/pool/worker-host.ts";
 import { type Component, type ExportName, GUEST_LIMITS, type WitValue } from "troupe/wasm";
 import { bytes } from "./guests-stage.ts";
 
@@ -52,16 +52,16 @@ export const alone = (component: Component) => {
 /** All that a worker does for a call but to hear of it and to answer. */
 export const watched = async (component: Component) => {
   let ended: (ending: Ending) => void = () => undefined;
-  const meter = new Meter(new MeterReader().shared);
-  const recorder = new Recorder(new RecorderReader().shared);
-  const room = new Room(meter, recorder, (message) => message.kind === "end" && ended(message.ending));
-  room.hear({ kind: "module", key: "bench", module: compile(component.module), component });
+  const meter = new CpuMeter(new CpuMeterReader().shared);
+  const recorder = new CallRecorder(new CallRecorderReader().shared);
+  const room = new WorkerHost(meter, recorder, (message) => message.kind === "end" && ended(message.ending));
+  room.handle({ kind: "module", key: "bench", module: compile(component.module), component });
   let calls = 0;
   const made = guest(
     (call) =>
       new Promise((resolve) => {
         ended = resolve;
-        room.hear({ kind: "call", call: (calls += 1), guest: "guest/bench", key: "bench", local: call });
+        room.handle({ kind: "call", call: (calls += 1), guest: "guest/bench", key: "bench", local: call });
       }),
   );
   await made.init();

@@ -5,7 +5,7 @@ import type { Grants, Manifest } from "./manifest/manifest.ts";
 import type { GuestLimits, Sandbox } from "./sandbox.ts";
 
 /** A guest that starts another: what it says reaches no further than it does itself. */
-export interface Reader {
+export interface ContentReader {
   /** Whether it could read that content, kept in that space, by itself. */
   reads(space: string, digest: Digest): Promise<boolean>;
 }
@@ -13,11 +13,11 @@ export interface Reader {
 /** How manifests are found and read. What they throw is told to whoever asked, so it says what is wrong. */
 export interface Manifests {
   /** Of what a starter gave: a path, `store:…`, or the text itself. Without an origin it is the starter's own word. */
-  find(given: string, reader?: Reader): Promise<{ readonly text: string; readonly origin?: string }>;
+  find(given: string, reader?: ContentReader): Promise<{ readonly text: string; readonly origin?: string }>;
   /** Of a manifest's text. Throws with line and column. */
   read(text: string, origin: string | undefined): Manifest | Promise<Manifest>;
   /** A component or a first state that a manifest names. With a reader it may be the reader's own word. */
-  content(reference: string, origin: string | undefined, reader?: Reader): Promise<Uint8Array>;
+  content(reference: string, origin: string | undefined, reader?: ContentReader): Promise<Uint8Array>;
   /** Whether the operator wrote what is at that origin: such a manifest may grant a child more than its parent has. */
   isTrusted(origin: string): boolean;
 }

@@ -46,7 +46,7 @@ export const isGuestState = (value: unknown): value is GuestState =>
   Array.isArray(value["outstanding"]);
 
 /** For the callers of a paused guest. */
-export const whyPaused = ({ failed }: GuestState): string =>
+export const pausedMessage = ({ failed }: GuestState): string =>
   failed === undefined
     ? "This actor is paused with its parent, which failed: restart either."
     : `This actor is paused after event ${failed.seq} (${failed.message}): restart it.`;

@@ -11,11 +11,11 @@ import {
   systemEntropy,
 } from "../../core/contract/index.ts";
 import { guestKind } from "./guest/behaviour.ts";
-import { Company, staleIn, toClose } from "./guest/channel-peers.ts";
-import { Library } from "./guest/program-cache.ts";
-import { liveIn } from "./guest/live-contents.ts";
-import { type GuestMeasures, Ran } from "./guest/instance-tracker.ts";
-import type { Room } from "./guest/guest-context.ts";
+import { ChannelPeers, staleChannels, closeMessage } from "./guest/channel-peers.ts";
+import { ProgramCache } from "./guest/program-cache.ts";
+import { liveContents } from "./guest/live-contents.ts";
+import { type GuestMeasures, InstanceTracker } from "./guest/instance-tracker.ts";
+import type { GuestRuntime } from "./guest/guest-runtime.ts";
 import { GUEST_LIMITS, type GuestHouseOptions, type GuestOptions, type GuestStart, limitsOf, MOST_GUEST_LIMITS } from "./guest-options.ts";
 import { createComponentReader } from "./jco/component-reader.ts";
 import type { Manifest } from "./manifest/manifest.ts";
@@ -94,13 +94,13 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
     return attached;
   };
-  const library = new Library(options);
-  const room: Room = {
+  const library = new ProgramCache(options);
+  const room: GuestRuntime = {
     options,
-    library,
+    programs: library,
     process: options.entropy.uuid(),
-    ran: new Ran(options.sandbox),
-    company: new Company(engine),
+    instances: new InstanceTracker(options.sandbox),
+    peers: new ChannelPeers(engine),
     engine,
     kinds: () => others,
     attached: () => (attached === undefined ? attaching.promise : undefined),
@@ -113,10 +113,10 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
       others = kinds;
       attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
-        library.young.kept(id, seq);
+        library.recent.onCommitted(id, seq);
         if (status !== "stopped") return;
-        room.ran.ended(id);
-        void room.company.ended(id);
+        room.instances.onStopped(id);
+        void room.peers.onStopped(id);
       });
       return () => {
         unwatch();
@@ -125,7 +125,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
         attaching = Promise.withResolvers();
       };
     },
-    measured: (id) => room.ran.measured(id),
+    measured: (id) => room.instances.measured(id),
     prepare: (start) => prepare(options, library, start),
     component: (reference, guest) => replacement(options, library, reference, guest),
     async manifest(guest) {
@@ -134,9 +134,10 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
       const manifest = readManifest(new TextDecoder().decode(text));
       return { manifest, limits: limitsOf(manifest, options) };
     },
-    stale: (id, { channels }) => staleIn(channels, { process: room.process, gone: NOBODY }).map((channel) => toClose(id, channel)),
+    stale: (id, { channels }) =>
+      staleChannels(channels, { process: room.process, gone: NOBODY }).map((channel) => closeMessage(id, channel)),
     reexecute: (id) => reexecuteGuest(room, id),
-    live: () => liveIn(room),
+    live: () => liveContents(room),
     contents,
     close,
     [Symbol.asyncDispose]: close,

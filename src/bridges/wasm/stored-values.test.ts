@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryContents } from "../../core/store/index.ts";
 import type { Json } from "../../core/contract/index.ts";
-import { kept, loadValue, MissingContent } from "./stored-values.ts";
+import { storeValue, loadValue, MissingContent } from "./stored-values.ts";
 import type { WitValue } from "./wit.ts";
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(7);
@@ -28,7 +28,7 @@ test("values of WIT are kept as JSON, and read back as they were", async () => {
     [{ accepted: true, message: undefined }, { record: { accepted: true, message: null } }],
   ];
   for (const [value, json] of table) {
-    assert.deepEqual(await kept(value, put), json);
+    assert.deepEqual(await storeValue(value, put), json);
     assert.deepEqual(await loadValue(json, (digest) => contents.get(digest)), value);
   }
 });
@@ -37,12 +37,12 @@ test("what is large is in the content store, whole, and its event names the dige
   await using contents = memoryContents();
   const put = (of: Uint8Array): Promise<string> => contents.put(of);
   const get = contents.get.bind(contents);
-  assert.deepEqual(Object.keys(Object(await kept(bytes(4_096), put))), ["bytes"]);
-  const one = await kept(bytes(4_097), put);
+  assert.deepEqual(Object.keys(Object(await storeValue(bytes(4_096), put))), ["bytes"]);
+  const one = await storeValue(bytes(4_097), put);
   assert.deepEqual(one, { digest: await contents.put(bytes(4_097)), length: 4_097 });
   assert.deepEqual(await loadValue(one, get), bytes(4_097));
   const many = Array.from({ length: 1_000 }, (_, n) => `line ${n}`.padEnd(40));
-  const apart = await kept({ ok: many }, put);
+  const apart = await storeValue({ ok: many }, put);
   assert.ok(JSON.stringify(apart).length < 200);
   assert.deepEqual(await loadValue(apart, get), { ok: many });
   await assert.rejects(

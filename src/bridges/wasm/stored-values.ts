@@ -24,42 +24,42 @@ export class MissingContent extends Error {
 const isBytes = (value: WitValue): value is Uint8Array => value instanceof Uint8Array;
 const isList = (value: WitValue | Json): value is readonly never[] => Array.isArray(value);
 
-function large(value: WitValue, into: Set<Uint8Array>): void {
+function collectLarge(value: WitValue, into: Set<Uint8Array>): void {
   if (isBytes(value)) {
     if (value.length > INLINE_BYTES) into.add(value);
-  } else if (typeof value === "object") for (const part of Object.values<WitValue>(value)) large(part, into);
+  } else if (typeof value === "object") for (const part of Object.values<WitValue>(value)) collectLarge(part, into);
 }
 
-function written(value: WitValue, apart: ReadonlyMap<Uint8Array, Digest>): Json {
+function toJson(value: WitValue, digests: ReadonlyMap<Uint8Array, Digest>): Json {
   if (value === undefined) return null;
   if (typeof value === "string") return value.toWellFormed();
   if (typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : { f64: String(value) };
   if (typeof value === "bigint") return { u64: String(value) };
   if (isBytes(value)) {
-    const digest = apart.get(value);
+    const digest = digests.get(value);
     return digest === undefined ? { bytes: base64(value) } : { digest, length: value.length };
   }
-  if (isList(value)) return value.map((part) => written(part, apart));
-  const entries = Object.entries<WitValue>(value).map(([name, part]): [string, Json] => [name, written(part, apart)]);
+  if (isList(value)) return value.map((part) => toJson(part, digests));
+  const entries = Object.entries<WitValue>(value).map(([name, part]): [string, Json] => [name, toJson(part, digests)]);
   const bag = Object.fromEntries(entries);
   return entries.length === 1 && ("ok" in bag || "err" in bag) ? bag : { record: bag };
 }
 
 /** Settles when what it put is durable. */
-export async function kept(value: WitValue, put: Put): Promise<Json> {
-  const apart = new Map<Uint8Array, Digest>();
+export async function storeValue(value: WitValue, put: Put): Promise<Json> {
+  const digests = new Map<Uint8Array, Digest>();
   const parts = new Set<Uint8Array>();
-  large(value, parts);
-  if (parts.size > 0) await Promise.all([...parts].map(async (part) => apart.set(part, await put(part))));
-  const json = written(value, apart);
+  collectLarge(value, parts);
+  if (parts.size > 0) await Promise.all([...parts].map(async (part) => digests.set(part, await put(part))));
+  const json = toJson(value, digests);
   if (typeof json !== "string" && !isJsonObject(json) && !isList(json)) return json;
   const text = JSON.stringify(json);
-  return text.length <= INLINE_JSON ? json : keptText(text, put);
+  return text.length <= INLINE_JSON ? json : storeText(text, put);
 }
 
 /** JSON of kept values, apart. */
-export async function keptText(text: string, put: Put): Promise<{ readonly kept: Json }> {
+export async function storeText(text: string, put: Put): Promise<{ readonly kept: Json }> {
   const bytes = Buffer.from(text);
   return { kept: { digest: await put(bytes), length: bytes.length } };
 }
@@ -69,34 +69,34 @@ export async function loadValue(json: Json, get: ContentStore["get"]): Promise<W
   if (json === null) return undefined;
   if (typeof json !== "object") return json;
   if (isList(json)) return Promise.all(json.map((part: Json) => loadValue(part, get)));
-  if (!isJsonObject(json)) throw notKept();
+  if (!isJsonObject(json)) throw notStored();
   const { bytes, digest, kept: apart, u64, f64, record } = json;
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
-  if (typeof digest === "string") return content(digest, get);
+  if (typeof digest === "string") return loadContent(digest, get);
   if (isJsonObject(apart) && typeof apart["digest"] === "string") {
     return loadValue(await loadText(apart["digest"], get), get);
   }
   if (typeof u64 === "string") return BigInt(u64);
   if (typeof f64 === "string") return Number(f64);
-  if (isJsonObject(record)) return fields(record, get);
-  if ("ok" in json || "err" in json) return fields(json, get);
-  throw notKept();
+  if (isJsonObject(record)) return loadFields(record, get);
+  if ("ok" in json || "err" in json) return loadFields(json, get);
+  throw notStored();
 }
 
 export async function loadText(digest: Digest, get: ContentStore["get"]): Promise<Json> {
-  const json: Json = JSON.parse(Buffer.from(await content(digest, get)).toString());
+  const json: Json = JSON.parse(Buffer.from(await loadContent(digest, get)).toString());
   return json;
 }
 
-async function fields(bag: { readonly [key: string]: Json }, get: ContentStore["get"]): Promise<WitValue> {
+async function loadFields(bag: { readonly [key: string]: Json }, get: ContentStore["get"]): Promise<WitValue> {
   const entries = Object.entries(bag).map(async ([name, part]): Promise<[string, WitValue]> => [name, await loadValue(part, get)]);
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function content(digest: Digest, get: ContentStore["get"]): Promise<Uint8Array> {
+async function loadContent(digest: Digest, get: ContentStore["get"]): Promise<Uint8Array> {
   const bytes = await get(digest);
   if (bytes === undefined) throw new MissingContent(digest);
   return bytes;
 }
 
-const notKept = (): TypeError => new TypeError("This is no kept value: read it from a guest's record.");
+const notStored = (): TypeError => new TypeError("This is no kept value: read it from a guest's record.");

@@ -1,6 +1,6 @@
 import type { ActorId, Engine, Outgoing } from "../../../core/contract/index.ts";
 import { type ChannelEnd, type GuestState, isGuestState } from "../guest-state.ts";
-import type { Entered } from "./guest-context.ts";
+import type { Delivery } from "./guest-runtime.ts";
 
 /**
  * Who is at the other end of channels, and is told when one ends.
@@ -12,43 +12,43 @@ import type { Entered } from "./guest-context.ts";
 type Channels = GuestState["channels"];
 
 /** What a guest's first call in a process finds of its channels. */
-export interface Ends {
+export interface PeerCheck {
   /** Their other end is an actor that is no more. */
-  readonly gone: ReadonlySet<string>;
+  readonly stopped: ReadonlySet<string>;
   /** Their other end lives and does not have them: closed, and its last messages are on their way, or cut short as it opened them. It knows. */
-  readonly doubtful: ReadonlyMap<string, ActorId>;
+  readonly unconfirmed: ReadonlyMap<string, ActorId>;
 }
 
-const MOST_CUT = 10_000;
+const MAX_INTERRUPTED = 10_000;
 
-export class Company {
+export class ChannelPeers {
   readonly #engine: () => Engine;
   /** The lives that have looked. */
-  readonly #looked = new Map<ActorId, string>();
-  readonly #cut = new Set<string>();
+  readonly #checkedLives = new Map<ActorId, string>();
+  readonly #interrupted = new Set<string>();
 
   constructor(engine: () => Engine) {
     this.#engine = engine;
   }
 
   /** Channels that their openers do not have, since a call was cut short: the last of them. */
-  get cut(): ReadonlySet<string> {
-    return this.#cut;
+  get interrupted(): ReadonlySet<string> {
+    return this.#interrupted;
   }
 
   /** Empty if this life has looked in this process. */
-  async ends(at: Entered, channels: Channels): Promise<Ends> {
+  async check(at: Delivery, channels: Channels): Promise<PeerCheck> {
     const gone = new Set<string>();
     const doubtful = new Map<string, ActorId>();
-    const known = new Map<ActorId, Channels | "stopped" | undefined>();
-    for (const [channel, end] of this.hasLooked(at) ? [] : Object.entries(channels)) {
+    const channelsByPeer = new Map<ActorId, Channels | "stopped" | undefined>();
+    for (const [channel, end] of this.hasChecked(at) ? [] : Object.entries(channels)) {
       if (!("actor" in end)) continue;
-      if (!known.has(end.actor)) known.set(end.actor, await this.#channelsOf(end.actor).catch(() => undefined));
-      const theirs = known.get(end.actor);
-      if (theirs === "stopped") gone.add(channel);
-      else if (theirs !== undefined && !Object.hasOwn(theirs, channel)) doubtful.set(channel, end.actor);
+      if (!channelsByPeer.has(end.actor)) channelsByPeer.set(end.actor, await this.#channelsOf(end.actor).catch(() => undefined));
+      const peerChannels = channelsByPeer.get(end.actor);
+      if (peerChannels === "stopped") gone.add(channel);
+      else if (peerChannels !== undefined && !Object.hasOwn(peerChannels, channel)) doubtful.set(channel, end.actor);
     }
-    return { gone, doubtful };
+    return { stopped: gone, unconfirmed: doubtful };
   }
 
   /** Undefined: it is no guest. */
@@ -58,17 +58,17 @@ export class Company {
     return isGuestState(now.state) ? now.state.channels : undefined;
   }
 
-  looked({ self, life }: Entered): void {
-    this.#looked.set(self, life);
+  markChecked({ self, life }: Delivery): void {
+    this.#checkedLives.set(self, life);
   }
 
-  hasLooked({ self, life }: Entered): boolean {
-    return this.#looked.get(self) === life;
+  hasChecked({ self, life }: Delivery): boolean {
+    return this.#checkedLives.get(self) === life;
   }
 
   /** It has stopped just now. Never rejects. */
-  async ended(id: ActorId): Promise<void> {
-    this.#looked.delete(id);
+  async onStopped(id: ActorId): Promise<void> {
+    this.#checkedLives.delete(id);
     try {
       // Read at once: later it may be in another life.
       const state = (await this.#engine().read(id))?.state;
@@ -79,16 +79,16 @@ export class Company {
   }
 
   /** It asked for these, and does not know what was answered. Never rejects. */
-  async closeCut(id: ActorId, channels: readonly (readonly [string, ChannelEnd])[]): Promise<void> {
-    for (const [channel] of channels) this.neverOpen(channel);
+  async closeInterrupted(id: ActorId, channels: readonly (readonly [string, ChannelEnd])[]): Promise<void> {
+    for (const [channel] of channels) this.markInterrupted(channel);
     await this.#close(id, channels, "its opener was cut short");
   }
 
   /** Tried again, a call that opens it opens another. */
-  neverOpen(channel: string): void {
-    this.#cut.add(channel);
-    const [oldest] = this.#cut;
-    if (this.#cut.size > MOST_CUT && oldest !== undefined) this.#cut.delete(oldest);
+  markInterrupted(channel: string): void {
+    this.#interrupted.add(channel);
+    const [oldest] = this.#interrupted;
+    if (this.#interrupted.size > MAX_INTERRUPTED && oldest !== undefined) this.#interrupted.delete(oldest);
   }
 
   async #close(of: ActorId, channels: readonly (readonly [string, ChannelEnd])[], why: string): Promise<void> {
@@ -109,7 +109,7 @@ export class Company {
 const CLOSING = { host: "" };
 
 /** `process`: the `host` of ends in this one. `gone`: found to be with an actor that is no more. */
-export const staleIn = (
+export const staleChannels = (
   channels: GuestState["channels"],
   { process, gone }: { readonly process: string; readonly gone: ReadonlySet<string> },
 ): readonly string[] =>
@@ -117,17 +117,17 @@ export const staleIn = (
     .filter(([channel, end]) => ("actor" in end ? gone.has(channel) : end.host !== process && end.host !== CLOSING.host))
     .map(([channel]) => channel);
 
-export const marked = (state: GuestState, stale: readonly string[]): GuestState =>
+export const markClosing = (state: GuestState, stale: readonly string[]): GuestState =>
   stale.length === 0
     ? state
     : { ...state, channels: { ...state.channels, ...Object.fromEntries(stale.map((channel) => [channel, CLOSING])) } };
 
 /** The guest is told as of any close. */
-export const toClose = (self: ActorId, channel: string): Outgoing => ({
+export const closeMessage = (self: ActorId, channel: string): Outgoing => ({
   to: self,
   action: "channel-close",
   args: { channel, why: "whoever was at the other end is gone" },
 });
 
 /** Its other end closes it if it does not have it. */
-export const toCheck = ([channel, to]: readonly [string, ActorId]): Outgoing => ({ to, action: "channel-check", args: { channel } });
+export const checkMessage = ([channel, to]: readonly [string, ActorId]): Outgoing => ({ to, action: "channel-check", args: { channel } });

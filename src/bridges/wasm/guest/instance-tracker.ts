@@ -15,7 +15,7 @@ export interface GuestMeasures {
 type Times = Omit<GuestMeasures, "memoryBytes"> & { readonly life: string };
 
 /** An instance goes with the state its last call left: where that call's turn was not kept, it goes too, its globals with it. */
-export class Ran {
+export class InstanceTracker {
   readonly #sandbox: Sandbox;
   readonly #last = new Map<ActorId, { readonly life: string; readonly seq: number }>();
   readonly #times = new Map<ActorId, Times>();
@@ -25,16 +25,16 @@ export class Ran {
   }
 
   /** Before a call whose turn would be that event. */
-  before(id: ActorId, life: string, seq: number): void {
+  beforeCall(id: ActorId, life: string, seq: number): void {
     const last = this.#last.get(id);
-    if (last !== undefined && (last.life !== life || last.seq >= seq)) this.forget(id);
+    if (last !== undefined && (last.life !== life || last.seq >= seq)) this.discard(id);
   }
 
-  after(id: ActorId, life: string, seq: number): void {
+  afterCall(id: ActorId, life: string, seq: number): void {
     this.#last.set(id, { life, seq });
   }
 
-  took(id: ActorId, life: string, ms: number, isFailed: boolean): void {
+  recordDuration(id: ActorId, life: string, ms: number, isFailed: boolean): void {
     const before = this.#times.get(id);
     const { failed, totalMs, maxMs, minMs } =
       before?.life === life ? before : { failed: 0, totalMs: 0, maxMs: 0, minMs: Number.POSITIVE_INFINITY };
@@ -56,12 +56,12 @@ export class Ran {
   }
 
   /** It has stopped. */
-  ended(id: ActorId): void {
+  onStopped(id: ActorId): void {
     this.#times.delete(id);
-    this.forget(id);
+    this.discard(id);
   }
 
-  forget(id: ActorId): void {
+  discard(id: ActorId): void {
     this.#last.delete(id);
     this.#sandbox.forget(id);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryStore } from "../../../core/store/index.ts";
 import { FaultyStore, SimulatedClock } from "../../../testing/index.ts";
-import { Young } from "./live-contents.ts";
+import { RecentContents } from "./live-contents.ts";
 import { bytesOf, say, type Script, stage, told } from "./stage.fixture.ts";
 
 const echo: Script = {
@@ -13,7 +13,7 @@ const echo: Script = {
 
 test("what guests begin from is no garbage for a time, and of more than there is room for the oldest is", async () => {
   const clock = new SimulatedClock();
-  const young = new Young(clock, 1_000, 3);
+  const young = new RecentContents(clock, 1_000, 3);
   young.add("one");
   await clock.advance(600);
   young.add("two");
@@ -25,16 +25,16 @@ test("what guests begin from is no garbage for a time, and of more than there is
 
 test("what a call puts is young until its turn is kept, its actor's next call begins, or it is old", async () => {
   const clock = new SimulatedClock();
-  const young = new Young(clock, 1_000);
-  const [mine, other] = [young.call("guest/mine", 5), young.call("guest/other", 2)];
+  const young = new RecentContents(clock, 1_000);
+  const [mine, other] = [young.startCall("guest/mine", 5), young.startCall("guest/other", 2)];
   for (const digest of ["one", "both", "one"]) mine(digest);
   other("both");
   assert.deepEqual(young.all(), ["one", "both"]);
-  young.kept("guest/mine", 4);
+  young.onCommitted("guest/mine", 4);
   assert.deepEqual(young.all(), ["one", "both"]);
-  young.kept("guest/mine", 5);
+  young.onCommitted("guest/mine", 5);
   assert.deepEqual(young.all(), ["both"]);
-  const again = young.call("guest/other", 2);
+  const again = young.startCall("guest/other", 2);
   other("late");
   again("two");
   assert.deepEqual(young.all(), ["two"]);

@@ -1,19 +1,19 @@
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
-import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
+import type { Beginning, GuestOptions, GuestStart, ContentReader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import { isOperatorReference, parseReference } from "../manifest/manifest-finder.ts";
 import { type Manifest, ManifestError } from "../manifest/manifest.ts";
 import { exposesMachine } from "../manifest/grants.ts";
-import { jsonOf } from "../host/messages.ts";
-import type { Library } from "./program-cache.ts";
+import { parseJson } from "../host/messages.ts";
+import type { ProgramCache } from "./program-cache.ts";
 
 /** A guest that starts another. `allow` throws where it may not. */
-export interface Starter extends Reader {
+export interface Starter extends ContentReader {
   allow(manifest: Manifest, origin: string | undefined): void;
 }
 
 /** Puts manifest, component and first state into the content store. Throws what is wrong with them: nothing has begun then. */
-export async function prepare(options: GuestOptions, library: Library, start: GuestStart, starter?: Starter): Promise<Outgoing> {
+export async function prepare(options: GuestOptions, library: ProgramCache, start: GuestStart, starter?: Starter): Promise<Outgoing> {
   const { manifests } = options;
   const { text, origin } = await manifests.find(start.manifest, starter);
   // What it grants is for the component that it names: a starter's own would read the machine by it.
@@ -24,11 +24,14 @@ export async function prepare(options: GuestOptions, library: Library, start: Gu
     );
   const manifest = await manifests.read(text, origin);
   starter?.allow(manifest, origin);
-  const component = await library.putComponent(start.component ?? (await named(options, manifest, origin, starter)), manifest.grants);
+  const component = await library.putComponent(
+    start.component ?? (await manifestComponent(options, manifest, origin, starter)),
+    manifest.grants,
+  );
   const digest = await library.put(Buffer.from(text));
   const own = start.resume ? undefined : manifest.initialState;
   const base = own === undefined ? undefined : await manifests.content(own, origin, starter);
-  const state = firstState(base, start.initialState);
+  const state = mergedState(base, start.initialState);
   const beginning: Beginning = {
     manifest: digest,
     ...(origin === undefined ? {} : { origin }),
@@ -41,11 +44,11 @@ export async function prepare(options: GuestOptions, library: Library, start: Gu
   return { to: start.to, action: "start", args: {}, start: { ...beginning } };
 }
 
-function named(
+function manifestComponent(
   { manifests }: GuestOptions,
   manifest: Manifest,
   origin: string | undefined,
-  reader: Reader | undefined,
+  reader: ContentReader | undefined,
 ): Promise<Uint8Array> {
   if (manifest.component === undefined)
     throw new ManifestError(
@@ -56,7 +59,7 @@ function named(
 }
 
 // A path is one from the manifests directory, as everywhere else that an operator gives one; as a manifest would name it, it is found too.
-async function found(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
+async function findComponent(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
   try {
     return await manifests.content(reference, undefined);
   } catch (error) {
@@ -68,7 +71,12 @@ async function found(manifests: GuestOptions["manifests"], reference: string, or
 }
 
 /** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */
-export async function replacement({ manifests }: GuestOptions, library: Library, reference: string, guest: GuestState): Promise<Digest> {
+export async function replacement(
+  { manifests }: GuestOptions,
+  library: ProgramCache,
+  reference: string,
+  guest: GuestState,
+): Promise<Digest> {
   const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
   // Whoever starts guests brings bytes into the store: a first state is enough.
   if (exposesMachine(manifest.grants) && !isOperatorReference(parseReference(reference)))
@@ -76,12 +84,12 @@ export async function replacement({ manifests }: GuestOptions, library: Library,
       "NOT_ALLOWED",
       `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
     );
-  return library.putComponent(await found(manifests, reference, guest.origin), manifest.grants);
+  return library.putComponent(await findComponent(manifests, reference, guest.origin), manifest.grants);
 }
 
 /** The state a guest begins from: its manifest's, and what its starter gave over it. */
-function firstState(base: Uint8Array | undefined, given: Uint8Array | undefined): Uint8Array | undefined {
+function mergedState(base: Uint8Array | undefined, given: Uint8Array | undefined): Uint8Array | undefined {
   if (base === undefined || given === undefined) return given ?? base;
-  const [under, over] = [jsonOf(base), jsonOf(given)];
+  const [under, over] = [parseJson(base), parseJson(given)];
   return isJsonObject(under) && isJsonObject(over) ? new Uint8Array(Buffer.from(JSON.stringify({ ...under, ...over }))) : given;
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Lru } from "./program-cache.ts";
+import { WeightedCache } from "./program-cache.ts";
 
 test("what was used last is kept, up to a weight; what is loaded is loaded once; what failed is asked again", async () => {
-  const kept = new Lru<string>(10);
+  const kept = new WeightedCache<string>(10);
   let loads = 0;
   const load = (value: string, weight: number) => async () => ({ value: `${value}${(loads += 1)}`, weight });
   assert.deepEqual(await Promise.all([kept.get("a", load("a", 4)), kept.get("a", load("a", 4))]), ["a1", "a1"]);

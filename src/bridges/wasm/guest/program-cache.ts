@@ -6,7 +6,7 @@ import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { Put } from "../host/call-host.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import { visibleVariables } from "../manifest/grants.ts";
-import { Young } from "./live-contents.ts";
+import { RecentContents } from "./live-contents.ts";
 
 /** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
 
@@ -23,20 +23,20 @@ const COMPONENT_BYTES = 256 * 1_048_576;
 const STATE_BYTES = 64 * 1_048_576;
 const PROGRAM_BYTES = 256 * 1_048_576;
 /** A turn is over long before: for those whose actor was never heard of again. */
-const YOUNG_MS = 3_600_000;
+const RECENT_MS = 3_600_000;
 
 const weightOf = ({ module, glue }: Component): number => module.length + (glue?.script.length ?? 0);
 
-export class Library {
+export class ProgramCache {
   readonly #options: GuestOptions;
-  readonly #components = new Lru<Component>(COMPONENT_BYTES);
-  readonly #programs = new Lru<Program>(PROGRAM_BYTES);
-  readonly #states = new Lru<Uint8Array>(STATE_BYTES);
-  readonly young: Young;
+  readonly #components = new WeightedCache<Component>(COMPONENT_BYTES);
+  readonly #programs = new WeightedCache<Program>(PROGRAM_BYTES);
+  readonly #states = new WeightedCache<Uint8Array>(STATE_BYTES);
+  readonly recent: RecentContents;
 
   constructor(options: GuestOptions) {
     this.#options = options;
-    this.young = new Young(options.clock, YOUNG_MS);
+    this.recent = new RecentContents(options.clock, RECENT_MS);
   }
 
   get contents(): ContentStore {
@@ -46,13 +46,13 @@ export class Library {
   /** What a guest begins from. */
   async put(bytes: Uint8Array): Promise<Digest> {
     const digest = await this.contents.put(bytes);
-    this.young.add(digest);
+    this.recent.add(digest);
     return digest;
   }
 
   /** What a call puts: no garbage until its turn, which would be that event, is kept or dropped. */
-  putting(id: ActorId, seq: number): Put {
-    const young = this.young.call(id, seq);
+  putFor(id: ActorId, seq: number): Put {
+    const young = this.recent.startCall(id, seq);
     return async (bytes, space) => {
       const digest = await this.contents.put(bytes, space);
       young(digest);
@@ -90,10 +90,10 @@ export class Library {
     return this.#programs.get(`${manifest} ${component} ${origin ?? ""}`, async () => {
       const text = Buffer.from(await this.content(manifest, "manifest")).toString();
       const read = await this.#options.manifests.read(text, origin);
-      const of = await this.#component(component);
-      this.#options.checkGranted(of, read.grants);
+      const loadedComponent = await this.#component(component);
+      this.#options.checkGranted(loadedComponent, read.grants);
       // It holds its component in memory, too.
-      return { value: this.#program(read, of), weight: of.module.length + text.length };
+      return { value: this.#program(read, loadedComponent), weight: loadedComponent.module.length + text.length };
     });
   }
 
@@ -130,59 +130,59 @@ interface Entry<V> {
 type Load<V> = () => Promise<{ readonly value: V; readonly weight: number }>;
 
 /** Keeps what was used last, up to a weight. What is being loaded is loaded once. */
-export class Lru<V> {
-  readonly #kept = new Map<string, Entry<V>>();
-  readonly #most: number;
+export class WeightedCache<V> {
+  readonly #entries = new Map<string, Entry<V>>();
+  readonly #maxWeight: number;
   #weight = 0;
 
   constructor(most: number) {
-    this.#most = most;
+    this.#maxWeight = most;
   }
 
   /** `load` tells a value and how much it weighs; what it throws is not kept. */
   get(key: string, load: Load<V>): Promise<V> {
-    const known = this.#kept.get(key);
+    const known = this.#entries.get(key);
     if (known !== undefined) {
-      this.#kept.delete(key);
-      this.#kept.set(key, known);
+      this.#entries.delete(key);
+      this.#entries.set(key, known);
       return known.value;
     }
-    const entry: Entry<V> = { value: this.#loaded(key, load, () => entry), weight: 0 };
-    this.#kept.set(key, entry);
+    const entry: Entry<V> = { value: this.#load(key, load, () => entry), weight: 0 };
+    this.#entries.set(key, entry);
     return entry.value;
   }
 
-  async #loaded(key: string, load: Load<V>, self: () => Entry<V>): Promise<V> {
+  async #load(key: string, load: Load<V>, self: () => Entry<V>): Promise<V> {
     try {
       const { value, weight } = await load();
       const entry = self();
-      if (this.#kept.get(key) === entry) {
+      if (this.#entries.get(key) === entry) {
         entry.weight = weight;
         this.#weight += weight;
         this.#trim();
       }
       return value;
     } catch (error) {
-      if (this.#kept.get(key) === self()) this.#kept.delete(key);
+      if (this.#entries.get(key) === self()) this.#entries.delete(key);
       throw error;
     }
   }
 
   put(key: string, value: V, weight: number): void {
     this.drop(key);
-    this.#kept.set(key, { value: Promise.resolve(value), weight });
+    this.#entries.set(key, { value: Promise.resolve(value), weight });
     this.#weight += weight;
     this.#trim();
   }
 
   drop(key: string): void {
-    this.#weight -= this.#kept.get(key)?.weight ?? 0;
-    this.#kept.delete(key);
+    this.#weight -= this.#entries.get(key)?.weight ?? 0;
+    this.#entries.delete(key);
   }
 
   #trim(): void {
-    for (const key of this.#kept.keys()) {
-      if (this.#weight <= this.#most) return;
+    for (const key of this.#entries.keys()) {
+      if (this.#weight <= this.#maxWeight) return;
       this.drop(key);
     }
   }

@@ -11,12 +11,12 @@ import {
   type Message,
 } from "../../../core/contract/index.ts";
 import { type GuestState, isGuestState } from "../guest-state.ts";
-import { kept, loadValue, MissingContent } from "../stored-values.ts";
+import { storeValue, loadValue, MissingContent } from "../stored-values.ts";
 import type { GuestHost, GuestOutcome } from "../sandbox.ts";
-import { type Given, isList } from "../host/values.ts";
+import { type ImportResult, isList } from "../host/values.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
-import { beginningIn, type Room } from "./guest-context.ts";
+import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";
 import type { Program } from "./program-cache.ts";
 import { type GuestRecord, readRecord } from "./call-record.ts";
 
@@ -26,21 +26,21 @@ export interface GuestReexecution {
   readonly run: number;
   readonly mismatches: readonly GuestMismatch[];
   /** Events taken from the record, by why: erased bodies, contents that were collected, calls whose end is unknown, turns that ran no guest. */
-  readonly taken: Readonly<Record<Taken, number>>;
+  readonly taken: Readonly<Record<SkipReason, number>>;
 }
 
-type Taken = "erased" | "collected" | "lost" | "other";
+type SkipReason = "erased" | "collected" | "lost" | "other";
 
-export async function reexecuteGuest(room: Room, id: ActorId): Promise<GuestReexecution> {
-  const taken: Record<Taken, number> = { erased: 0, collected: 0, lost: 0, other: 0 };
+export async function reexecuteGuest(room: GuestRuntime, id: ActorId): Promise<GuestReexecution> {
+  const taken: Record<SkipReason, number> = { erased: 0, collected: 0, lost: 0, other: 0 };
   const mismatches: GuestMismatch[] = [];
   let run = 0;
   let before: Json | undefined;
   for await (const event of room.engine().history(id)) {
     const body = readBody(event);
     const after = body === undefined ? undefined : stateAfter(before, body);
-    const again = body === undefined ? "erased" : await toRun(body, before, after, (digest) => room.library.contents.get(digest));
-    const outcome = typeof again === "string" ? again : await compared(room, event, again);
+    const again = body === undefined ? "erased" : await callToRerun(body, before, after, (digest) => room.programs.contents.get(digest));
+    const outcome = typeof again === "string" ? again : await compareRerun(room, event, again);
     if (typeof outcome === "string") taken[outcome] += 1;
     else {
       run += 1;
@@ -57,12 +57,12 @@ function stateAfter(before: Json | undefined, body: Body): Json | undefined {
   return apply(before, body.patch);
 }
 
-async function toRun(
+async function callToRerun(
   { message, record }: Body,
   before: Json | undefined,
   after: Json | undefined,
   get: ContentStore["get"],
-): Promise<Again | Taken> {
+): Promise<RecordedCall | SkipReason> {
   const read = await readRecord(record, get).catch((error: unknown) => {
     if (error instanceof MissingContent) return "collected" as const;
     throw error;
@@ -72,7 +72,7 @@ async function toRun(
   if (read.end === "lost") return "lost";
   if (!isGuestState(after)) return "erased";
   const left: GuestState = after;
-  const beginning = message.action === "start" ? beginningIn(message) : undefined;
+  const beginning = message.action === "start" ? parseBeginning(message) : undefined;
   // A life begins with what its message names, whatever the last one left.
   if (beginning !== undefined)
     return { record: read, message, before: { ...left, state: beginning.initialState ?? null, children: {}, outstanding: [] }, after };
@@ -82,7 +82,7 @@ async function toRun(
 const isMessage = (value: unknown): value is Message =>
   typeof value === "object" && value !== null && "action" in value && "seed" in value && "id" in value && "at" in value;
 
-async function compared(room: Room, event: ChainEvent, again: Again): Promise<readonly GuestMismatch[] | Taken> {
+async function compareRerun(room: GuestRuntime, event: ChainEvent, again: RecordedCall): Promise<readonly GuestMismatch[] | SkipReason> {
   const { seq } = readHeader(event);
   const name = (what: GuestMismatch["what"], recorded?: Json, now?: Json): GuestMismatch => ({
     seq,
@@ -92,20 +92,20 @@ async function compared(room: Room, event: ChainEvent, again: Again): Promise<re
     ...(now === undefined ? {} : { now }),
   });
   try {
-    const ended = await ranAgain(room, event.id, again);
-    return ended === undefined ? "collected" : await differences(again, ended, name);
+    const ended = await rerun(room, event.id, again);
+    return ended === undefined ? "collected" : await differencesOf(again, ended, name);
   } catch (error) {
     if (error instanceof MissingContent) return "collected";
     return [name("threw", again.record.end, error instanceof Error ? error.message : String(error))];
   }
 }
 
-async function ranAgain(room: Room, event: string, { record, message, before }: Again): Promise<Ended | undefined> {
-  const { library, options } = room;
-  const get = (digest: Digest): Promise<Uint8Array | undefined> => library.contents.get(digest);
+async function rerun(room: GuestRuntime, event: string, { record, message, before }: RecordedCall): Promise<Rerun | undefined> {
+  const { programs, options } = room;
+  const get = (digest: Digest): Promise<Uint8Array | undefined> => programs.contents.get(digest);
   const { manifest, component, origin } = before;
-  for (const digest of [manifest, component, before.state]) if (digest !== null && !(await library.contents.has(digest))) return undefined;
-  const program: Program = await library.program(manifest, component, origin);
+  for (const digest of [manifest, component, before.state]) if (digest !== null && !(await programs.contents.has(digest))) return undefined;
+  const program: Program = await programs.program(manifest, component, origin);
   const { environment, random } = program.manifest.grants;
   const did = await Promise.all(
     record.did.map(async (call) => ({ name: call.name, args: call.args, result: await loadValue(call.result, get) })),
@@ -117,17 +117,17 @@ async function ranAgain(room: Room, event: string, { record, message, before }: 
       guest,
       component: program.component,
       export: record.export,
-      state: before.state === null ? undefined : await library.state(before.state),
+      state: before.state === null ? undefined : await programs.state(before.state),
       params: await Promise.all(record.params.map((value) => loadValue(value, get))),
       at: message.at,
       seed: message.seed,
-      variables: variablesIn(did),
+      variables: recordedVariables(did),
       listVariables: environment?.listAll ?? false,
       ...(random === undefined ? {} : { random }),
       outstanding: message.action === "request" ? [...before.outstanding, message.id] : before.outstanding,
       children: Object.keys(childrenOf(before, message)),
       limits: program.limits,
-      host: () => host.again(),
+      host: () => host.reset(),
       signal: new AbortController().signal,
     });
     return { outcome, host };
@@ -139,8 +139,8 @@ async function ranAgain(room: Room, event: string, { record, message, before }: 
 /** A child that ended is none any more when its parent is told. */
 function childrenOf({ children }: GuestState, { action, args }: Message): GuestState["children"] {
   if (action !== "ended" && action !== "child-exit") return children;
-  const gone = isJsonObject(args) ? args["child"] : undefined;
-  return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== gone));
+  const stopped = isJsonObject(args) ? args["child"] : undefined;
+  return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== stopped));
 }
 
 /** A guest's call as it was, and as it is now. */
@@ -154,35 +154,39 @@ interface GuestMismatch {
   readonly now?: Json;
 }
 
-interface Again {
+interface RecordedCall {
   readonly record: GuestRecord;
   readonly message: Message;
   readonly before: GuestState;
   readonly after: GuestState;
 }
 
-interface Ended {
+interface Rerun {
   readonly outcome: GuestOutcome;
   readonly host: RecordedHost;
 }
 
-type Name = (what: GuestMismatch["what"], recorded?: Json, now?: Json) => GuestMismatch;
+type DescribeMismatch = (what: GuestMismatch["what"], recorded?: Json, now?: Json) => GuestMismatch;
 
-async function differences({ record, after }: Again, { outcome, host }: Ended, name: Name): Promise<readonly GuestMismatch[]> {
+async function differencesOf(
+  { record, after }: RecordedCall,
+  { outcome, host }: Rerun,
+  name: DescribeMismatch,
+): Promise<readonly GuestMismatch[]> {
   const found: GuestMismatch[] = [];
   if (outcome.end !== record.end) found.push(name("end", record.end, outcome.end));
   else if (outcome.end === "ok") {
     const state = outcome.state === undefined ? null : digestOf(outcome.state);
     if (state !== after.state) found.push(name("state", after.state, state));
-    const back = await kept(outcome.back, digestOf);
+    const back = await storeValue(outcome.back, digestOf);
     if (JSON.stringify(back) !== JSON.stringify(record.back ?? null)) found.push(name("reply", record.back ?? null, back));
   } else if (outcome.message.toWellFormed() !== record.message)
     found.push(name("message", record.message ?? null, outcome.message.toWellFormed()));
   const made = await Promise.all(
     outcome.did.map(async (call) => [
       call.name,
-      await Promise.all(call.args.map((arg) => kept(arg, digestOf))),
-      await kept(call.result, digestOf),
+      await Promise.all(call.args.map((arg) => storeValue(arg, digestOf))),
+      await storeValue(call.result, digestOf),
     ]),
   );
   const was = record.did.map(({ name: of, args, result }) => [of, args, result]);
@@ -190,14 +194,14 @@ async function differences({ record, after }: Again, { outcome, host }: Ended, n
     (n) => JSON.stringify(made[n]) !== JSON.stringify(was[n]),
   );
   if (at !== undefined) found.push(name("host-call", was[at] ?? null, made[at] ?? null));
-  else if (host.strayed !== undefined) found.push(name("host-call", null, host.strayed));
+  else if (host.unexpectedCall !== undefined) found.push(name("host-call", null, host.unexpectedCall));
   return found;
 }
 
 const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");
 
 /** A host call as its event has it, with its result as the guest was given it. */
-interface Recorded {
+interface RecordedHostCall {
   readonly name: string;
   readonly args: readonly Json[];
   readonly result: WitValue;
@@ -205,37 +209,37 @@ interface Recorded {
 
 /** Answers from the record, in its order: nothing is done a second time. */
 class RecordedHost implements GuestHost {
-  readonly #did: readonly Recorded[];
+  readonly #did: readonly RecordedHostCall[];
   #next = 0;
   /** The first call that the record does not have. */
-  strayed: string | undefined;
+  unexpectedCall: string | undefined;
 
-  constructor(did: readonly Recorded[]) {
+  constructor(did: readonly RecordedHostCall[]) {
     this.#did = did;
   }
 
   /** From the first call on. */
-  again(): this {
+  reset(): this {
     this.#next = 0;
-    this.strayed = undefined;
+    this.unexpectedCall = undefined;
     return this;
   }
 
   // Those between were answered in the worker: they follow from the message and are compared with the rest afterwards.
-  async call(name: ImportName): Promise<Given> {
+  async call(name: ImportName): Promise<ImportResult> {
     for (let at = this.#next; at < this.#did.length; at += 1) {
       const recorded = this.#did[at];
       if (recorded?.name !== name) continue;
       this.#next = at + 1;
       return { result: recorded.result };
     }
-    this.strayed ??= name;
+    this.unexpectedCall ??= name;
     throw new Error(`${name} was not called then: the record has no answer.`);
   }
 }
 
 /** The environment as that call saw it. */
-function variablesIn(did: readonly Recorded[]): Readonly<Record<string, string>> {
+function recordedVariables(did: readonly RecordedHostCall[]): Readonly<Record<string, string>> {
   const seen = new Map<string, string>();
   for (const { name, args, result } of did) {
     const [of] = args;

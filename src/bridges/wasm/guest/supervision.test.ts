@@ -7,7 +7,7 @@ import type { ActorId } from "../../../core/contract/index.ts";
 import { memoryContents } from "../../../core/store/index.ts";
 import { until } from "../../../testing/index.ts";
 import type { GuestOptions } from "../guest-options.ts";
-import { record } from "../host/values.ts";
+import { asRecord } from "../host/values.ts";
 import { MANIFEST_SPACE, ManifestFinder } from "../manifest/manifest-finder.ts";
 import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { WitValue } from "../wit.ts";
@@ -209,12 +209,12 @@ test("a guest's own manifest names what the guest could read itself, the operato
     const reader: Script = {
       "actor.init": async () => ({}),
       "message-server-client.handle-request": async ({ ask }, [, data]) => {
-        const space = told(record(await ask("store.new"))["ok"] ?? "");
+        const space = told(asRecord(await ask("store.new"))["ok"] ?? "");
         for (const name of ["child", "secret"]) await ask("store.store-at-label", space, name, bytesOf(name));
         const own = 'name = "o"\ncomponent = "store://SPACE/child"\n';
         await ask("store.store-at-label", space, "manifest", bytesOf(own.replace("SPACE", space)));
         const given = told(data).replaceAll("SPACE", space).replaceAll("DIGEST", secret).replaceAll("INLINE", own.replace("SPACE", space));
-        const born = record(await ask("supervisor.spawn", given, undefined));
+        const born = asRecord(await ask("supervisor.spawn", given, undefined));
         return { back: bytesOf("err" in born ? told(born["err"]) : okOf(await ask("supervisor.get-child-state", born["ok"] ?? ""))) };
       },
     };

@@ -14,7 +14,7 @@ import { ALL, type Asked, bytesOf, manifest, Said, say, type Script, stage, text
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import type { WitValue } from "../wit.ts";
-import { record, text } from "./values.ts";
+import { asRecord, asText } from "./values.ts";
 
 /** Does in one request what a test says. */
 const doing = (act: (asked: Asked) => Promise<void>): Readonly<Record<string, Script>> => ({
@@ -35,11 +35,11 @@ async function does(act: (asked: Asked) => Promise<void>, grants: Grants = ALL, 
 }
 
 const ok = (value: WitValue): WitValue => {
-  const fields = record(value);
+  const fields = asRecord(value);
   assert.ok("ok" in fields, inspect(value));
   return fields["ok"];
 };
-const err = (value: WitValue): string => text(record(value)["err"]);
+const err = (value: WitValue): string => asText(asRecord(value)["err"]);
 
 test("a store keeps contents by digest under labels, for whoever knows its id", () =>
   does(async ({ ask }) => {
@@ -155,7 +155,7 @@ test("the chain so far is given as its interface has it: newest events, ids cut 
   await on.request(id, "?");
   await on.request(id, "again");
   const [first, second] = (await on.events(id)).map((event) => BigInt(`0x${event.id.slice(0, 16)}`));
-  const events = record(seen[1])["events"];
+  const events = asRecord(seen[1])["events"];
   assert.ok(Array.isArray(events));
   assert.deepEqual(
     events.map((event: { hash: bigint; event: { "event-type": string; parent: bigint | undefined } }) => [
@@ -180,8 +180,8 @@ test("the chain tells a guest no seed, from which it would know what the receive
   assert.ok(isJsonObject(message));
   const { seed, ...rest } = message;
   assert.ok(typeof seed === "string");
-  const events = record(seen[0])["events"];
-  const data = Array.isArray(events) ? record(record(events[0])["event"])["data"] : undefined;
+  const events = asRecord(seen[0])["events"];
+  const data = Array.isArray(events) ? asRecord(asRecord(events[0])["event"])["data"] : undefined;
   const shown = told(data);
   assert.ok(!shown.includes(seed));
   assert.deepEqual(JSON.parse(shown).message, rest);

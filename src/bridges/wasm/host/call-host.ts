@@ -5,9 +5,9 @@ import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { ImportName } from "../component/world.ts";
-import { type Asked, Gathered } from "./call-effects.ts";
-import { directoryOf, onFiles } from "./filesystem.ts";
-import type { Given } from "./values.ts";
+import { type RequestCache, CallEffects } from "./call-effects.ts";
+import { directoryOf, callFilesystem } from "./filesystem.ts";
+import type { ImportResult } from "./values.ts";
 import { runtime, wait } from "./runtime.ts";
 import type { GuestHost, HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
@@ -20,7 +20,7 @@ import { supervisor } from "./supervisor.ts";
 export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
 
 /** Of one call, whoever tries it how often. */
-export interface Circumstances {
+export interface CallEnvironment {
   readonly options: GuestOptions;
   readonly engine: Engine;
   /** Those of actors that are no guests, as far as they are known. */
@@ -37,15 +37,15 @@ export interface Circumstances {
   /** Requests it may answer: the one it is called for, too. */
   readonly outstanding: readonly string[];
   readonly manifest: Manifest;
-  readonly asked: Asked;
+  readonly requests: RequestCache;
   /** Channels of calls that were cut short: closed, whatever was answered. */
-  readonly cut: ReadonlySet<string>;
+  readonly interruptedChannels: ReadonlySet<string>;
   readonly put: Put;
   /** Puts what a guest begins from into the content store. */
   readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
 }
 
-export type Import = (host: CallHost, args: readonly WitValue[]) => Given | Promise<Given>;
+export type Import = (host: CallHost, args: readonly WitValue[]) => ImportResult | Promise<ImportResult>;
 
 const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
   runtime,
@@ -55,62 +55,63 @@ const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
 };
 
 export class CallHost implements GuestHost {
-  readonly of: Circumstances;
-  readonly gathered = new Gathered();
+  readonly environment: CallEnvironment;
+  readonly effects = new CallEffects();
   /** What has been done that cannot be undone, or may have been. */
-  readonly lasting: HostCall[] = [];
-  readonly #doing = new Set<Promise<unknown>>();
+  readonly lastingCalls: HostCall[] = [];
+  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(of: Circumstances) {
-    this.of = of;
+  constructor(environment: CallEnvironment) {
+    this.environment = environment;
   }
 
-  async call(name: ImportName, args: readonly WitValue[]): Promise<Given> {
-    const doing = this.#done(name, args);
-    this.#doing.add(doing);
+  async call(name: ImportName, args: readonly WitValue[]): Promise<ImportResult> {
+    const doing = this.#callAndRecord(name, args);
+    this.#running.add(doing);
     try {
       return await doing;
     } finally {
-      this.#doing.delete(doing);
+      this.#running.delete(doing);
     }
   }
 
   /** Settles when nothing is being done any more. */
-  async settled(): Promise<void> {
-    while (this.#doing.size > 0) await Promise.allSettled(this.#doing);
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
-  async #done(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+  async #callAndRecord(name: ImportName, args: readonly WitValue[]): Promise<ImportResult> {
     try {
-      const given = await this.#act(name, args);
-      if (given.lasting === true) this.lasting.push({ name, args, result: given.result });
+      const given = await this.#perform(name, args);
+      if (given.lasting === true) this.lastingCalls.push({ name, args, result: given.result });
       return given;
     } catch (error) {
       // How far it came is not known.
-      if (this.of.context.signal.aborted && !isHarmless(name))
-        this.lasting.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
+      if (this.environment.context.signal.aborted && !needsNoRecord(name))
+        this.lastingCalls.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
       throw error;
     }
   }
 
-  async #act(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+  async #perform(name: ImportName, args: readonly WitValue[]): Promise<ImportResult> {
     const dot = name.indexOf(".");
     const into = name.slice(0, dot);
     const what = name.slice(dot + 1);
-    const { manifest, options, context } = this.of;
+    const { manifest, options, context } = this.environment;
     const { grants } = manifest;
-    if (into === "filesystem" && grants.filesystem !== undefined) return onFiles(what, args, directoryOf(this.of, grants.filesystem));
+    if (into === "filesystem" && grants.filesystem !== undefined)
+      return callFilesystem(what, args, directoryOf(this.environment, grants.filesystem));
     if (into === "http-client" && grants.httpClient !== undefined)
       return sendHttp(args[0], grants.httpClient.allowed, options.http ?? {}, options.clock, context.signal);
     if (into === "timing" && grants.timing !== undefined) return wait(what, args[0], grants.timing, options.clock, context.signal);
-    const act = isGranted(into, manifest) ? BY_NAME[into]?.[what] : undefined;
-    if (act === undefined) throw new Error(`${name} is not granted: add its handler to the manifest, then start the actor again.`);
-    return act(this, args);
+    const run = isGranted(into, manifest) ? BY_NAME[into]?.[what] : undefined;
+    if (run === undefined) throw new Error(`${name} is not granted: add its handler to the manifest, then start the actor again.`);
+    return run(this, args);
   }
 }
 
 /** Whoever was asked has it in a chain of its own. */
-const isHarmless = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
+const needsNoRecord = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
 
 function isGranted(into: string, { grants }: Manifest): boolean {
   if (into === "runtime") return grants.runtime === true;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { execFileSync } from "node:child_process";
 import type { WitValue } from "../wit.ts";
-import { onFiles, WRITING } from "./filesystem.ts";
+import { callFilesystem, TEMPORARY_PREFIX } from "./filesystem.ts";
 
 async function place(): Promise<{ root: string; outside: string } & AsyncDisposable> {
   const top = await mkdtemp(join(tmpdir(), "guest-files-"));
@@ -18,7 +18,7 @@ async function place(): Promise<{ root: string; outside: string } & AsyncDisposa
 const on =
   (root: string, write = true, maxBytes = 1_000) =>
   (name: string, ...args: WitValue[]) =>
-    onFiles(name, args, { root, write, maxBytes });
+    callFilesystem(name, args, { root, write, maxBytes });
 
 test("a guest has one directory: it writes, reads, lists and deletes in it", async () => {
   await using at = await place();
@@ -103,7 +103,7 @@ test("what a write left that was cut off is not shown, and does not hinder the n
   await using at = await place();
   const act = on(at.root);
   await act("write-file", "file", "before");
-  await mkdir(join(at.root, `${WRITING}abcdef`));
+  await mkdir(join(at.root, `${TEMPORARY_PREFIX}abcdef`));
   await act("write-file", "file", "after");
   assert.deepEqual((await act("list-files", "")).result, { ok: ["file"] });
 });

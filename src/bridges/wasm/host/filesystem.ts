@@ -3,8 +3,8 @@ import { type FileHandle, lstat, mkdir, mkdtemp, open, readdir, realpath, rename
 import { basename, dirname, join, sep } from "node:path";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
-import { type Given, ok, text } from "./values.ts";
-import type { Circumstances } from "./call-host.ts";
+import { type ImportResult, ok, asText } from "./values.ts";
+import type { CallEnvironment } from "./call-host.ts";
 
 /** One directory of a guest's own. Nothing outside it is reached: not by `..`, not by an absolute path, not by a symbolic link. */
 
@@ -17,10 +17,10 @@ export interface Directory {
 }
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-const MOST_FILES = 10_000;
+const MAX_FILES = 10_000;
 
 /** Of errors' codes: what Node itself says names places of the host. */
-const SAID: Readonly<Record<string, string>> = {
+const ERROR_TEXT: Readonly<Record<string, string>> = {
   ENOENT: "is not there",
   ENOTDIR: "is no directory, or lies below a file",
   EISDIR: "is a directory",
@@ -33,20 +33,20 @@ const SAID: Readonly<Record<string, string>> = {
   ENOSPC: "finds no space left",
 };
 
-type Act = (place: Place, directory: Directory, args: readonly WitValue[]) => Promise<WitValue>;
+type FileOperation = (place: ResolvedPath, directory: Directory, args: readonly WitValue[]) => Promise<WitValue>;
 
-const READS: ReadonlyMap<string, Act> = new Map(
-  Object.entries<Act>({
+const READS: ReadonlyMap<string, FileOperation> = new Map(
+  Object.entries<FileOperation>({
     "read-file": (place, { maxBytes }) =>
-      opened(place, async (file) => {
+      withFile(place, async (file) => {
         const { size } = await file.stat();
         if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
         const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
         return buffer.subarray(0, bytesRead);
       }),
     "list-files": async (place) => {
-      const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(WRITING));
-      if (names.length > MOST_FILES) throw new Error(`"${place.path}" has more than ${MOST_FILES} files: use directories.`);
+      const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(TEMPORARY_PREFIX));
+      if (names.length > MAX_FILES) throw new Error(`"${place.path}" has more than ${MAX_FILES} files: use directories.`);
       return names.toSorted();
     },
     "path-exists": async (place) => {
@@ -60,24 +60,24 @@ const READS: ReadonlyMap<string, Act> = new Map(
   }),
 );
 
-const WRITES: ReadonlyMap<string, Act> = new Map(
-  Object.entries<Act>({
+const WRITES: ReadonlyMap<string, FileOperation> = new Map(
+  Object.entries<FileOperation>({
     "write-file": async (place, { maxBytes }, args) => {
-      const content = Buffer.from(text(args[1]));
+      const content = Buffer.from(asText(args[1]));
       if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
       await replaceFile(place, content);
       return undefined;
     },
     "delete-file": async (place) => {
-      await unlink(inside(place));
+      await unlink(pathOf(place));
       return undefined;
     },
     "create-dir": async (place) => {
-      await mkdir(inside(place));
+      await mkdir(pathOf(place));
       return undefined;
     },
     "delete-dir": async (place) => {
-      inside(place);
+      pathOf(place);
       await rm(await checkedDirectory(place), { recursive: true });
       return undefined;
     },
@@ -85,8 +85,8 @@ const WRITES: ReadonlyMap<string, Act> = new Map(
 );
 
 /** `name`: of the interface's function. Throws with a sentence for the guest. */
-export async function onFiles(name: string, args: readonly WitValue[], directory: Directory): Promise<Given> {
-  const path = text(args[0]);
+export async function callFilesystem(name: string, args: readonly WitValue[], directory: Directory): Promise<ImportResult> {
+  const path = asText(args[0]);
   const writes = WRITES.get(name);
   const act = writes ?? READS.get(name);
   if (act === undefined) throw new Error("Commands are not offered: let an actor that is no guest run them.");
@@ -95,7 +95,7 @@ export async function onFiles(name: string, args: readonly WitValue[], directory
   try {
     await mkdir(directory.root, { recursive: true });
     const root = await realpath(directory.root);
-    const place = await placeOf(root, path, segments).catch((error: unknown) => {
+    const place = await resolvePath(root, path, segments).catch((error: unknown) => {
       if (name === "path-exists" && isErrno(error)) return undefined;
       throw error;
     });
@@ -103,19 +103,20 @@ export async function onFiles(name: string, args: readonly WitValue[], directory
     return { result: ok(value), lasting: writes !== undefined };
   } catch (error) {
     if (!isErrno(error)) throw error;
-    throw new Error(`"${path}" ${SAID[error.code ?? ""] ?? "cannot be used"} (${error.code}).`, { cause: error });
+    throw new Error(`"${path}" ${ERROR_TEXT[error.code ?? ""] ?? "cannot be used"} (${error.code}).`, { cause: error });
   }
 }
 
 /** `O_NOFOLLOW` for the last name, and its parent looked at again: a link made meanwhile is not followed. */
-async function opened<T>(place: Place, act: (file: FileHandle) => Promise<T>): Promise<T> {
-  const whole = inside(place);
+async function withFile<T>(place: ResolvedPath, act: (file: FileHandle) => Promise<T>): Promise<T> {
+  const whole = pathOf(place);
   const file = await open(whole, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const found = await file.stat();
     if (!found.isFile()) throw new Error(`"${place.path}" is no file.`);
     const there = await lstat(whole);
-    if ((await realpath(place.parent)) !== place.parent || there.ino !== found.ino || there.dev !== found.dev) throw outside(place.path);
+    if ((await realpath(place.parent)) !== place.parent || there.ino !== found.ino || there.dev !== found.dev)
+      throw outsideError(place.path);
     return await act(file);
   } finally {
     await file.close();
@@ -125,7 +126,7 @@ async function opened<T>(place: Place, act: (file: FileHandle) => Promise<T>): P
 const isErrno = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "code" in error && "syscall" in error;
 
 /** The one its manifest names, else one of its own: another life, of another component perhaps, has another. */
-export function directoryOf({ options, life }: Circumstances, { path, write }: NonNullable<Grants["filesystem"]>): Directory {
+export function directoryOf({ options, life }: CallEnvironment, { path, write }: NonNullable<Grants["filesystem"]>): Directory {
   const maxBytes = options.limits.hostBytes;
   if (path !== undefined) return { root: path, write, maxBytes };
   if (options.directory === undefined)
@@ -135,63 +136,64 @@ export function directoryOf({ options, life }: Circumstances, { path, write }: N
 
 /** Where paths in a guest's directory lead. */
 
-const LONGEST_PATH = 4_096;
+const MAX_PATH = 4_096;
 
 /** Where a path leads: `parent` without any symbolic link, and the name in it. */
-interface Place {
+interface ResolvedPath {
   readonly path: string;
   readonly parent: string;
   readonly name: string;
 }
 
 function segmentsOf(path: string): readonly string[] {
-  if (path.length > LONGEST_PATH || path.includes("\0")) throw new Error("This is no path: write names with / between them.");
+  if (path.length > MAX_PATH || path.includes("\0")) throw new Error("This is no path: write names with / between them.");
   if (path.startsWith("/") || path.includes("\\")) throw new Error(`"${path}" leaves the guest's directory: paths are relative to it.`);
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.includes("..")) throw new Error(`"${path}" leaves the guest's directory: ".." is not followed.`);
   return segments;
 }
 
-async function placeOf(root: string, path: string, segments: readonly string[]): Promise<Place> {
+async function resolvePath(root: string, path: string, segments: readonly string[]): Promise<ResolvedPath> {
   if (segments.length === 0) return { path, parent: root, name: "." };
   const whole = join(root, ...segments);
   const parent = await realpath(dirname(whole));
-  if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) throw outside(path);
+  if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) throw outsideError(path);
   return { path, parent, name: basename(whole) };
 }
 
-const outside = (path: string): Error => new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
+const outsideError = (path: string): Error =>
+  new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
 
 /** The root itself is neither made nor deleted. */
-function inside({ path, parent, name }: Place): string {
+function pathOf({ path, parent, name }: ResolvedPath): string {
   if (name === ".") throw new Error(`"${path}" is the guest's directory itself: name something in it.`);
   return join(parent, name);
 }
 
-async function checkedDirectory({ path, parent, name }: Place): Promise<string> {
+async function checkedDirectory({ path, parent, name }: ResolvedPath): Promise<string> {
   const whole = name === "." ? parent : join(parent, name);
-  if ((await lstat(whole)).isSymbolicLink()) throw outside(path);
+  if ((await lstat(whole)).isSymbolicLink()) throw outsideError(path);
   return whole;
 }
 
-const OWN = 0o600;
+const DEFAULT_MODE = 0o600;
 
 /** What is being written lies in a directory beside it whose name begins so. */
-export const WRITING = ".troupe-writing-";
+export const TEMPORARY_PREFIX = ".troupe-writing-";
 
 /** Whatever cuts it short, the file is as it was or as it is to be. A symbolic link in its place is not followed. */
-async function replaceFile(place: Place, content: Uint8Array): Promise<void> {
-  const whole = inside(place);
+async function replaceFile(place: ResolvedPath, content: Uint8Array): Promise<void> {
+  const whole = pathOf(place);
   const mode = await modeOf(whole, place.path);
-  const folder = await mkdtemp(join(place.parent, WRITING));
+  const folder = await mkdtemp(join(place.parent, TEMPORARY_PREFIX));
   try {
     // Its parent looked at again: a link made meanwhile is not followed.
-    if ((await realpath(folder)) !== folder) throw outside(place.path);
+    if ((await realpath(folder)) !== folder) throw outsideError(place.path);
     const written = join(folder, "content");
     {
-      await using file = await open(written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, OWN);
+      await using file = await open(written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, DEFAULT_MODE);
       await file.writeFile(content);
-      if (mode !== OWN) await file.chmod(mode);
+      if (mode !== DEFAULT_MODE) await file.chmod(mode);
       // Else a rename may last where the content does not.
       await file.datasync();
     }
@@ -207,8 +209,8 @@ async function modeOf(whole: string, path: string): Promise<number> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   });
-  if (found === undefined) return OWN;
-  if (found.isSymbolicLink()) throw outside(path);
+  if (found === undefined) return DEFAULT_MODE;
+  if (found.isSymbolicLink()) throw outsideError(path);
   if (!found.isFile()) throw new Error(`"${path}" is no file.`);
   return found.mode & 0o777;
 }

@@ -6,7 +6,7 @@ import { systemClock } from "../../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../../testing/index.ts";
 import type { WitValue } from "../wit.ts";
 import { type HttpLimits, isAllowed, isPublic, sendHttp } from "./http-client.ts";
-import { record } from "./values.ts";
+import { asRecord } from "./values.ts";
 import { type Loopback, onLoopback } from "../../../../test/on-loopback.ts";
 
 const signal = new AbortController().signal;
@@ -48,7 +48,7 @@ test("a request goes out with its headers and its body, but those between neighb
     body: new Uint8Array(Buffer.from("hello")),
   });
   assert.equal(given.lasting, true);
-  const { status, headers, body } = record(record(given.result)["ok"]);
+  const { status, headers, body } = asRecord(asRecord(given.result)["ok"]);
   assert.equal(status, 201);
   assert.ok(body instanceof Uint8Array && Buffer.from(body).toString() === "done");
   assert.deepEqual(Array.isArray(headers) && headers.filter(([name]: [string]) => name !== "Date"), [

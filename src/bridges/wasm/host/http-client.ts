@@ -4,7 +4,7 @@ import { request as overHttps } from "node:https";
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { Clock } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
-import { type Given, isList, ok, record, someBytes, text } from "./values.ts";
+import { type ImportResult, isList, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
 
 export interface HttpLimits {
   /** Loopback and private addresses too: for tests, and for operators who know what is there. Default false. */
@@ -25,8 +25,8 @@ export async function sendHttp(
   limits: HttpLimits,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Given> {
-  const request = read(asked, allowed, limits);
+): Promise<ImportResult> {
+  const request = parseRequest(asked, allowed, limits);
   const lasting = !SAFE.has(request.method);
   try {
     return { result: ok(await exchange(request, limits, clock, signal)), lasting };
@@ -36,14 +36,14 @@ export async function sendHttp(
   }
 }
 
-async function exchange(asked: Asked, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
+async function exchange(asked: HttpRequest, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
   const { maxBytes = 4_194_304, timeoutMs = 30_000 } = limits;
   const over = new AbortController();
   const undo = clock.after(timeoutMs, () => over.abort(new Error(`it took longer than ${timeoutMs} ms`)));
   const signal = AbortSignal.any([outer, over.signal]);
   try {
-    const response = await answered(asked, limits, signal);
-    return await taken(response, maxBytes);
+    const response = await sendRequest(asked, limits, signal);
+    return await readResponse(response, maxBytes);
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
@@ -53,14 +53,14 @@ async function exchange(asked: Asked, limits: HttpLimits, clock: Clock, outer: A
 }
 
 // A redirect is given as it is: the guest may ask for its place, and is checked again.
-function answered({ method, url, headers, body }: Asked, limits: HttpLimits, signal: AbortSignal): Promise<IncomingMessage> {
+function sendRequest({ method, url, headers, body }: HttpRequest, limits: HttpLimits, signal: AbortSignal): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? overHttps : overHttp;
   return new Promise((resolve, reject) => {
     const length = body === undefined || body.length === 0 ? [] : ["content-length", String(body.length)];
     const sent = request(url, {
       method,
       headers: ["host", url.host, ...headers, ...length],
-      lookup: guarded(limits),
+      lookup: publicLookup(limits),
       agent: false,
       signal,
       maxHeaderSize: 16_384,
@@ -79,7 +79,7 @@ function answered({ method, url, headers, body }: Asked, limits: HttpLimits, sig
   });
 }
 
-async function taken(response: IncomingMessage, maxBytes: number): Promise<WitValue> {
+async function readResponse(response: IncomingMessage, maxBytes: number): Promise<WitValue> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of response) {
@@ -92,7 +92,7 @@ async function taken(response: IncomingMessage, maxBytes: number): Promise<WitVa
   const { rawHeaders } = response;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
-    if (!NOT_PASSED.has(name.toLowerCase())) headers.push([name, rawHeaders[index + 1] ?? ""]);
+    if (!HOP_HEADERS.has(name.toLowerCase())) headers.push([name, rawHeaders[index + 1] ?? ""]);
   }
   return { status: response.statusCode ?? 0, headers, body: new Uint8Array(Buffer.concat(parts)) };
 }
@@ -100,7 +100,7 @@ async function taken(response: IncomingMessage, maxBytes: number): Promise<WitVa
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 /** Between two neighbours only, or made by the client itself. */
-const NOT_PASSED: ReadonlySet<string> = new Set([
+const HOP_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",
@@ -117,7 +117,7 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 const MOST_HEADERS = 100;
 
 /** What a guest asks for, checked. */
-interface Asked {
+interface HttpRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: string[];
@@ -125,11 +125,15 @@ interface Asked {
 }
 
 /** Throws a sentence for the guest. */
-function read(asked: WitValue, allowed: readonly string[], { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits): Asked {
-  const fields = record(asked);
-  const method = text(fields["method"]).toUpperCase();
+function parseRequest(
+  asked: WitValue,
+  allowed: readonly string[],
+  { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits,
+): HttpRequest {
+  const fields = asRecord(asked);
+  const method = asText(fields["method"]).toUpperCase();
   if (!METHODS.has(method)) throw new Error(`The method ${method.slice(0, 20)} is not offered: use one of ${[...METHODS].join(", ")}.`);
-  const uri = text(fields["uri"]);
+  const uri = asText(fields["uri"]);
   if (uri.length > 8_192 || !URL.canParse(uri)) throw new Error("The uri is no absolute URL: write https://host/path.");
   const url = new URL(uri);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http: and https: are offered.");
@@ -138,18 +142,18 @@ function read(asked: WitValue, allowed: readonly string[], { maxBytes = 4_194_30
     throw new Error(`${url.host} is not among the hosts its manifest allows: list it under allowed of its http-client.`);
   const literal = url.hostname.replace(/^\[|\]$/gu, "");
   if (!allowPrivate && isIP(literal) !== 0 && !isPublic(literal)) throw blockedError(url.hostname);
-  const body = someBytes(fields["body"]);
+  const body = asOptionalBytes(fields["body"]);
   if (body !== undefined && body.length > maxBytes) throw new Error(`A body has at most ${maxBytes} bytes: send less.`);
-  return { method, url, headers: passed(fields["headers"]), body };
+  return { method, url, headers: passedHeaders(fields["headers"]), body };
 }
 
-function passed(headers: WitValue): string[] {
+function passedHeaders(headers: WitValue): string[] {
   if (!isList(headers) || headers.length > MOST_HEADERS) throw new Error(`A request has at most ${MOST_HEADERS} headers: send fewer.`);
   const flat: string[] = [];
   for (const header of headers) {
     if (!isList(header)) continue;
-    const name = text(header[0]);
-    if (!NOT_PASSED.has(name.toLowerCase())) flat.push(name, text(header[1]));
+    const name = asText(header[0]);
+    if (!HOP_HEADERS.has(name.toLowerCase())) flat.push(name, asText(header[1]));
   }
   return flat;
 }
@@ -187,7 +191,7 @@ const blockedError = (host: string): Error =>
   new Error(`${host} is a private, loopback or reserved address: guests reach public addresses only.`);
 
 /** The connection goes to an address that was checked: nothing is asked a second time. */
-function guarded({ allowPrivate = false, lookup = systemLookup }: HttpLimits): LookupFunction {
+function publicLookup({ allowPrivate = false, lookup = systemLookup }: HttpLimits): LookupFunction {
   return (hostname, options, callback) => {
     const all: LookupOptions = { ...options, all: true };
     const found = (error: NodeJS.ErrnoException | null, given: string | LookupAddress[]): void => {

@@ -4,23 +4,23 @@ import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { type Given, ok, someBytes, u64 } from "./values.ts";
+import { type ImportResult, ok, asOptionalBytes, asU64 } from "./values.ts";
 
-const MOST_EVENTS = 1_000;
+const MAX_EVENTS = 1_000;
 
 /** Events of this life before this one, the newest of them: where they would be too large together, fewer. */
-async function chain({ of }: CallHost): Promise<Given> {
-  let room = of.options.limits.hostBytes / 2;
-  const found = await newestWithin(of.engine.history(of.message.to, Math.max(0, of.seq - 1 - MOST_EVENTS)), room);
+async function getChain({ environment }: CallHost): Promise<ImportResult> {
+  let room = environment.options.limits.hostBytes / 2;
+  const found = await newestWithin(environment.engine.history(environment.message.to, Math.max(0, environment.seq - 1 - MAX_EVENTS)), room);
   const events: WitValue[] = [];
   for (const event of found.toReversed()) {
     const { life, type, parent } = readHeader(event);
     const data = Buffer.from(withoutSeed(event));
     room -= data.length + type.length + 32;
-    if (life !== of.life || room < 0) break;
+    if (life !== environment.life || room < 0) break;
     events.push({
-      hash: numberOf(event.id),
-      event: { "event-type": type, parent: parent === null ? undefined : numberOf(parent), data: new Uint8Array(data) },
+      hash: hash64(event.id),
+      event: { "event-type": type, parent: parent === null ? undefined : hash64(parent), data: new Uint8Array(data) },
     });
   }
   return { result: { events: events.toReversed() } };
@@ -38,12 +38,12 @@ function withoutSeed(event: ChainEvent): string {
 }
 
 /** The first 8 bytes: the interface knows no longer ids. */
-const numberOf = (id: string): bigint => BigInt(`0x${id.slice(0, 16)}`);
+const hash64 = (id: string): bigint => BigInt(`0x${id.slice(0, 16)}`);
 
 export const runtime: Readonly<Record<string, Import>> = {
-  "get-chain": chain,
+  "get-chain": getChain,
   shutdown(host, [data]) {
-    host.gathered.shutdown = { data: someBytes(data) };
+    host.effects.shutdown = { data: asOptionalBytes(data) };
     return { result: ok() };
   },
 };
@@ -55,8 +55,8 @@ export async function wait(
   { minSleepMs, maxSleepMs }: NonNullable<Grants["timing"]>,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Given> {
-  const until = u64(given);
+): Promise<ImportResult> {
+  const until = asU64(given);
   if (name === "deadline" && until <= BigInt(clock.now())) return { result: ok() };
   const ms = name === "deadline" ? until - BigInt(clock.now()) : until;
   if (ms > BigInt(maxSleepMs)) throw new Error(`It would sleep ${ms} ms, its manifest allows ${maxSleepMs}: sleep several times.`);
@@ -68,10 +68,10 @@ export async function wait(
 
 function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(over());
+    if (signal.aborted) return reject(callEnded());
     const aborted = (): void => {
       undo();
-      reject(over());
+      reject(callEnded());
     };
     const undo = clock.after(ms, () => {
       signal.removeEventListener("abort", aborted);
@@ -81,4 +81,4 @@ function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   });
 }
 
-const over = (): Error => new Error("The call is over: nobody waits for it any more.");
+const callEnded = (): Error => new Error("The call is over: nobody waits for it any more.");

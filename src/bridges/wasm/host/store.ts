@@ -5,28 +5,27 @@
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { derivedUuid, isUuid } from "./call-effects.ts";
-import { bytes, ok, record, text } from "./values.ts";
+import { deriveUuid, isUuid } from "./call-effects.ts";
+import { asBytes, ok, asRecord, asText } from "./values.ts";
 
 const PAGE = 1_000;
-const MOST_LISTED = 10_000;
-const LONGEST_LABEL = 256;
+const MAX_LISTED = 10_000;
+const MAX_LABEL = 256;
 
 function spaceIn(value: WitValue): string {
-  const space = text(value);
+  const space = asText(value);
   if (!isUuid(space)) throw new Error("This is no store: `new` gives the id of one.");
   return space;
 }
 
 function labelIn(value: WitValue): string {
-  const label = text(value);
-  if (label === "" || label.length > LONGEST_LABEL || !label.isWellFormed())
-    throw new Error(`A label has 1 to ${LONGEST_LABEL} characters.`);
+  const label = asText(value);
+  if (label === "" || label.length > MAX_LABEL || !label.isWellFormed()) throw new Error(`A label has 1 to ${MAX_LABEL} characters.`);
   return label;
 }
 
 function digestIn(value: WitValue): Digest {
-  const digest = text(record(value)["hash"]);
+  const digest = asText(asRecord(value)["hash"]);
   if (!/^[0-9a-f]{64}$/u.test(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
   return digest;
 }
@@ -34,24 +33,24 @@ function digestIn(value: WitValue): Digest {
 const refTo = (hash: Digest): WitValue => ({ hash });
 
 /** Whether it was put into that very space: a digest alone is no leave to read. */
-export async function holds(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
+export async function isInSpace(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
   const before = BigInt(`0x${digest}`) - 1n;
   const [found] = await contents.contents(space, 1, before < 0n ? undefined : before.toString(16).padStart(64, "0"));
   return found?.digest === digest;
 }
 
-async function held(contents: ContentStore, space: string, digest: Digest): Promise<Digest> {
-  if (await holds(contents, space, digest)) return digest;
+async function requireInSpace(contents: ContentStore, space: string, digest: Digest): Promise<Digest> {
+  if (await isInSpace(contents, space, digest)) return digest;
   throw new Error(`${digest} is not in this store: store it first.`);
 }
 
-async function listed(contents: ContentStore, space: string): Promise<Awaited<ReturnType<ContentStore["contents"]>>> {
+async function listContents(contents: ContentStore, space: string): Promise<Awaited<ReturnType<ContentStore["contents"]>>> {
   const all: { readonly digest: Digest; readonly bytes: number }[] = [];
   for (;;) {
     const page = await contents.contents(space, PAGE, all.at(-1)?.digest);
     all.push(...page);
     if (page.length < PAGE) return all;
-    if (all.length >= MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} contents: label what you look for.`);
+    if (all.length >= MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} contents: label what you look for.`);
   }
 }
 
@@ -61,16 +60,16 @@ async function labelsOf(contents: ContentStore, space: string): Promise<readonly
     const page = await contents.labels(space, PAGE, all.at(-1));
     all.push(...page);
     if (page.length < PAGE) return all;
-    if (all.length >= MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} labels: use several stores.`);
+    if (all.length >= MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} labels: use several stores.`);
   }
 }
 
-const contentsOf = ({ of }: CallHost): ContentStore => of.options.contents;
+const contentsOf = ({ environment }: CallHost): ContentStore => environment.options.contents;
 
 const storeAt: Import = async (host, [given, name, content]) => {
   const space = spaceIn(given);
   const label = labelIn(name);
-  const digest = await host.of.put(bytes(content), space);
+  const digest = await host.environment.put(asBytes(content), space);
   await contentsOf(host).label(space, label, digest);
   return { result: ok(refTo(digest)), lasting: true };
 };
@@ -78,23 +77,23 @@ const storeAt: Import = async (host, [given, name, content]) => {
 const label: Import = async (host, [given, name, ref]) => {
   const space = spaceIn(given);
   const at = labelIn(name);
-  await contentsOf(host).label(space, at, await held(contentsOf(host), space, digestIn(ref)));
+  await contentsOf(host).label(space, at, await requireInSpace(contentsOf(host), space, digestIn(ref)));
   return { result: ok(), lasting: true };
 };
 
 export const store: Readonly<Record<string, Import>> = {
-  new: ({ of, gathered }) => ({ result: ok(derivedUuid(of.message.seed, "store", gathered.next())) }),
+  new: ({ environment, effects }) => ({ result: ok(deriveUuid(environment.message.seed, "store", effects.nextDerived())) }),
   async store(host, [space, content]) {
-    return { result: ok(refTo(await host.of.put(bytes(content), spaceIn(space)))) };
+    return { result: ok(refTo(await host.environment.put(asBytes(content), spaceIn(space)))) };
   },
   async get(host, [space, ref]) {
-    const digest = await held(contentsOf(host), spaceIn(space), digestIn(ref));
+    const digest = await requireInSpace(contentsOf(host), spaceIn(space), digestIn(ref));
     const found = await contentsOf(host).get(digest);
     if (found === undefined) throw new Error(`${digest} was collected: label what you want to keep.`);
     return { result: ok(found) };
   },
   async exists(host, [space, ref]) {
-    return { result: ok(await holds(contentsOf(host), spaceIn(space), digestIn(ref))) };
+    return { result: ok(await isInSpace(contentsOf(host), spaceIn(space), digestIn(ref))) };
   },
   label,
   "replace-at-label": label,
@@ -120,10 +119,10 @@ export const store: Readonly<Record<string, Import>> = {
     return { result: ok(await labelsOf(contentsOf(host), spaceIn(space))) };
   },
   async "list-all-content"(host, [space]) {
-    return { result: ok((await listed(contentsOf(host), spaceIn(space))).map(({ digest }) => refTo(digest))) };
+    return { result: ok((await listContents(contentsOf(host), spaceIn(space))).map(({ digest }) => refTo(digest))) };
   },
   async "calculate-total-size"(host, [space]) {
-    const all = await listed(contentsOf(host), spaceIn(space));
+    const all = await listContents(contentsOf(host), spaceIn(space));
     return { result: ok(BigInt(all.reduce((sum, { bytes: size }) => sum + size, 0))) };
   },
 };

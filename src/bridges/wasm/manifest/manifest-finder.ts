@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ContentStore } from "../../../core/contract/index.ts";
-import type { Reader } from "../guest-options.ts";
+import type { ContentReader } from "../guest-options.ts";
 import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
 import { grantsVariables } from "./grants.ts";
@@ -83,7 +83,7 @@ export class ManifestFinder {
    * Its text, of a path, of `store:…`, or where it was given as text; the origin is a path from the directory, or `store:…`.
    * A reader is given what the operator wrote, and what lies in the stores it may read.
    */
-  async find(given: string, reader?: Reader): Promise<{ readonly text: string; readonly origin?: string }> {
+  async find(given: string, reader?: ContentReader): Promise<{ readonly text: string; readonly origin?: string }> {
     if (isInline(given)) return { text: given };
     const reference = parseReference(given);
     const { bytes, origin } = await this.#fetch(
@@ -117,7 +117,7 @@ export class ManifestFinder {
    * A component or a first state, as a manifest of that origin names it: a path is followed from the manifest's own directory.
    * Where a reader may have made the manifest up, no path is: its child would show it what lies there.
    */
-  async content(written: string, origin: string | undefined, reader?: Reader): Promise<Uint8Array> {
+  async content(written: string, origin: string | undefined, reader?: ContentReader): Promise<Uint8Array> {
     const reference = parseReference(written);
     const bounds = origin !== undefined && this.#isOperatorOrigin(origin) ? undefined : reader;
     if (bounds !== undefined && "path" in reference)
@@ -144,7 +144,7 @@ export class ManifestFinder {
     reference: Reference,
     most: number,
     origin: string | undefined,
-    reader: Reader | undefined,
+    reader: ContentReader | undefined,
   ): Promise<{ readonly bytes: Uint8Array; readonly origin: string }> {
     if ("path" in reference) {
       const from = origin !== undefined && this.isTrusted(origin) ? origin : "";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostCall } from "../sandbox.ts";
-import { Recorder, RecorderReader } from "./call-recorder.ts";
+import { CallRecorder, CallRecorderReader } from "./call-recorder.ts";
 
 const LOG: HostCall = { name: "runtime.log", args: ["Grüße"], result: undefined };
 const NOW: HostCall = { name: "timing.now", args: [], result: 2n ** 63n };
 const RANDOM: HostCall = { name: "random.random-bytes", args: [2], result: { ok: new Uint8Array([1, 2]) } };
 
 test("the other side reads what was recorded, whole and in order", () => {
-  const reader = new RecorderReader();
-  const recorder = new Recorder(reader.shared);
+  const reader = new CallRecorderReader();
+  const recorder = new CallRecorder(reader.shared);
   assert.deepEqual(reader.read(), []);
   assert.deepEqual(
     [LOG, NOW, RANDOM].map((did) => recorder.add(did)),
@@ -21,8 +21,8 @@ test("the other side reads what was recorded, whole and in order", () => {
 });
 
 test("what has no room is refused, and harms nothing", () => {
-  const reader = new RecorderReader();
-  const recorder = new Recorder(reader.shared);
+  const reader = new CallRecorderReader();
+  const recorder = new CallRecorder(reader.shared);
   assert.equal(recorder.add({ ...LOG, args: ["x".repeat(100_000)] }), false);
   let kept = 0;
   while (recorder.add(LOG)) kept += 1;

@@ -12,7 +12,7 @@ const LOG = "runtime.log";
  * The worker's side: host calls it answered itself since a guest entered. They stand in shared memory because a guest that
  * is killed sends no message, and its last words are those that explain it.
  */
-export class Recorder {
+export class CallRecorder {
   readonly #length: Int32Array;
   readonly #bytes: DataView;
   readonly #copy: Buffer;
@@ -31,33 +31,33 @@ export class Recorder {
   add(did: HostCall): boolean {
     const used = Atomics.load(this.#length, 0);
     const line = did.args[0];
-    if (did.name === LOG && typeof line === "string") return this.#log(used, line);
+    if (did.name === LOG && typeof line === "string") return this.#addLog(used, line);
     const bytes = serialize(did);
     const end = used + HEAD + bytes.length;
     if (end > this.#copy.length) return false;
     this.#bytes.setUint32(used, bytes.length);
     this.#copy.set(bytes, used + HEAD);
-    return this.#whole(end);
+    return this.#publish(end);
   }
 
   // Most calls are logs, and to serialize one takes longer than the call.
-  #log(used: number, line: string): boolean {
+  #addLog(used: number, line: string): boolean {
     const from = used + HEAD;
     if (line.length * 3 > this.#copy.length - from) return false;
     const length = this.#copy.write(line, from, "utf8");
     this.#bytes.setUint32(used, LOGGED + length);
-    return this.#whole(from + length);
+    return this.#publish(from + length);
   }
 
   /** Last: whoever reads after a death finds whole ones only. */
-  #whole(end: number): true {
+  #publish(end: number): true {
     Atomics.store(this.#length, 0, end);
     return true;
   }
 }
 
 /** The main thread's side. */
-export class RecorderReader {
+export class CallRecorderReader {
   readonly shared = new SharedArrayBuffer(BYTES);
 
   read(): readonly HostCall[] {
@@ -68,10 +68,10 @@ export class RecorderReader {
       const from = at + HEAD;
       const length = bytes.readUInt32BE(at);
       at = from + (length % LOGGED);
-      did.push(length >= LOGGED ? logged(bytes.toString("utf8", from, at)) : deserialize(bytes.subarray(from, at)));
+      did.push(length >= LOGGED ? logCall(bytes.toString("utf8", from, at)) : deserialize(bytes.subarray(from, at)));
     }
     return did;
   }
 }
 
-const logged = (line: string): HostCall => ({ name: LOG, args: [line], result: undefined });
+const logCall = (line: string): HostCall => ({ name: LOG, args: [line], result: undefined });

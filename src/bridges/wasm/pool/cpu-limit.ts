@@ -9,7 +9,7 @@ const CALL = 1;
 const UNTIL = 2;
 
 /** Processor time of this thread, in microseconds: on a machine that is starved, a clock on the wall blames the guest. */
-function spent(): number {
+function threadMicroseconds(): number {
   const { user, system } = threadCpuUsage();
   return user + system;
 }
@@ -18,7 +18,7 @@ function spent(): number {
  * The worker's side. A guest that spins answers no message, so who is inside stands in shared memory, guarded by a
  * counter: odd while a guest computes, and its fields are written while it is even.
  */
-export class Meter {
+export class CpuMeter {
   readonly #entry: Int32Array;
   readonly #fields: Float64Array;
   #since = 0;
@@ -28,26 +28,26 @@ export class Meter {
     this.#fields = new Float64Array(shared);
   }
 
-  get inside(): boolean {
+  get isRunning(): boolean {
     return (Atomics.load(this.#entry, ENTRY) & 1) === 1;
   }
 
   /** A guest computes from now on, and may for so many microseconds. */
-  enter(call: number, left: number): void {
-    this.#since = spent();
+  enter(call: number, remaining: number): void {
+    this.#since = threadMicroseconds();
     this.#fields[CALL] = call;
-    this.#fields[UNTIL] = this.#since + left;
+    this.#fields[UNTIL] = this.#since + remaining;
     Atomics.add(this.#entry, ENTRY, 1);
   }
 
   /** It waits, or is over. Gives how many microseconds it computed. */
   leave(): number {
     Atomics.add(this.#entry, ENTRY, 1);
-    return spent() - this.#since;
+    return threadMicroseconds() - this.#since;
   }
 }
 
-export interface Inside {
+export interface RunningCall {
   /** Which stay it is: the same number means that nobody left in between. */
   readonly entry: number;
   readonly call: number;
@@ -56,12 +56,12 @@ export interface Inside {
 }
 
 /** The main thread's side. */
-export class MeterReader {
+export class CpuMeterReader {
   readonly shared = new SharedArrayBuffer(METER_BYTES);
   readonly #entry = new Int32Array(this.shared, 0, 1);
   readonly #fields = new Float64Array(this.shared);
 
-  inside(): Inside | undefined {
+  current(): RunningCall | undefined {
     const entry = Atomics.load(this.#entry, ENTRY);
     if ((entry & 1) === 0) return undefined;
     const [, call = 0, until = 0] = this.#fields;
@@ -76,8 +76,8 @@ const LONGEST_MS = 250;
 
 interface Watched {
   /** Some guest may be computing in it. */
-  readonly busy: boolean;
-  sample(): void;
+  readonly isBusy: boolean;
+  checkCpuTime(): void;
 }
 
 /** Looks at workers as long as a guest may be computing in one, four times in the time that a call may take. */
@@ -111,9 +111,9 @@ export class Watchdog {
       this.#stop = undefined;
       let busy = false;
       for (const worker of this.#workers()) {
-        if (!worker.busy) continue;
+        if (!worker.isBusy) continue;
         busy = true;
-        worker.sample();
+        worker.checkCpuTime();
       }
       if (busy) this.#wait();
     });

@@ -1,23 +1,23 @@
-interface Resident {
+interface InstanceEntry {
   readonly bytes: number;
   /** What it counts of the bytes there may be. */
   readonly weight: number;
 }
 
-const NEW: Resident = { bytes: 0, weight: 0 };
+const NO_INSTANCE: InstanceEntry = { bytes: 0, weight: 0 };
 
 /** Whose instances a worker keeps: the main thread decides who goes, so it knows where each guest is. */
-export class Residents {
+export class InstanceTable {
   /** The one used last stands last. */
-  readonly #idle = new Map<string, Resident>();
-  readonly #busy = new Map<string, Resident>();
-  readonly #most: number;
-  readonly #mostBytes: number;
+  readonly #idle = new Map<string, InstanceEntry>();
+  readonly #busy = new Map<string, InstanceEntry>();
+  readonly #maxInstances: number;
+  readonly #maxBytes: number;
   #bytes = 0;
 
   constructor(most: number, mostBytes: number) {
-    this.#most = most;
-    this.#mostBytes = mostBytes;
+    this.#maxInstances = most;
+    this.#maxBytes = mostBytes;
   }
 
   get size(): number {
@@ -34,21 +34,21 @@ export class Residents {
   }
 
   /** A call of it begins. Gives who has to go for it: nobody who is busy. */
-  enter(guest: string): readonly string[] {
-    this.#busy.set(guest, this.#idle.get(guest) ?? NEW);
+  callStarted(guest: string): readonly string[] {
+    this.#busy.set(guest, this.#idle.get(guest) ?? NO_INSTANCE);
     this.#idle.delete(guest);
-    return this.#excess();
+    return this.#evictExcess();
   }
 
   /** Its call is over; no bytes: it has no instance any more. `outside`: what it holds outside its memory. Returns the guests to drop. */
-  leave(guest: string, bytes: number | undefined, outside = 0): readonly string[] {
+  callEnded(guest: string, bytes: number | undefined, outside = 0): readonly string[] {
     this.#bytes -= this.#busy.get(guest)?.weight ?? 0;
     this.#busy.delete(guest);
     if (bytes !== undefined) {
       this.#idle.set(guest, { bytes, weight: bytes + outside });
       this.#bytes += bytes + outside;
     }
-    return this.#excess();
+    return this.#evictExcess();
   }
 
   /** True: it was there, and idle. */
@@ -57,14 +57,14 @@ export class Residents {
     return this.#idle.delete(guest);
   }
 
-  #excess(): readonly string[] {
-    const gone: string[] = [];
+  #evictExcess(): readonly string[] {
+    const evicted: string[] = [];
     for (const [guest, { weight }] of this.#idle) {
-      if (this.size <= this.#most && this.#bytes <= this.#mostBytes) break;
+      if (this.size <= this.#maxInstances && this.#bytes <= this.#maxBytes) break;
       this.#idle.delete(guest);
       this.#bytes -= weight;
-      gone.push(guest);
+      evicted.push(guest);
     }
-    return gone;
+    return evicted;
   }
 }

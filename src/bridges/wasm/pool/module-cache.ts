@@ -3,9 +3,9 @@ import { capMemory } from "../component/memory-limits.ts";
 import type { GuestCall } from "../sandbox.ts";
 
 /** Of the bytes they were compiled from. */
-const KEPT_BYTES = 64 * 1_048_576;
+const MAX_BYTES = 64 * 1_048_576;
 
-interface Kept {
+interface CachedModule {
   readonly module: Promise<CoreModule>;
   readonly bytes: number;
   ready: CoreModule | undefined;
@@ -14,7 +14,7 @@ interface Kept {
 // Node's types know nothing of it, and of this the abi, which runs in workers, has no need.
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<CoreModule> };
 
-async function compiled(module: Uint8Array): Promise<CoreModule> {
+async function compile(module: Uint8Array): Promise<CoreModule> {
   try {
     return await WebAssembly.compile(module);
   } catch (error) {
@@ -24,48 +24,48 @@ async function compiled(module: Uint8Array): Promise<CoreModule> {
 }
 
 /** Compiled once, off the main thread, for all workers. The one used last stands last. */
-export class Modules {
-  readonly #kept = new Map<string, Kept>();
-  readonly #gone: (key: string) => void;
+export class ModuleCache {
+  readonly #modules = new Map<string, CachedModule>();
+  readonly #onEvicted: (key: string) => void;
   #bytes = 0;
 
-  constructor(gone: (key: string) => void) {
-    this.#gone = gone;
+  constructor(onEvicted: (key: string) => void) {
+    this.#onEvicted = onEvicted;
   }
 
   /** At once where it is there: most calls shall not wait a turn for it. */
   get(key: string, call: GuestCall): CoreModule | Promise<CoreModule> {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return this.#compile(key, call);
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept.ready ?? kept.module;
+    const cached = this.#modules.get(key);
+    if (cached === undefined) return this.#compile(key, call);
+    this.#modules.delete(key);
+    this.#modules.set(key, cached);
+    return cached.ready ?? cached.module;
   }
 
   async #compile(key: string, { component, limits }: GuestCall): Promise<CoreModule> {
     const capped = capMemory(component.module, limits.memoryBytes);
-    const kept: Kept = { module: compiled(capped), bytes: capped.length, ready: undefined };
-    this.#kept.set(key, kept);
-    this.#bytes += kept.bytes;
+    const cached: CachedModule = { module: compile(capped), bytes: capped.length, ready: undefined };
+    this.#modules.set(key, cached);
+    this.#bytes += cached.bytes;
     this.#shrink(key);
     try {
-      return (kept.ready = await kept.module);
+      return (cached.ready = await cached.module);
     } catch (error) {
-      if (this.#kept.get(key) === kept) this.#drop(key, kept);
+      if (this.#modules.get(key) === cached) this.#drop(key, cached);
       throw error;
     }
   }
 
-  #shrink(but: string): void {
-    for (const [key, kept] of this.#kept) {
-      if (this.#bytes <= KEPT_BYTES || key === but) return;
-      this.#drop(key, kept);
+  #shrink(except: string): void {
+    for (const [key, cached] of this.#modules) {
+      if (this.#bytes <= MAX_BYTES || key === except) return;
+      this.#drop(key, cached);
     }
   }
 
-  #drop(key: string, kept: Kept): void {
-    this.#kept.delete(key);
-    this.#bytes -= kept.bytes;
-    this.#gone(key);
+  #drop(key: string, cached: CachedModule): void {
+    this.#modules.delete(key);
+    this.#bytes -= cached.bytes;
+    this.#onEvicted(key);
   }
 }

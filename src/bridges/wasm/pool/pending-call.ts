@@ -3,23 +3,23 @@ import type { GuestCall, GuestHost, GuestOutcome, HostCall } from "../sandbox.ts
 import type { PoolWorker } from "./pool-worker.ts";
 
 /** How many workers may end under a call that may have a part in it. */
-const SUSPECT = 3;
+const MAX_SUSPECT_DEATHS = 3;
 /** And for what another guest in them did, where it had begun: each time its host is asked all again. */
-const INNOCENT = 10;
+const MAX_INNOCENT_DEATHS = 10;
 
 /** How a worker ended, for a call that was in it. */
-export type Part =
+export type Blame =
   | /** It had not begun there, and another did it. */ "none"
   | /** It had begun, and another did it. */ "innocent"
   | "suspect";
 
-type Without<T> = T extends unknown ? Omit<T, "did" | "host"> : never;
+type WithoutRecord<T> = T extends unknown ? Omit<T, "did" | "host"> : never;
 
 /** How a call ended, apart from what was done for it. */
-export type Ended = Without<GuestOutcome>;
+export type CallEnding = WithoutRecord<GuestOutcome>;
 
 /** One call, from when it was asked for until its guest is free again. */
-export class Flight {
+export class PendingCall {
   readonly call: GuestCall;
   readonly key: string;
   module: CoreModule | undefined;
@@ -28,17 +28,17 @@ export class Flight {
   /** Of this attempt: what its host did, in order. */
   did: HostCall[] = [];
   /** Of this attempt: it has been inside its worker, and waited. */
-  begun = false;
+  hasStarted = false;
   /** Of this attempt: its host did something that cannot be undone. */
-  lasting = false;
+  hadLastingEffect = false;
   /** What its host is doing for it. */
-  asking: Promise<void> | undefined;
+  hostCall: Promise<void> | undefined;
   /** Of this attempt: it may wait no longer, since those that wait hold too much memory. */
-  crowdedOut = false;
+  isEvicted = false;
   /** Its caller has an answer. */
-  answered = false;
+  isSettled = false;
   /** Its guest is free again. */
-  over = false;
+  isDone = false;
   #host: GuestHost | undefined;
   #suspect = 0;
   #innocent = 0;
@@ -57,24 +57,24 @@ export class Flight {
     return (this.#host ??= this.call.host());
   }
 
-  answer(ending: Ended): void {
-    this.answered = true;
+  settle(ending: CallEnding): void {
+    this.isSettled = true;
     this.#outcome.resolve({ ...ending, did: this.did, host: this.host });
   }
 
-  fail(reason: unknown): void {
-    this.answered = true;
+  reject(reason: unknown): void {
+    this.isSettled = true;
     this.#outcome.reject(reason);
   }
 
   /** From the beginning, with another host. A number: no more, after so many. */
-  renew(part: Part): number | undefined {
-    if (part === "suspect") this.#suspect += 1;
-    if (part === "innocent") this.#innocent += 1;
-    if (this.#suspect >= SUSPECT || this.#innocent >= INNOCENT) return this.#suspect + this.#innocent;
-    this.worker = this.asking = this.#host = undefined;
+  retry(blame: Blame): number | undefined {
+    if (blame === "suspect") this.#suspect += 1;
+    if (blame === "innocent") this.#innocent += 1;
+    if (this.#suspect >= MAX_SUSPECT_DEATHS || this.#innocent >= MAX_INNOCENT_DEATHS) return this.#suspect + this.#innocent;
+    this.worker = this.hostCall = this.#host = undefined;
     this.did = [];
-    this.begun = this.lasting = this.crowdedOut = false;
+    this.hasStarted = this.hadLastingEffect = this.isEvicted = false;
     return undefined;
   }
 }

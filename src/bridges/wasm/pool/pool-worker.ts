@@ -1,17 +1,17 @@
 import type { LocalCall } from "../abi/run-call.ts";
 import { bytesOutsideMemory } from "../component/memory-limits.ts";
-import type { Flight } from "./pending-call.ts";
+import type { PendingCall } from "./pending-call.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
-import { Residents } from "./instance-table.ts";
+import { InstanceTable } from "./instance-table.ts";
 import type { GuestCall } from "../sandbox.ts";
-import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
+import { GuestThread, type ThreadExit } from "./guest-thread.ts";
 import { compiledImport } from "../abi/world-functions.ts";
 
 /** How many calls it is handed before it says what became of them: enough that it never waits for one. */
-const AHEAD = 8;
+const MAX_POSTED = 8;
 
 const NO_ROOM = "There is no room in this process for one more guest's memory: let fewer calls run at once, or fewer instances be kept.";
-const CROWDED = "There is no room in this process for the memory of all guests that wait: let fewer calls run at once.";
+const TOO_MANY_WAIT = "There is no room in this process for the memory of all guests that wait: let fewer calls run at once.";
 
 type Wait = Extract<FromWorker, { readonly kind: "wait" }>;
 type End = Extract<FromWorker, { readonly kind: "end" }>;
@@ -23,46 +23,46 @@ export interface WorkerOptions {
 }
 
 /** How a worker ended. */
-export interface Death {
+export interface WorkerExit {
   /** In whose call, if that is still open. */
-  readonly guilty: Flight | undefined;
+  readonly culprit: PendingCall | undefined;
   /** One call was the cause, so no other was. */
-  readonly known: boolean;
+  readonly causeKnown: boolean;
   /** Why, where it was not that call's time. */
   readonly error: string | undefined;
 }
 
 /** What a worker tells its pool. */
-export interface Pool {
+export interface WorkerEvents {
   /** It begins to compute, or goes on. */
-  computes(flight: Flight): void;
+  onComputing(flight: PendingCall): void;
   /** For its host, with so many bytes of memory. */
-  waits(flight: Flight, bytes: number): void;
+  onWaiting(flight: PendingCall, bytes: number): void;
   /** Its guest is free for the next. */
-  over(flight: Flight): void;
-  died(worker: PoolWorker, flights: readonly Flight[], death: Death): void;
+  onDone(flight: PendingCall): void;
+  onWorkerExit(worker: PoolWorker, flights: readonly PendingCall[], death: WorkerExit): void;
 }
 
 /** The main thread's side of one worker: the calls it has. */
 export class PoolWorker {
-  readonly residents: Residents;
+  readonly instances: InstanceTable;
   readonly #thread: GuestThread;
-  readonly #pool: Pool;
+  readonly #events: WorkerEvents;
   readonly #modules = new Set<string>();
-  readonly #backlog = new Set<Flight>();
+  readonly #backlog = new Set<PendingCall>();
   /** By the number of the attempt. */
-  readonly #posted = new Map<number, Flight>();
+  readonly #posted = new Map<number, PendingCall>();
   /** Posted, and not waiting for their host. */
   readonly #computing = new Set<number>();
   #calls = 0;
 
-  constructor(pool: Pool, { heapMb, instances, instanceBytes }: WorkerOptions) {
-    this.#pool = pool;
-    this.residents = new Residents(instances, instanceBytes);
+  constructor(events: WorkerEvents, { heapMb, instances, instanceBytes }: WorkerOptions) {
+    this.#events = events;
+    this.instances = new InstanceTable(instances, instanceBytes);
     this.#thread = new GuestThread(
       heapMb,
-      (message) => this.#hear(message),
-      (end) => this.#died(end),
+      (message) => this.#onMessage(message),
+      (end) => this.#onExit(end),
     );
   }
 
@@ -71,65 +71,65 @@ export class PoolWorker {
   }
 
   /** It takes calls. */
-  get open(): boolean {
-    return this.#thread.open;
+  get acceptsCalls(): boolean {
+    return this.#thread.acceptsCalls;
   }
 
   /** Some guest may be computing. */
-  get busy(): boolean {
+  get isBusy(): boolean {
     return this.#computing.size > 0;
   }
 
-  take(flight: Flight): void {
+  assign(flight: PendingCall): void {
     flight.worker = this;
-    if (this.load === 0) this.#thread.hold();
+    if (this.load === 0) this.#thread.ref();
     this.#backlog.add(flight);
-    this.#drop(this.residents.enter(flight.call.guest));
-    this.#pump();
+    this.#drop(this.instances.callStarted(flight.call.guest));
+    this.#postNext();
   }
 
   /** Nobody waits for it any longer. */
-  abort(flight: Flight): void {
+  abort(flight: PendingCall): void {
     if (this.#backlog.delete(flight)) {
-      this.#drop(this.residents.leave(flight.call.guest, undefined));
+      this.#drop(this.instances.callEnded(flight.call.guest, undefined));
       this.#drop([flight.call.guest]);
-      this.#left(flight);
+      this.#onCallLeft(flight);
     }
     // Where it waits it goes on, to end.
-    for (const [call, one] of this.#posted) if (one === flight) this.#compute(flight, { kind: "abort", call });
+    for (const [call, one] of this.#posted) if (one === flight) this.#postComputing(flight, { kind: "abort", call });
   }
 
   /** It waits, and may no longer. */
-  crowdOut(flight: Flight): void {
-    flight.crowdedOut = true;
+  evict(flight: PendingCall): void {
+    flight.isEvicted = true;
     this.abort(flight);
   }
 
   forget(guest: string): void {
-    if (this.residents.delete(guest)) this.#drop([guest]);
+    if (this.instances.delete(guest)) this.#drop([guest]);
   }
 
   unload(key: string): void {
     if (this.#modules.delete(key)) this.#thread.post({ kind: "unload", key });
   }
 
-  sample(): void {
-    this.#thread.sample();
+  checkCpuTime(): void {
+    this.#thread.checkCpuTime();
   }
 
   end(): Promise<void> {
     return this.#thread.end();
   }
 
-  #pump(): void {
+  #postNext(): void {
     for (const flight of this.#backlog) {
-      if (this.#computing.size >= AHEAD || !this.open) return;
+      if (this.#computing.size >= MAX_POSTED || !this.acceptsCalls) return;
       this.#backlog.delete(flight);
       this.#start(flight);
     }
   }
 
-  #start(flight: Flight): void {
+  #start(flight: PendingCall): void {
     const { key, module } = flight;
     const { guest, component } = flight.call;
     if (module !== undefined && !this.#modules.has(key)) {
@@ -138,38 +138,38 @@ export class PoolWorker {
     }
     const call = (this.#calls += 1);
     this.#posted.set(call, flight);
-    this.#compute(flight, { kind: "call", call, guest, key, local: localOf(flight.call) });
+    this.#postComputing(flight, { kind: "call", call, guest, key, local: localCallOf(flight.call) });
   }
 
-  #compute(flight: Flight, message: ToWorker & { readonly call: number }): void {
+  #postComputing(flight: PendingCall, message: ToWorker & { readonly call: number }): void {
     this.#computing.add(message.call);
     this.#thread.post(message);
-    this.#pool.computes(flight);
+    this.#events.onComputing(flight);
   }
 
-  #hear(message: FromWorker): void {
+  #onMessage(message: FromWorker): void {
     const flight = this.#posted.get(message.call);
     if (flight === undefined) return;
     flight.did.push(...(message.kind === "end" ? message.ending.did : message.did));
     if (message.kind === "told") return;
     if (message.kind === "end") this.#end(flight, message);
-    else if (!flight.answered) {
+    else if (!flight.isSettled) {
       this.#computing.delete(message.call);
-      flight.begun = true;
+      flight.hasStarted = true;
       // What would be done for a worker on its way out would be done twice.
-      if (this.open) {
-        flight.asking = this.#ask(flight, message);
-        this.#pool.waits(flight, message.bytes);
+      if (this.acceptsCalls) {
+        flight.hostCall = this.#callHost(flight, message);
+        this.#events.onWaiting(flight, message.bytes);
       }
     }
-    this.#pump();
+    this.#postNext();
   }
 
-  async #ask(flight: Flight, { call, name, args }: Wait): Promise<void> {
+  async #callHost(flight: PendingCall, { call, name, args }: Wait): Promise<void> {
     let answer: ToWorker & { readonly call: number };
     try {
       const { result, lasting } = await flight.host.call(name, args);
-      if (lasting === true) flight.lasting = true;
+      if (lasting === true) flight.hadLastingEffect = true;
       flight.did.push({ name, args, result });
       answer = { kind: "answer", call, result };
     } catch (error) {
@@ -178,50 +178,50 @@ export class PoolWorker {
       flight.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };
     }
-    if (this.#posted.get(call) === flight && !flight.answered && !flight.crowdedOut) this.#compute(flight, answer);
+    if (this.#posted.get(call) === flight && !flight.isSettled && !flight.isEvicted) this.#postComputing(flight, answer);
   }
 
-  #end(flight: Flight, { call, ending, keptBytes, dropped }: End): void {
+  #end(flight: PendingCall, { call, ending, instanceBytes, evicted }: End): void {
     const { guest } = flight.call;
     this.#posted.delete(call);
     this.#computing.delete(call);
-    for (const one of dropped) this.residents.delete(one);
-    this.#drop(this.residents.leave(guest, keptBytes, keptBytes === undefined ? 0 : bytesOutsideMemory(flight.call.component)));
+    for (const one of evicted) this.instances.delete(one);
+    this.#drop(this.instances.callEnded(guest, instanceBytes, instanceBytes === undefined ? 0 : bytesOutsideMemory(flight.call.component)));
     // It went on after its caller had left, so what its instance holds is not what its state says.
-    if (flight.answered) this.forget(guest);
-    else if (flight.crowdedOut) void this.#lost(flight);
-    else flight.answer(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
-    this.#left(flight);
+    if (flight.isSettled) this.forget(guest);
+    else if (flight.isEvicted) void this.#settleEvicted(flight);
+    else flight.settle(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
+    this.#onCallLeft(flight);
   }
 
   /** When its host has finished its last call, which is on record. */
-  async #lost(flight: Flight): Promise<void> {
-    await flight.asking;
-    if (!flight.answered) flight.answer({ end: "lost", message: CROWDED });
+  async #settleEvicted(flight: PendingCall): Promise<void> {
+    await flight.hostCall;
+    if (!flight.isSettled) flight.settle({ end: "lost", message: TOO_MANY_WAIT });
   }
 
-  #left(flight: Flight): void {
-    if (this.load === 0) this.#thread.release();
-    this.#pool.over(flight);
+  #onCallLeft(flight: PendingCall): void {
+    if (this.load === 0) this.#thread.unref();
+    this.#events.onDone(flight);
   }
 
   #drop(guests: readonly string[]): void {
     if (guests.length > 0) this.#thread.post({ kind: "drop", guests });
   }
 
-  #died({ call, did, error }: ThreadEnd): void {
+  #onExit({ call, did, error }: ThreadExit): void {
     const guilty = this.#posted.get(call ?? 0);
     guilty?.did.push(...did);
     const flights = [...this.#posted.values(), ...this.#backlog];
     this.#posted.clear();
     this.#backlog.clear();
     this.#computing.clear();
-    this.#pool.died(this, flights, { guilty, error, known: call !== undefined });
+    this.#events.onWorkerExit(this, flights, { culprit: guilty, error, causeKnown: call !== undefined });
   }
 }
 
 /** What can be sent. */
-function localOf(whole: GuestCall): LocalCall {
+function localCallOf(whole: GuestCall): LocalCall {
   const { export: name, state, params, at, seed, variables, listVariables, random, outstanding, children, limits } = whole;
   const local = { export: name, state, params, at, seed, variables, outstanding, children, limits };
   return { ...local, ...(listVariables !== undefined && { listVariables }), ...(random !== undefined && { random }) };

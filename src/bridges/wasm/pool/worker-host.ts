@@ -5,9 +5,9 @@ import type { Component } from "../component/component.ts";
 import type { HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
-import type { Meter } from "./cpu-limit.ts";
-import { buffersOf, type Ending, type FromWorker, tooLong, type ToWorker } from "./worker-protocol.ts";
-import type { Recorder } from "./call-recorder.ts";
+import type { CpuMeter } from "./cpu-limit.ts";
+import { transferablesOf, type Ending, type FromWorker, tooLong, type ToWorker } from "./worker-protocol.ts";
+import type { CallRecorder } from "./call-recorder.ts";
 
 interface Running {
   readonly call: number;
@@ -24,25 +24,25 @@ interface Running {
 type Call = Extract<ToWorker, { readonly kind: "call" }>;
 
 /** Fits the result of no import that waits, so whoever is given it traps. */
-const UNFIT: WitValue = {};
+const INVALID_RESULT: WitValue = {};
 
 /** The guests of one worker. */
-export class Room {
+export class WorkerHost {
   readonly #modules = new Map<string, { readonly module: CoreModule; readonly component: Component }>();
   /** The one used last stands last. */
   readonly #instances = new Map<string, { readonly key: string; readonly instance: Instance }>();
   readonly #running = new Map<number, Running>();
-  readonly #meter: Meter;
-  readonly #recorder: Recorder;
+  readonly #meter: CpuMeter;
+  readonly #recorder: CallRecorder;
   readonly #post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
 
-  constructor(meter: Meter, recorder: Recorder, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
+  constructor(meter: CpuMeter, recorder: CallRecorder, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
     this.#meter = meter;
     this.#recorder = recorder;
     this.#post = post;
   }
 
-  hear(message: ToWorker): void {
+  handle(message: ToWorker): void {
     switch (message.kind) {
       case "module":
         this.#modules.set(message.key, message);
@@ -57,17 +57,17 @@ export class Room {
         for (const guest of message.guests) this.#instances.delete(guest);
         return;
       case "answer":
-        this.#goOn(message.call, (waiting) => waiting.resolve(message.result));
+        this.#resume(message.call, (waiting) => waiting.resolve(message.result));
         return;
       case "refusal":
-        this.#goOn(message.call, (waiting) => waiting.reject(new Error(message.message)));
+        this.#resume(message.call, (waiting) => waiting.reject(new Error(message.message)));
         return;
       case "abort": {
         const running = this.#running.get(message.call);
         if (running === undefined) return;
         running.stop = "aborted";
         // A stack that nothing wakes is never given back, nor is its memory: it has to unwind.
-        this.#goOn(message.call, (waiting) => waiting.resolve(UNFIT));
+        this.#resume(message.call, (waiting) => waiting.resolve(INVALID_RESULT));
       }
     }
   }
@@ -77,9 +77,9 @@ export class Room {
     const left = local.limits.callMs * 1_000;
     const running: Running = { call, guest, left, stop: undefined, did: [], waiting: undefined };
     this.#running.set(call, running);
-    const dropped: string[] = [];
+    const evicted: string[] = [];
     this.#enter(running);
-    const ended = await this.#ending(message, running, dropped);
+    const ended = await this.#ending(message, running, evicted);
     this.#leave(running);
     this.#running.delete(call);
     if (ended.end !== "ok" || running.stop !== undefined || this.#instances.get(guest)?.instance.needsReplacing === true)
@@ -87,17 +87,20 @@ export class Room {
     const { did } = running;
     const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };
     const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;
-    this.#post({ kind: "end", call, ending, keptBytes, dropped }, ending.end === "ok" ? buffersOf([ending.state, ending.back]) : []);
+    this.#post(
+      { kind: "end", call, ending, instanceBytes: keptBytes, evicted },
+      ending.end === "ok" ? transferablesOf([ending.state, ending.back]) : [],
+    );
   }
 
-  async #ending(message: Call, running: Running, dropped: string[]): Promise<Ending> {
+  async #ending(message: Call, running: Running, evicted: string[]): Promise<Ending> {
     try {
-      const instance = this.#instanceOf(message, dropped);
+      const instance = this.#instanceOf(message, evicted);
       return await runCall(
         instance,
         message.local,
         (name, args) => this.#wait(running, name, args),
-        (did) => this.#did(running, did),
+        (did) => this.#recordCall(running, did),
       );
     } catch (error) {
       if (error instanceof NoRoom) return { end: "no-room", did: [] };
@@ -106,7 +109,7 @@ export class Room {
     }
   }
 
-  #instanceOf({ guest, key }: Call, dropped: string[]): Instance {
+  #instanceOf({ guest, key }: Call, evicted: string[]): Instance {
     const kept = this.#instances.get(guest);
     this.#instances.delete(guest);
     if (kept?.key === key && !kept.instance.broken) {
@@ -121,40 +124,40 @@ export class Room {
         this.#instances.set(guest, { key, instance });
         return instance;
       } catch (error) {
-        if (!(error instanceof NoRoom) || !this.#makeRoom(dropped)) throw error;
+        if (!(error instanceof NoRoom) || !this.#evictIdle(evicted)) throw error;
       }
     }
   }
 
   /** Half of the idle ones go, the longest idle first. */
-  #makeRoom(dropped: string[]): boolean {
+  #evictIdle(evicted: string[]): boolean {
     const busy = new Set([...this.#running.values()].map((running) => running.guest));
     const idle = [...this.#instances.keys()].filter((guest) => !busy.has(guest));
     for (const guest of idle.slice(0, Math.ceil(idle.length / 2))) {
       this.#instances.delete(guest);
-      dropped.push(guest);
+      evicted.push(guest);
     }
     return idle.length > 0;
   }
 
   #wait(running: Running, name: ImportName, args: readonly WitValue[]): Promise<WitValue> {
-    if (running.stop !== undefined) return Promise.resolve(UNFIT);
+    if (running.stop !== undefined) return Promise.resolve(INVALID_RESULT);
     this.#leave(running);
     if (running.left < 0) {
       // Many short stays, none of them long enough for the watchdog to see it.
       running.stop = "time";
       this.#enter(running);
-      return Promise.resolve(UNFIT);
+      return Promise.resolve(INVALID_RESULT);
     }
     running.waiting = Promise.withResolvers();
     const { call, did, guest } = running;
     running.did = [];
     const bytes = this.#instances.get(guest)?.instance.memoryBytes ?? 0;
-    this.#post({ kind: "wait", call, did, name, args, bytes }, buffersOf(args));
+    this.#post({ kind: "wait", call, did, name, args, bytes }, transferablesOf(args));
     return running.waiting.promise;
   }
 
-  #did(running: Running, did: HostCall): void {
+  #recordCall(running: Running, did: HostCall): void {
     running.did.push(did);
     if (this.#recorder.add(did)) return;
     this.#post({ kind: "told", call: running.call, did: running.did }, []);
@@ -162,7 +165,7 @@ export class Room {
     this.#recorder.clear();
   }
 
-  #goOn(call: number, settle: (waiting: PromiseWithResolvers<WitValue>) => void): void {
+  #resume(call: number, settle: (waiting: PromiseWithResolvers<WitValue>) => void): void {
     const running = this.#running.get(call);
     if (running?.waiting === undefined) return;
     const { waiting } = running;

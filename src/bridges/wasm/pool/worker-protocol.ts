@@ -6,7 +6,7 @@ import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
 
 /** What a worker is started with: memory that tells of a guest though it lets nobody answer. */
-export interface Start {
+export interface WorkerStart {
   readonly meter: SharedArrayBuffer;
   readonly recorder: SharedArrayBuffer;
 }
@@ -45,25 +45,26 @@ export type FromWorker =
       readonly call: number;
       readonly ending: Ending;
       /** Of its instance's memory; undefined: the instance is gone. */
-      readonly keptBytes: number | undefined;
+      readonly instanceBytes: number | undefined;
       /** Whose instances went to make room. */
-      readonly dropped: readonly string[];
+      readonly evicted: readonly string[];
     };
 
 /** Below it, a copy is cheaper than handing a buffer over. */
-const WORTH_BYTES = 16_384;
+const MIN_TRANSFER_BYTES = 16_384;
 
 function collect(value: WitValue, into: Set<ArrayBuffer>): void {
   if (value instanceof Uint8Array) {
     const { buffer } = value;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength >= WORTH_BYTES && buffer.byteLength === value.byteLength) into.add(buffer);
+    if (buffer instanceof ArrayBuffer && buffer.byteLength >= MIN_TRANSFER_BYTES && buffer.byteLength === value.byteLength)
+      into.add(buffer);
   } else if (typeof value === "object") {
     for (const part of Object.values(value)) collect(part, into);
   }
 }
 
 /** Large buffers of values that nobody reads afterwards: they go to the other thread as they are. */
-export function buffersOf(values: readonly WitValue[]): readonly ArrayBuffer[] {
+export function transferablesOf(values: readonly WitValue[]): readonly ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const value of values) collect(value, buffers);
   return [...buffers];

@@ -1,55 +1,55 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
-import { Meter } from "./cpu-limit.ts";
-import type { FromWorker, Start, ToWorker } from "./worker-protocol.ts";
-import { Recorder } from "./call-recorder.ts";
-import { Room } from "./worker-host.ts";
+import { CpuMeter } from "./cpu-limit.ts";
+import type { FromWorker, WorkerStart, ToWorker } from "./worker-protocol.ts";
+import { CallRecorder } from "./call-recorder.ts";
+import { WorkerHost } from "./worker-host.ts";
 
 // A thread's intrinsics are its own: what a guest names `__proto__` finds no prototype here.
 Reflect.deleteProperty(Object.prototype, "__proto__");
 const port = parentPort;
 if (port === null) throw new Error("This file is what a sandbox's worker runs: call createSandbox");
-const start: Start = workerData;
+const start: WorkerStart = workerData;
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[]): void => port.postMessage(message, transfer);
-const meter = new Meter(start.meter);
-const room = new Room(meter, new Recorder(start.recorder), post);
-hearFrom(
+const meter = new CpuMeter(start.meter);
+const host = new WorkerHost(meter, new CallRecorder(start.recorder), post);
+pollMessages(
   port,
-  (message) => room.hear(message),
-  () => meter.inside,
+  (message) => host.handle(message),
+  () => meter.isRunning,
 );
 
 /**
  * So long whoever is answered takes to wake and to ask again where the system is slow to wake threads. Asleep by then, this one would
  * have to be woken as well. Each message costs its thread so much of a processor at most.
  */
-const LINGER_MS = 0.2;
+const POLL_MS = 0.2;
 /** Modules are compiled, and timers ring, only when the thread has nothing to look for. */
-const MOST_MS = 1;
+const MAX_POLL_MS = 1;
 
 /**
  * Hears each message in order, and looks a moment for the next before the thread sleeps. On one processor that moment
  * would be the sender's. `inside`: a guest computes, in microtasks of what was heard; nobody else may come in between.
  */
-export function hearFrom(port: MessagePort, hear: (message: ToWorker) => void, inside: () => boolean): void {
-  let looking = false;
-  const look = async (): Promise<void> => {
-    looking = true;
-    const end = performance.now() + MOST_MS;
-    for (let until = end - MOST_MS + LINGER_MS; performance.now() < until;) {
+export function pollMessages(source: MessagePort, handle: (message: ToWorker) => void, isRunning: () => boolean): void {
+  let isPolling = false;
+  const poll = async (): Promise<void> => {
+    isPolling = true;
+    const end = performance.now() + MAX_POLL_MS;
+    for (let until = end - MAX_POLL_MS + POLL_MS; performance.now() < until;) {
       await Promise.resolve();
-      if (inside()) continue;
-      const next = receiveMessageOnPort(port);
+      if (isRunning()) continue;
+      const next = receiveMessageOnPort(source);
       if (next === undefined) continue;
-      hear(next.message);
-      until = Math.min(end, performance.now() + LINGER_MS);
+      handle(next.message);
+      until = Math.min(end, performance.now() + POLL_MS);
     }
-    looking = false;
+    isPolling = false;
   };
-  const lingers = availableParallelism() > 1;
-  port.on("message", (message: ToWorker) => {
-    hear(message);
-    if (lingers && !looking) void look();
+  const canPoll = availableParallelism() > 1;
+  source.on("message", (message: ToWorker) => {
+    handle(message);
+    if (canPoll && !isPolling) void poll();
   });
 }

@@ -1,28 +1,29 @@
+// Owns: what `createGuests` takes, and the limits of guests. Does not own: reading manifests (manifest/read-manifest.ts).
 import type { ActorId, Clock, ContentStore, Digest, Entropy, Policy } from "../../core/contract/index.ts";
 import type { Component } from "./component/component.ts";
 import type { HttpLimits } from "./host/http-client.ts";
 import type { Grants, Manifest } from "./manifest/manifest.ts";
 import type { GuestLimits, Sandbox } from "./sandbox.ts";
 
-/** A guest that starts another: what it says reaches no further than it does itself. */
+/** A guest that starts another: manifest and component may come only from where the guest itself can read. */
 export interface ContentReader {
-  /** Whether it could read that content, kept in that space, by itself. */
+  /** Whether the guest could read that content of that space itself. */
   reads(space: string, digest: Digest): Promise<boolean>;
 }
 
-/** How manifests are found and read. What they throw is told to whoever asked, so it says what is wrong. */
+/** How manifests are found and read. Their errors are reported to the caller, so the messages must be meaningful. */
 export interface Manifests {
-  /** Of what a starter gave: a path, `store:…`, or the text itself. Without an origin it is the starter's own word. */
+  /** Finds a manifest by a path, by `store:…`, or takes the text itself. Without an origin, the starter wrote it. */
   find(given: string, reader?: ContentReader): Promise<{ readonly text: string; readonly origin?: string }>;
-  /** Of a manifest's text. Throws with line and column. */
+  /** Parses a manifest's text. Throws with line and column. */
   read(text: string, origin: string | undefined): Manifest | Promise<Manifest>;
-  /** A component or a first state that a manifest names. With a reader it may be the reader's own word. */
+  /** Reads the component or initial state that a manifest names. With a reader, only what that guest may read. */
   content(reference: string, origin: string | undefined, reader?: ContentReader): Promise<Uint8Array>;
-  /** Whether the operator wrote what is at that origin: such a manifest may grant a child more than its parent has. */
+  /** Whether the operator wrote the manifest of that origin. Such a manifest may grant a child more than its parent has. */
   isTrusted(origin: string): boolean;
 }
 
-/** An event of Theater's chain, as a parent is shown it. */
+/** An event of Theater's chain, in the form that a parent receives. */
 export interface ChildEvent {
   readonly hash: Uint8Array;
   readonly parentHash: Uint8Array | null;
@@ -39,62 +40,62 @@ export interface GuestOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly persistence: Exclude<Policy["persistence"], "distributed">;
-  /** Of a guest whose manifest says nothing. */
+  /** The limits of a guest whose manifest sets none. */
   readonly limits: GuestLimits;
-  /** What a manifest may ask for at most. Default: `limits`. */
+  /** The highest limits that a manifest may set. Default: `limits`. */
   readonly most?: Partial<Pick<GuestLimits, "callMs" | "memoryBytes">>;
   readonly manifests: Manifests;
-  /** Throws what is wrong with it. */
+  /** Throws if the component is invalid. */
   readonly readComponent: (bytes: Uint8Array) => Component | Promise<Component>;
-  /** Throws which of its imports the manifest does not grant. */
+  /** Throws if the component imports something that the manifest does not grant. */
   readonly checkGranted: (component: Component, grants: Grants) => void;
-  /** The environment, of which a manifest shows a part. */
+  /** The environment variables. A manifest exposes a part of them. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Below it each life of a guest has a directory of its own, where its manifest names none. Absent: there are none. */
+  /** Contains a private directory for each life of a guest whose manifest names none. Absent: such guests have no files. */
   readonly directory?: string;
   readonly http?: HttpLimits;
-  /** A child's newest events, as many as can be told at once, oldest first. Absent: its parent cannot ask for them. */
+  /** The newest events of a child, oldest first. Absent: parents cannot read events of their children. */
   readonly childEvents?: (id: ActorId) => Promise<readonly ChildEvent[]>;
 }
 
-/** What whoever runs guests has to say. */
+/** The options of `createGuests`; only `contents` is required. */
 export interface GuestHouseOptions extends Partial<Omit<GuestOptions, "contents" | "manifests">> {
   readonly contents: ContentStore;
-  /** The folder below which manifests are named by their paths, or how they are found otherwise. Default: by text and `store:` alone. */
+  /** The directory in which paths of manifests are looked up, or another way to find them. Default: only inline text and `store:`. */
   readonly manifests?: Manifests | string;
 }
 
-/** What a guest begins from. */
+/** What a guest is started from. */
 export interface GuestStart {
   readonly to: ActorId;
   /** A path, `store:…`, or the manifest's own text. */
   readonly manifest: string;
-  /** Instead of the one the manifest names. */
+  /** Used instead of the component that the manifest names. */
   readonly component?: Uint8Array;
-  /** Merged with the manifest's: of two JSON objects this one's keys win, else it is taken whole. */
+  /** Overrides the manifest's initial state. Two JSON objects are merged, and these keys win. */
   readonly initialState?: Uint8Array;
-  /** From its state as it was: `init` does not run. */
+  /** Continues from `initialState` without calling `init`. */
   readonly resume?: true;
-  /** How many parents it has above it. Default: none. */
+  /** The number of its ancestors. Default: 0. */
   readonly generation?: number;
 }
 
-/** `start` of the message a guest begins with: all of it in the content store. */
+/** The `start` field of a guest's first message. All parts are in the content store. */
 export interface Beginning {
   readonly manifest: Digest;
   readonly origin?: string;
   readonly component: Digest;
-  /** The manifest's. */
+  /** The name in the manifest. */
   readonly name: string;
   readonly initialState?: Digest;
   readonly resume?: true;
-  /** How many parents it has above it; absent: none. */
+  /** The number of its ancestors; absent: 0. */
   readonly generation?: number;
 }
 
 const MEBIBYTE = 1_048_576;
 
-/** Of a guest whose manifest says nothing. */
+/** The limits of a guest whose manifest sets none. */
 export const GUEST_LIMITS: GuestLimits = {
   callMs: 5_000,
   memoryBytes: 64 * MEBIBYTE,
@@ -103,10 +104,10 @@ export const GUEST_LIMITS: GuestLimits = {
   resultBytes: 16 * MEBIBYTE,
 };
 
-/** What a manifest may ask for at most, unless the operator says otherwise. */
+/** The highest limits that a manifest may set, unless the operator configures others. */
 export const MOST_GUEST_LIMITS: Pick<GuestLimits, "callMs" | "memoryBytes"> = { callMs: 60_000, memoryBytes: 256 * MEBIBYTE };
 
-/** What holds for a guest: what its manifest asks for, as far as the operator allows. */
+/** The limits of a guest: those of its manifest, capped by those of the operator. */
 export function limitsOf({ limits: asked }: Manifest, { limits, most = {} }: Pick<GuestOptions, "limits" | "most">): GuestLimits {
   const { callMs = limits.callMs, memoryBytes = limits.memoryBytes } = asked;
   return {

@@ -1,40 +1,41 @@
+// Owns: the state of a guest's actor, and recognising it. Does not own: the state of the guest itself, which is bytes in the content store.
 import { type ActorId, type Digest, isJsonObject } from "../../core/contract/index.ts";
 
-/** The kind all guests are of. */
+/** The kind of all guests. */
 export const GUEST = "guest";
 
-/** An actor's state while a guest runs in it: small, what is large is in the content store. */
+/** The state of an actor that runs a guest. It is small: large parts are in the content store. */
 export interface GuestState {
-  /** Its UUID, as Theater's faces know it. */
+  /** Its UUID, by which Theater's clients address it. */
   readonly id: string;
-  /** Of its manifest. */
+  /** The name in its manifest. */
   readonly name: string;
-  /** Of the manifest's text. */
+  /** The digest of the manifest's text. */
   readonly manifest: Digest;
-  /** What its starter called it: a path, `store:…`; absent for inline text. */
+  /** Where the manifest came from: a path or `store:…`; absent for inline text. */
   readonly origin?: string;
   readonly component: Digest;
-  /** Of the guest's own state; null: it has none. */
+  /** The digest of the guest's own state; null if it has none. */
   readonly state: Digest | null;
   readonly status: "running" | "paused";
-  /** Why it is paused: the event, by its number in the chain. */
+  /** Why it is paused. `seq` is the number of the event in the chain. */
   readonly failed?: { readonly seq: number; readonly message: string };
-  /** Who started it, where that was an actor: told of its errors and its end. */
+  /** The actor that started it, if any. It is notified of errors and of the end. */
   readonly parent?: ActorId;
-  /** How many parents it has above it; absent: none. */
+  /** The number of its ancestors; absent: 0. */
   readonly generation?: number;
-  /** By their UUIDs. */
+  /** Ids by UUID. */
   readonly children: Readonly<Record<string, ActorId>>;
-  /** Open channels: with whom. */
+  /** The other ends of its open channels, by channel id. */
   readonly channels: Readonly<Record<string, ChannelEnd>>;
-  /** Requests it will answer later: their message ids. */
+  /** Message ids of requests that it will answer later. */
   readonly outstanding: readonly string[];
 }
 
-/** `host`: somebody outside, who is held by the process that has this id. */
+/** `host`: a client outside the engine, connected to the process of that id. */
 export type ChannelEnd = { readonly actor: ActorId } | { readonly host: string };
 
-/** Of what a store or a chain has for a guest's actor. */
+/** Checks a value from a store or a chain. */
 export const isGuestState = (value: unknown): value is GuestState =>
   isJsonObject(value) &&
   typeof value["id"] === "string" &&
@@ -45,7 +46,7 @@ export const isGuestState = (value: unknown): value is GuestState =>
   isJsonObject(value["channels"]) &&
   Array.isArray(value["outstanding"]);
 
-/** For the callers of a paused guest. */
+/** The message for callers of a paused guest. */
 export const pausedMessage = ({ failed }: GuestState): string =>
   failed === undefined
     ? "This actor is paused with its parent, which failed: restart either."

@@ -1,4 +1,4 @@
-/** WebAssembly guests as actors. */
+// Owns: guests as a kind of actor: `createGuests` connects the parts of this folder. Does not own: what each part does.
 import {
   type Closable,
   type ActorId,
@@ -28,38 +28,38 @@ import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
 import { GUEST, type GuestState } from "./guest-state.ts";
 import type { GuestLimits } from "./sandbox.ts";
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 export interface Guests extends Closable {
-  /** What they are made of, and are left as. */
+  /** Stores manifests, components and states of guests. */
   readonly contents: ContentStore;
   readonly kind: Behaviour<GuestState>;
-  /** The `host` of channels that somebody outside holds by this process. */
+  /** The `host` of channel ends that clients of this process hold. */
   readonly host: string;
   /**
-   * Once the engine has started; what is delivered to guests before waits. `kinds`: the others that it runs. Guests have no scopes,
-   * so what requires some in these is refused to them. Returns its undo.
+   * Call it once the engine has started; messages to guests wait until then. `kinds`: the other kinds of that engine. Guests have no
+   * scopes, so actions of these kinds that require scopes are refused to guests. Returns a function that detaches the engine.
    */
   attach(engine: Engine, kinds?: readonly Behaviour[]): () => void;
-  /** What this process measured of its calls; undefined: none has ended here. */
+  /** Measurements of a guest's calls in this process; undefined if none has ended here. */
   measured(id: ActorId): GuestMeasures | undefined;
-  /** The message a guest begins with. Throws what is wrong with its manifest or its component. */
+  /** The first message of a guest. Throws if its manifest or its component is invalid. */
   prepare(start: GuestStart): Promise<Outgoing>;
-  /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
+  /** Finds and stores another component for `update`, and returns its digest. Throws if it is invalid. */
   component(reference: string, guest: GuestState): Promise<Digest>;
-  /** Its manifest, and the limits that follow from it. Undefined: its text is not in the content store. */
+  /** A guest's manifest and limits; undefined if the text is not in the content store. */
   manifest(guest: GuestState): Promise<{ readonly manifest: Manifest; readonly limits: GuestLimits } | undefined>;
-  /** What tells it of channels that somebody outside held by a process before this one. */
+  /** Messages that close channels whose ends were held by clients of an earlier process. */
   stale(id: ActorId, guest: GuestState): readonly Outgoing[];
-  /** Runs each call in its chain again, in a fresh instance that is answered from the record, and compares. */
+  /** Runs each call in its chain again, in a new instance whose host calls are answered from the record, and compares the results. */
   reexecute(id: ActorId): Promise<GuestReexecution>;
-  /** What live guests are made of and were left as, what manifests with a label name, and what was put lately: not garbage, of the contents there are. */
+  /** Contents that must not be collected: those of live guests, those named by labelled manifests, and recent ones. */
   live(): AsyncIterable<Digest>;
 }
 
 /**
- * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine, […])`. Kept on disk, in a sandbox of
- * their own, and shown nothing of the environment, unless said otherwise. Dispose of it after the engine.
+ * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine, […])`. By default they are stored
+ * on disk, run in a sandbox of their own, and see no environment variables. Dispose of it after the engine.
  */
 export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
   const sandbox = given ?? createSandbox();
@@ -94,10 +94,10 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
     return attached;
   };
-  const library = new ProgramCache(options);
-  const room: GuestRuntime = {
+  const programs = new ProgramCache(options);
+  const runtime: GuestRuntime = {
     options,
-    programs: library,
+    programs: programs,
     process: options.entropy.uuid(),
     instances: new InstanceTracker(options.sandbox),
     peers: new ChannelPeers(engine),
@@ -106,17 +106,17 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     attached: () => (attached === undefined ? attaching.promise : undefined),
   };
   return {
-    kind: guestKind(room),
-    host: room.process,
+    kind: guestKind(runtime),
+    host: runtime.process,
     attach(started, kinds = []) {
       attached = started;
       others = kinds;
       attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
-        library.recent.onCommitted(id, seq);
+        programs.recent.onCommitted(id, seq);
         if (status !== "stopped") return;
-        room.instances.onStopped(id);
-        void room.peers.onStopped(id);
+        runtime.instances.onStopped(id);
+        void runtime.peers.onStopped(id);
       });
       return () => {
         unwatch();
@@ -125,9 +125,9 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
         attaching = Promise.withResolvers();
       };
     },
-    measured: (id) => room.instances.measured(id),
-    prepare: (start) => prepare(options, library, start),
-    component: (reference, guest) => replacement(options, library, reference, guest),
+    measured: (id) => runtime.instances.measured(id),
+    prepare: (start) => prepare(options, programs, start),
+    component: (reference, guest) => replacement(options, programs, reference, guest),
     async manifest(guest) {
       const text = await contents.get(guest.manifest);
       if (text === undefined) return undefined;
@@ -135,9 +135,9 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
       return { manifest, limits: limitsOf(manifest, options) };
     },
     stale: (id, { channels }) =>
-      staleChannels(channels, { process: room.process, gone: NOBODY }).map((channel) => closeMessage(id, channel)),
-    reexecute: (id) => reexecuteGuest(room, id),
-    live: () => liveContents(room),
+      staleChannels(channels, { process: runtime.process, stopped: NONE }).map((channel) => closeMessage(id, channel)),
+    reexecute: (id) => reexecuteGuest(runtime, id),
+    live: () => liveContents(runtime),
     contents,
     close,
     [Symbol.asyncDispose]: close,

@@ -1,3 +1,4 @@
+// Owns: what `troupe/wasm` exports.
 export type { Component, CoreExport } from "./component/component.ts";
 export {
   type Beginning,

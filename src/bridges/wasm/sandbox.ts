@@ -1,60 +1,61 @@
+// Owns: the interface of a sandbox: calls into guests, their limits, host calls and outcomes. Does not own: the pool of workers that implements it (pool/guest-pool.ts).
 import type { Component } from "./component/component.ts";
 import type { ExportName, ImportName } from "./component/world.ts";
 import type { WitValue } from "./wit.ts";
 
 /** The bounds of one call of a guest. */
 export interface GuestLimits {
-  /** How long it may compute in one call, in milliseconds: while it waits for its host, nothing is counted. */
+  /** Processor time that one call may use, in milliseconds. Time spent waiting for the host does not count. */
   readonly callMs: number;
-  /** Of its linear memory, a multiple of 65,536. */
+  /** Size of its linear memory in bytes, a multiple of 65,536. */
   readonly memoryBytes: number;
-  /** In one call. */
+  /** Host calls per call. */
   readonly hostCalls: number;
-  /** Of arguments and results of all host calls of one call. */
+  /** Bytes of the arguments and results of all host calls of one call. */
   readonly hostBytes: number;
-  /** What it returns, its state and its reply, at most. */
+  /** Bytes that a call may return, its state and its reply together. */
   readonly resultBytes: number;
 }
 
-/** One host call as it was made. `result` is what the guest was given; undefined where the import has none. */
+/** One host call. `result` is what the guest received; undefined for an import without a result. */
 export interface HostCall {
   readonly name: ImportName;
   readonly args: readonly WitValue[];
   readonly result: WitValue;
 }
 
-/** What the imports of one call do, on this side of the worker. Made anew each time the call is tried. */
+/** Handles the imports of one call, on the main thread. Each attempt at the call gets a new one. */
 export interface GuestHost {
   /**
-   * Imports that wait. What it gives is the import's result, `{ ok }` or `{ err }` where that is a result. A throw: the
-   * guest is given `{ err }` with the error's message, where the import has one; else it is a trap.
+   * Called for imports that are not answered in the worker. Returns the import's result, `{ ok }` or `{ err }` if its type is a
+   * WIT result. If it throws, the guest receives `{ err }` with the message; an import without a WIT result traps.
    */
   call(
     name: ImportName,
     args: readonly WitValue[],
-  ): Promise<{ readonly result: WitValue; /** It did something outside that cannot be undone. */ readonly lasting?: boolean }>;
+  ): Promise<{ readonly result: WitValue; /** It had an external effect that cannot be undone. */ readonly lasting?: boolean }>;
 }
 
 /** One call into a guest, for a sandbox to run. */
 export interface GuestCall {
-  /** Whose instance it runs in, if there is one. Of one guest there is one call at a time. */
+  /** Identifies the guest. An existing instance of it is reused. Calls of one guest run one at a time. */
   readonly guest: string;
   readonly component: Component;
   readonly export: ExportName;
   readonly state: Uint8Array | undefined;
-  /** The tuple that follows the state. */
+  /** The parameters after the state. */
   readonly params: readonly WitValue[];
-  /** Milliseconds since 1970: `timing.now`, the same throughout the call. */
+  /** Milliseconds since 1970. `timing.now` returns it throughout the call. */
   readonly at: number;
-  /** 32 hex digits: `random` follows from it. */
+  /** 32 hex digits. `random` derives from it. */
   readonly seed: string;
-  /** What `environment` shows. */
+  /** The environment variables that the guest may read. */
   readonly variables: Readonly<Record<string, string>>;
   /** Whether `environment.list-vars` lists them. Default: true. */
   readonly listVariables?: boolean;
-  /** How many bytes `random` gives at a time, and up to which number. Default: 1 MiB, and 2^63 - 1. */
+  /** The most bytes that `random` returns at a time, and its largest integer. Default: 1 MiB, and 2^63 - 1. */
   readonly random?: { readonly maxBytes: number; readonly maxInt: bigint };
-  /** Given without asking the host: these are pure. */
+  /** Answered in the worker, without a host call. */
   readonly outstanding: readonly string[];
   readonly children: readonly string[];
   readonly limits: GuestLimits;
@@ -62,29 +63,33 @@ export interface GuestCall {
   readonly signal: AbortSignal;
 }
 
-/** How a call ended. `did`: all host calls in order, those answered in the worker (`log`, `now`, `random`) too. */
+/** How a call ended. `did`: all host calls in order, including those answered in the worker (`log`, `now`, `random`). */
 export type GuestOutcome = { readonly did: readonly HostCall[]; readonly host: GuestHost } & (
-  | { readonly end: "ok"; readonly state: Uint8Array | undefined; /** What comes back besides the state. */ readonly back: WitValue }
-  /** The guest said so. */
+  | {
+      readonly end: "ok";
+      readonly state: Uint8Array | undefined;
+      /** The second value that the export returned, after the state. */ readonly back: WitValue;
+    }
+  /** The guest returned an error. */
   | { readonly end: "error"; readonly message: string }
   | { readonly end: "trap"; readonly message: string }
-  /** It computed longer than it may, or asked for more than it may. */
+  /** It exceeded a limit. */
   | { readonly end: "killed"; readonly why: "time" | "host-calls" | "bytes"; readonly message: string }
   /**
-   * For no fault of the guest: its worker died after the host had done something for it that lasts, or too often under it (three
-   * times, ten where another guest was killed), or there was no room for its memory. Not tried again.
+   * Not the guest's fault, and not retried: its worker died after a host call with a lasting effect, or died too often (three
+   * times, ten if another guest was killed), or no memory could be allocated for it.
    */
   | { readonly end: "lost"; readonly message: string }
 );
 
-/** Guests in workers: one that spins is killed and its neighbours run again. */
+/** Runs guests in workers. A guest that spins is killed, and the calls of its neighbours run again. */
 export interface Sandbox extends AsyncDisposable {
-  /** Throws only what the signal says, or that it is closed. An instance whose call did not end "ok" is discarded. */
+  /** Throws only the signal's reason, or that the sandbox is closed. An instance whose call did not end "ok" is discarded. */
   run(call: GuestCall): Promise<GuestOutcome>;
-  /** Whatever is held of that guest goes. */
+  /** Discards the instance of that guest. */
   forget(guest: string): void;
-  /** Instances and workers there are, calls that their worker was ended with, workers started in all. */
-  /** Bytes of memory of that guest's instance, after its last call; undefined: there is no instance. */
+  /** Bytes of memory of that guest's instance after its last call; undefined if there is no instance. */
   memoryOf(guest: string): number | undefined;
+  /** Instances and workers now; calls killed and workers started in total. */
   readonly measures: { readonly instances: number; readonly workers: number; readonly killed: number; readonly started: number };
 }

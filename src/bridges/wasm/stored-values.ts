@@ -1,17 +1,16 @@
+// Owns: WIT values as JSON in events; large parts go to the content store. Does not own: the record of a call (guest/call-record.ts).
 import { type ContentStore, type Digest, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { base64 } from "./host/values.ts";
 import type { WitValue } from "./wit.ts";
 
-/** Values of WIT as JSON that an event can carry; what is large goes to the content store. */
-
-/** Bytes up to here stand in the event itself. */
+/** Byte arrays up to this length are stored in the event itself. */
 const INLINE_BYTES = 4_096;
-/** A value whose JSON is longer is kept apart as a whole. */
+/** A value with longer JSON is moved to the content store as a whole. */
 const INLINE_JSON = 16_384;
 
 export type Put = (bytes: Uint8Array) => Promise<Digest> | Digest;
 
-/** A content that a record names was collected, or erased. */
+/** A content that a record refers to was collected or erased. */
 export class MissingContent extends Error {
   override readonly name = "MissingContent";
   readonly digest: Digest;
@@ -46,7 +45,7 @@ function toJson(value: WitValue, digests: ReadonlyMap<Uint8Array, Digest>): Json
   return entries.length === 1 && ("ok" in bag || "err" in bag) ? bag : { record: bag };
 }
 
-/** Settles when what it put is durable. */
+/** Converts a value to JSON for an event. Resolves once the contents that it stored are durable. */
 export async function storeValue(value: WitValue, put: Put): Promise<Json> {
   const digests = new Map<Uint8Array, Digest>();
   const parts = new Set<Uint8Array>();
@@ -58,23 +57,23 @@ export async function storeValue(value: WitValue, put: Put): Promise<Json> {
   return text.length <= INLINE_JSON ? json : storeText(text, put);
 }
 
-/** JSON of kept values, apart. */
+/** Stores JSON text in the content store, and returns a reference to it. */
 export async function storeText(text: string, put: Put): Promise<{ readonly kept: Json }> {
   const bytes = Buffer.from(text);
   return { kept: { digest: await put(bytes), length: bytes.length } };
 }
 
-/** Loads a value that `kept` stored. Throws `MissingContent` if a part is missing, and a TypeError for anything else than such a value. */
+/** Loads a value that `storeValue` stored. Throws `MissingContent` if a part is missing, and a TypeError for JSON of another form. */
 export async function loadValue(json: Json, get: ContentStore["get"]): Promise<WitValue> {
   if (json === null) return undefined;
   if (typeof json !== "object") return json;
   if (isList(json)) return Promise.all(json.map((part: Json) => loadValue(part, get)));
   if (!isJsonObject(json)) throw notStored();
-  const { bytes, digest, kept: apart, u64, f64, record } = json;
+  const { bytes, digest, kept: stored, u64, f64, record } = json;
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
   if (typeof digest === "string") return loadContent(digest, get);
-  if (isJsonObject(apart) && typeof apart["digest"] === "string") {
-    return loadValue(await loadText(apart["digest"], get), get);
+  if (isJsonObject(stored) && typeof stored["digest"] === "string") {
+    return loadValue(await loadText(stored["digest"], get), get);
   }
   if (typeof u64 === "string") return BigInt(u64);
   if (typeof f64 === "string") return Number(f64);

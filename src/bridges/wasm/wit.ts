@@ -1,4 +1,5 @@
-/** Types of WIT, as far as Theater's world needs them: structural, names of types resolved. */
+// Owns: types and values of WIT, and comparing and printing the types of any component. Does not own: Theater's world (component/world.ts).
+/** The WIT types that Theater's world uses. They are structural: named types are already resolved. */
 export type WitType =
   | "bool"
   | "u8"
@@ -18,7 +19,7 @@ export type WitType =
 
 /** The signature of a function in WIT. */
 export interface WitFunction {
-  /** By name, in order. */
+  /** By name, in the order of the declaration. */
   readonly params: Readonly<Record<string, WitType>>;
   readonly result?: WitType;
 }
@@ -34,7 +35,7 @@ export interface WitFunction {
  * | record | an object, by WIT's own names (`event-type`) |
  * | enum | its case; variant: an object of its one case |
  *
- * All of it can be sent to a worker.
+ * Every value can be posted to a worker.
  */
 export type WitValue =
   | undefined
@@ -46,9 +47,9 @@ export type WitValue =
   | readonly WitValue[]
   | { readonly [name: string]: WitValue };
 
-/** A type as any component may have it, Theater's or not. `parts`: fields, cases, elements, in order. */
+/** The type of a value in any component. `parts` holds its fields, cases or elements, in order. */
 export interface TypeShape {
-  /** WIT's own word: `u32`, `list`, `record`; of what has no parts and no equal here, any text. */
+  /** The WIT keyword: `u32`, `list`, `record`. Any text for a type that Theater's world does not use and that has no parts. */
   readonly form: string;
   readonly parts: readonly (readonly [name: string, type: TypeShape | undefined])[];
 }
@@ -79,7 +80,7 @@ export const signatureOf = ({ params, result }: WitFunction): Signature => ({
   ...(result === undefined ? {} : { result: shapeOf(result) }),
 });
 
-/** Takes as long as `wanted` is large, however large what was found is. */
+/** Its cost depends on the size of `wanted` only: the type found comes from an untrusted component and may be huge. */
 function sameShape(wanted: TypeShape | undefined, found: TypeShape | undefined): boolean {
   if (wanted === undefined || found === undefined) return wanted === found;
   return (
@@ -89,7 +90,7 @@ function sameShape(wanted: TypeShape | undefined, found: TypeShape | undefined):
   );
 }
 
-/** Parameters count by their order: their names are not in what is called, and upstream never compares them. */
+/** Compares parameters by position: a call carries no names, and Theater itself does not compare them. */
 export function sameSignature(wanted: Signature, found: Signature): boolean {
   return (
     wanted.params.length === found.params.length &&
@@ -98,10 +99,10 @@ export function sameSignature(wanted: Signature, found: Signature): boolean {
   );
 }
 
-/** Enough for the largest type of Theater's world, printed whole. */
+/** The largest type of Theater's world fits. */
 const MAX_CHARACTERS = 1_000;
 
-/** Stops where it has printed enough: a type of a few bytes may stand for one of gigabytes. */
+/** Stops at the maximum: a type of a few bytes can expand to gigabytes of text. */
 class WitPrinter {
   text = "";
 
@@ -149,7 +150,7 @@ class WitPrinter {
   }
 }
 
-/** As WIT has it, `func(state: option<list<u8>>) -> result<_, string>`, records and enums written out; cut off with `…` after 1,000 characters. */
+/** Prints a signature as in WIT: `func(state: option<list<u8>>) -> result<_, string>`. Records and enums are expanded. Truncated with `…` after 1,000 characters. */
 export function printFunction({ params, result }: Signature): string {
   const text = new WitPrinter();
   text.list("func(", ")", params, ([name, type]) => {

@@ -1,3 +1,4 @@
+// Owns: what a codec of the canonical ABI is, and codecs of scalars, strings and lists. Does not own: composed types (compound-codecs.ts).
 import { utf8Of } from "../../../core/platform/index.ts";
 import type { WitValue } from "../wit.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
@@ -5,30 +6,30 @@ import type { GuestMemory, Allocation } from "./memory.ts";
 
 export type CoreType = "i32" | "i64" | "f64";
 
-/** One type of WIT, compiled: how its values lie in a guest's memory, and how they are passed as core values. */
+/** Converts values of one WIT type to and from a guest's memory and core values. */
 export interface Codec {
   readonly size: number;
   readonly align: number;
-  /** The core values it takes when it is passed without memory. */
+  /** The core values that represent it when it is passed without memory. */
   readonly flat: readonly CoreType[];
-  /** From an address that was checked for size and alignment. */
+  /** `at`: an address that was checked for size and alignment. */
   load(memory: GuestMemory, at: number): WitValue;
   store(memory: GuestMemory, value: WitValue, at: number): void;
-  /** From the core values that begin at that place. */
+  /** `at`: the index of its first core value. */
   lift(memory: GuestMemory, flat: readonly CoreValue[], at: number): WitValue;
   lower(memory: GuestMemory, value: WitValue, flat: CoreValue[], at: number): void;
 }
 
 export const roundUp = (offset: number, align: number): number => Math.ceil(offset / align) * align;
 
-/** An i32 as it is passed, unsigned. */
+/** Reads an i32 as unsigned. */
 export function u32At(flat: readonly CoreValue[], at: number): number {
   const value = flat[at];
   if (typeof value !== "number") throw new GuestTrap("A core function of the guest passes another type than the component says.");
   return value >>> 0;
 }
 
-/** The host's own mistake. It ends the call, since the guest cannot be told. */
+/** The host passed a value of the wrong type. This ends the call, since the guest cannot handle it. */
 export const hostTypeError = (type: string): GuestTrap =>
   new GuestTrap(`The host gave something else where the guest's world has ${type}.`);
 
@@ -137,7 +138,7 @@ export const SCALARS: Readonly<Record<"bool" | "u8" | "u16" | "u32" | "u64" | "s
   },
 };
 
-/** What one element costs the host at least, however small it is in the guest: a list of empty records takes no memory there. */
+/** The least that an element costs the host. A list of empty records takes no memory in the guest. */
 const ELEMENT_BYTES = 16;
 const FLAT: readonly CoreType[] = ["i32", "i32"];
 
@@ -178,7 +179,7 @@ export function listOf(element: Codec): Codec {
   );
 }
 
-/** What is passed as an address and a count. */
+/** A codec for what is passed as an address and a length. */
 function pointerAndLength(
   read: (memory: GuestMemory, pointer: number, count: number) => WitValue,
   put: (memory: GuestMemory, value: WitValue) => Allocation,

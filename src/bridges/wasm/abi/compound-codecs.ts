@@ -1,9 +1,10 @@
+// Owns: codecs of tuples, records and variants, and the codec of any WIT type (`codecOf`).
 import type { WitType, WitValue } from "../wit.ts";
 import { BYTES, type Codec, type CoreType, isList, isRecord, listOf, roundUp, SCALARS, TEXT, u32At, hostTypeError } from "./codec.ts";
 import type { GuestMemory } from "./memory.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 
-/** One part of a tuple or a record: where it lies in memory, and which core value is its first. */
+/** A field of a tuple or record, with its offset in memory and the index of its first core value. */
 interface Field {
   readonly name: string;
   readonly codec: Codec;
@@ -14,9 +15,9 @@ interface Field {
 type Each = (part: Field, index: number) => WitValue;
 
 interface ProductType {
-  /** The parts' values together. */
+  /** Builds the value from those of its fields. */
   readonly assemble: (parts: readonly Field[], each: Each) => WitValue;
-  /** One part's value; throws where the whole is something else. */
+  /** The value of one field. */
   readonly fieldOf: (value: WitValue, part: Field, index: number) => WitValue;
   readonly fits: (value: WitValue, count: number) => boolean;
   readonly type: string;
@@ -71,17 +72,17 @@ function productOf(shape: ProductType, named: readonly (readonly [string, Codec]
   };
 }
 
-/** A payload without memory: among the core values that all cases share. */
+/** Lifts and lowers a payload among the core values that all cases share. */
 type FlatCodec = Pick<Codec, "lift" | "lower">;
 
-/** The core values that the cases of a variant share: i64 wherever two of them differ, since each fits into its bits. */
+/** The core types that all cases share ("join" in the canonical ABI): i64 where two differ, since any core value fits into its bits. */
 function joinedTypes(flats: readonly (readonly CoreType[])[]): readonly CoreType[] {
   const shared: CoreType[] = [];
   for (const flat of flats) for (const [index, type] of flat.entries()) shared[index] = (shared[index] ?? type) === type ? type : "i64";
   return shared;
 }
 
-/** What a case does not use of them is zero. */
+/** A codec for one case. It fills the shared core values that the case does not use with zero. */
 function payloadCodec(codec: Codec | undefined, shared: readonly CoreType[]): FlatCodec {
   const types = codec?.flat ?? [];
   const rest = shared.slice(types.length).map((type) => (type === "i64" ? 0n : 0));
@@ -126,17 +127,17 @@ function widened(value: CoreValue, type: CoreType): CoreValue {
   return bits.getBigUint64(0);
 }
 
-/** How one case looks outside: its value, and what of it is the payload. */
+/** A case: the codec of its payload, and building its value. */
 interface Case {
   readonly codec?: Codec | undefined;
   readonly wrap: (payload: WitValue) => WitValue;
 }
 
 interface VariantType {
-  /** In WIT's words, for errors. */
+  /** The WIT keyword, for errors. */
   readonly type: string;
   readonly cases: readonly Case[];
-  /** Which case the value is of; negative: none. */
+  /** The index of the value's case; negative if it has none. */
   readonly caseIndex: (value: WitValue) => number;
   readonly payload: (value: WitValue, which: number) => WitValue;
 }
@@ -234,7 +235,7 @@ function writeTag({ view }: GuestMemory, at: number, bytes: number, index: numbe
   else view.setUint32(at, index, true);
 }
 
-/** A type's layout and its ways into and out of a guest. Costs more than a use of it: keep what it gives. */
+/** Compiles a WIT type to a codec. Slower than using the codec: cache the result. */
 export function codecOf(type: WitType): Codec {
   if (typeof type === "string") return type === "string" ? TEXT : SCALARS[type];
   if ("list" in type) return type.list === "u8" ? BYTES : listOf(codecOf(type.list));

@@ -1,3 +1,4 @@
+// Owns: the imports that a guest's core module is instantiated with; answering those that need no host. Does not own: what other imports do (host/call-host.ts).
 import type { GuestCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
@@ -8,7 +9,7 @@ import type { Budget, GuestMemory } from "./memory.ts";
 import { type CoreValue, webAssembly, GuestTrap, type HostFunction } from "./webassembly.ts";
 import { compiledImport } from "./world-functions.ts";
 
-/** What the answers follow from. */
+/** What the answers are derived from. */
 export type LocalContext = Pick<GuestCall, "state" | "at" | "seed" | "variables" | "listVariables" | "random" | "outstanding" | "children">;
 
 type Answer = (facts: AnswerContext, args: readonly WitValue[]) => WitValue;
@@ -30,7 +31,7 @@ function bigint(value: WitValue): bigint {
   return value;
 }
 
-/** Own properties only: `constructor` is no variable. */
+/** Own properties only, so `constructor` is not a variable. */
 function variable({ variables }: LocalContext, name: WitValue): string | undefined {
   return typeof name === "string" && Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
@@ -59,10 +60,10 @@ const ANSWERS: Readonly<Partial<Record<ImportName, Answer>>> = {
   "random.generate-uuid": ({ generator }) => ({ ok: generator.uuid() }),
 };
 
-/** True: the import is answered where the guest runs, the others by its host. */
+/** Whether an import is answered in the worker. Others are answered by the host, on the main thread. */
 export const isLocalImport = (name: ImportName): boolean => Object.hasOwn(ANSWERS, name);
 
-/** What is asked of `answeredAtOnce` imports during one call. */
+/** Answers local imports during one call. */
 export function localAnswers(facts: LocalContext): (name: ImportName, args: readonly WitValue[]) => WitValue {
   let answering: AnswerContext | undefined;
   return (name, args) => {
@@ -71,32 +72,32 @@ export function localAnswers(facts: LocalContext): (name: ImportName, args: read
   };
 }
 
-/** What answers a guest's imports during one call. */
+/** One call, as its imports see it. */
 export interface CallContext {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly seed: string;
-  /** One more host call. `answer` and `wait` count theirs. */
+  /** Counts one host call. `answer` and `wait` count their own. */
   count(): void;
-  /** For what goes through imports, both ways. */
+  /** Bytes of arguments and results of imports. */
   readonly importBudget: Budget;
-  /** For what the export returns. */
+  /** Bytes of the export's result. */
   readonly resultBudget: Budget;
   answer(name: ImportName, args: readonly WitValue[]): WitValue;
-  /** For imports that are not `answeredAtOnce`. */
+  /** For imports that are not local. */
   wait(name: ImportName, args: readonly WitValue[]): Promise<WitValue>;
 }
 
-/** Between a guest and its host. */
+/** Crossing between a guest and its host. */
 export interface Boundary {
-  /** Throws where the guest may not leave; if it may, it may not again until it entered. */
+  /** The guest calls out. Throws if it may not, and not again before `enter`. */
   leave(name: ImportName): { readonly host: CallContext; readonly memory: GuestMemory };
   enter(): void;
-  /** What to throw into the guest, which is broken from now on. */
+  /** Marks the guest as broken, and returns the error to throw into it. */
   fail(thrown: unknown): Error;
 }
 
-/** What a core module of that component is instantiated with. */
+/** The import object for the core module of a component. */
 export function coreImportsOf(component: Component, border: Boundary): Record<string, Record<string, object>> {
   const modules = Map.groupBy(component.imports, ({ module }) => module);
   const named = Array.from(modules, ([module, members]) => [

@@ -1,3 +1,4 @@
+// Owns: an instance of a guest's component, and calling its exports. Does not own: limits and outcomes of a call (run-call.ts).
 import type { Component } from "../component/component.ts";
 import { instantiateWithGlue } from "../jco/glue.ts";
 import type { ExportName } from "../component/world.ts";
@@ -15,27 +16,27 @@ interface ExportEntry {
   readonly old: boolean;
 }
 
-/** Of some 3 KB each, and through which the glue searches. */
+/** Each leaves about 3 KB in jco's glue, which searches through them. */
 const MAX_WASI_CALLS = 1_000;
 
-/** A guest in its memory. After a failure it is broken: what its globals hold then, nobody knows. */
+/** An instance with its memory. It is broken after a failure, since its globals may be inconsistent. */
 export class Instance {
-  /** It imports something that waits: its calls run on a stack of their own. */
+  /** It imports functions that wait, so its calls run on a stack that can be suspended. */
   readonly suspends: boolean;
   readonly #component: Component;
   readonly #exports: Readonly<Record<string, unknown>>;
   readonly #memory: GuestMemory;
   readonly #entries = new Map<ExportName, ExportEntry>();
   #host: CallContext | undefined;
-  /** The component model's: false while it starts, allocates, cleans up, or waits. */
+  /** `may_leave` of the component model: false while it starts, allocates, cleans up, or waits. */
   #mayLeave = false;
-  /** Apart from `#failure`: it is set where no stack is left to say why. */
+  /** Separate from `#failure`: after a stack overflow there may be no stack left to create an error. */
   #broken = false;
   #failure: Error | undefined;
-  /** Calls of WASI. */
+  /** Calls of WASI so far. */
   #wasiCalls = 0;
 
-  /** Runs the guest's start. Throws GuestTrap, or NoRoom: drop instances, then try again. */
+  /** Instantiates the component and runs its start function. Throws GuestTrap or NoRoom. */
   static create(module: CoreModule, component: Component): Instance {
     return new Instance(module, component);
   }
@@ -47,7 +48,7 @@ export class Instance {
       const imports = coreImportsOf(component, this.#boundary());
       if (component.glue === undefined) {
         this.#exports = new webAssembly.Instance(module, imports).exports;
-        // What a reactor's module wants called first; the component has a module of its own for that.
+        // A reactor module expects this call first. In the component, a module of its own makes it.
         const initialize = this.#exports["_initialize"];
         if (isFunction(initialize)) initialize();
       } else this.#exports = instantiateWithGlue(module, component, imports, this.#wasi());
@@ -65,7 +66,7 @@ export class Instance {
     return this.#broken;
   }
 
-  /** Its glue has gathered so much that another is better made for the next call: jco's keeps something of each call of WASI. */
+  /** jco's glue retains something of each WASI call, so an instance is replaced after many. */
   get needsReplacing(): boolean {
     return this.#wasiCalls > MAX_WASI_CALLS;
   }
@@ -74,7 +75,7 @@ export class Instance {
     return this.#memory.size;
   }
 
-  /** What the export gives: `{ ok }` or `{ err }`. Throws GuestTrap or GuestKilled, at once or later. One call at a time. */
+  /** Calls an export, and returns `{ ok }` or `{ err }`. Throws GuestTrap or GuestKilled, synchronously or not. One call at a time. */
   call(name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[], host: CallContext): WitValue | Promise<WitValue> {
     if (this.#broken || this.#host !== undefined)
       throw new Error("This instance is broken or in a call: make another, or wait for the call to end.");
@@ -101,7 +102,7 @@ export class Instance {
 
   #finish({ type, post }: ExportEntry, given: unknown, host: CallContext): WitValue {
     this.#mayLeave = false;
-    // It caught what an import threw, and went on.
+    // The guest caught the exception of an import, and continued.
     if (this.#broken) throw this.#fail(undefined);
     try {
       this.#memory.refresh();
@@ -169,7 +170,7 @@ export class Instance {
     };
   }
 
-  /** The first failure stays, whatever follows from it. */
+  /** Keeps the first failure; later ones are consequences. */
   #fail(thrown: unknown): Error {
     this.#broken = true;
     this.#mayLeave = false;

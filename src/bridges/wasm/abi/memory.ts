@@ -1,7 +1,8 @@
+// Owns: a guest's memory as the host reads and writes it, and the budget of bytes copied. Does not own: the layout of types (codec.ts).
 import { textOf } from "../../../core/platform/index.ts";
 import { type CoreFunction, type CoreMemory, GuestKilled, GuestTrap } from "./webassembly.ts";
 
-/** How many bytes may still be copied between a guest and its host. */
+/** Limits the bytes copied between a guest and its host. */
 export class Budget {
   #left: number;
   readonly #what: string;
@@ -20,16 +21,16 @@ export class Budget {
   }
 }
 
-/** Of what the host itself decided to pass on. */
+/** For what the host itself passes to the guest. */
 export const UNBOUNDED: Budget = new Budget(Number.POSITIVE_INFINITY, "");
 
-/** Where something was put, and how much of it. */
+/** Where something was written, and its length. */
 export interface Allocation {
   readonly pointer: number;
   readonly count: number;
 }
 
-/** A guest's memory as the host touches it: nothing is read or written that was not checked, and no view of it leaves. */
+/** A guest's memory. All accesses are checked, and no view of the memory is returned. */
 export class GuestMemory {
   view: DataView<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
@@ -48,7 +49,7 @@ export class GuestMemory {
     return this.#memory.buffer.byteLength;
   }
 
-  /** After the guest ran: growth gives its memory another buffer, and the old one has no bytes. */
+  /** Call it after the guest ran: a memory that grew has a new buffer, and the old one is detached. */
   refresh(): void {
     const { buffer } = this.#memory;
     if (buffer === this.bytes.buffer) return;
@@ -56,10 +57,10 @@ export class GuestMemory {
     this.bytes = new Uint8Array(buffer);
   }
 
-  /** `pointer` as the guest gave it: that so many bytes are there, from an address of that alignment. */
+  /** Checks the alignment and bounds of a pointer from the guest. */
   check(pointer: number, size: number, align: number, what: string): void {
     if (pointer % align !== 0) throw new GuestTrap(`The guest's pointer to ${what}, ${pointer}, is not a multiple of ${align}.`);
-    // No sum overflows: both are below 2^53, whatever the guest said.
+    // The sum cannot overflow: both are far below 2^53.
     if (pointer + size > this.bytes.length)
       throw new GuestTrap(
         `The guest's ${what}, ${size} bytes at ${pointer}, does not lie inside its memory of ${this.bytes.length} bytes.`,
@@ -80,7 +81,7 @@ export class GuestMemory {
     return text;
   }
 
-  /** Room in the guest, by its own allocator. */
+  /** Allocates in the guest, by its own allocator. */
   allocate(size: number, align: number): number {
     const given = this.#realloc(0, 0, align, size);
     if (typeof given !== "number") throw new GuestTrap("The guest's allocator does not give an address.");

@@ -1,6 +1,7 @@
+// Owns: the random numbers of one call, derived from its seed.
 import { fromHex, sha256Hex } from "../../../core/platform/index.ts";
 
-/** A call's randomness: SHA-256 of the seed and a counter. The same seed gives the same on every run (law 4), to whoever knows it. */
+/** A generator: SHA-256 of the seed and a counter. The same seed always gives the same numbers (law 4), so the seed must stay secret. */
 export class GuestRandom {
   readonly #seed: string;
   #counter = 0;
@@ -28,7 +29,7 @@ export class GuestRandom {
     return Number(this.#u64() >> 11n) / 2 ** 53;
   }
 
-  /** At least `min`, below `max`. Drawn again where a remainder would favour the small ones. */
+  /** At least `min`, below `max`. Draws again where the remainder would favour small numbers. */
   range(min: bigint, max: bigint): bigint {
     const width = max - min;
     const fair = 2n ** 64n - (2n ** 64n % width);
@@ -37,7 +38,7 @@ export class GuestRandom {
     return min + (drawn % width);
   }
 
-  /** Version 4. */
+  /** A UUID of version 4. */
   uuid(): string {
     const bytes = this.bytes(16);
     bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

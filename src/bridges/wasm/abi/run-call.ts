@@ -1,3 +1,4 @@
+// Owns: one call in an instance: its limits, the host calls it made, and its outcome. Does not own: the instance (instance.ts).
 import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
@@ -8,25 +9,25 @@ import { compiledImport } from "./world-functions.ts";
 import { isList, isRecord } from "./codec.ts";
 import type { Instance } from "./instance.ts";
 
-/** What of a call its worker needs. It can be sent there. */
+/** The part of a call that its worker needs. Can be posted. */
 export type LocalCall = LocalContext & Pick<GuestCall, "export" | "params" | "limits">;
 
 type WithoutHost<Outcome> = Outcome extends unknown ? Omit<Outcome, "host"> : never;
 
-/** Its ends but those that only the worker's keeper sees: `lost`, and killed for its time. */
+/** The outcomes that occur in a worker. `lost`, and a kill for its time, are decided on the main thread. */
 export type CallOutcome = WithoutHost<Exclude<GuestOutcome, { readonly end: "lost" }>>;
 
-/** How the imports that wait are asked for. A throw: the guest is given `{ err }`, where the import has one; else it is a trap. */
+/** Answers imports that are not local. If it throws, the guest receives `{ err }`; an import without a WIT result traps. */
 export type AnswerImport = (name: ImportName, args: readonly WitValue[]) => Promise<WitValue>;
 
-/** Hears of each import answered at once, as it is: the guest may never come back to tell. */
+/** Called at each local import: a guest that spins never returns the list. */
 type OnLocalCall = (did: HostCall) => void;
 
-/** In UTF-16 units. What is longer, a line of the log or a guest's error, is recorded cut, and followed by `CUT`. */
+/** In UTF-16 units. Longer log lines and errors of guests are truncated. */
 const LONGEST_TEXT = 65_536;
 const TRUNCATION_MARK = "… [cut]";
 
-/** Throws only where the instance is broken or in a call: whatever the guest does is an outcome. */
+/** Throws only if the instance is broken or in a call. Whatever the guest does is an outcome. */
 export async function runCall(instance: Instance, call: LocalCall, wait: AnswerImport, onLocalCall?: OnLocalCall): Promise<CallOutcome> {
   const did: HostCall[] = [];
   try {
@@ -80,7 +81,7 @@ function failedImport(name: ImportName, thrown: unknown): WitValue {
   throw new GuestTrap(`${name} failed, and cannot tell the guest: ${message}`);
 }
 
-/** Never between the halves of a pair. */
+/** Does not split a surrogate pair. */
 function truncated(text: string): string {
   if (text.length <= LONGEST_TEXT) return text;
   return text.slice(0, LONGEST_TEXT).replace(/[\uD800-\uDBFF]$/u, "") + TRUNCATION_MARK;
@@ -90,7 +91,7 @@ type Returned =
   | { readonly end: "ok"; readonly state: Uint8Array | undefined; readonly back: WitValue }
   | { readonly end: "error"; readonly message: string };
 
-/** All exports give the state and what else comes back, or a sentence. */
+/** All exports return the state and a second value, or an error message. */
 function outcomeOf(value: WitValue): Returned {
   if (!isRecord(value)) throw new GuestTrap("The guest's export gives no result.");
   if (typeof value["err"] === "string") return { end: "error", message: truncated(value["err"]) };

@@ -1,4 +1,5 @@
-/** A compiled core module. Node's types know nothing of WebAssembly, and the DOM's are not wanted here: these are the parts used. */
+// Owns: the parts of JavaScript's WebAssembly API that are used, and its errors as sentences about the guest.
+/** A compiled core module. Node's types do not declare WebAssembly, and we do not include those of the DOM. */
 export interface CoreModule {
   readonly [Symbol.toStringTag]: "WebAssembly.Module";
 }
@@ -7,10 +8,10 @@ export interface CoreMemory {
   readonly buffer: ArrayBuffer;
 }
 
-/** What a core function takes and gives: i32 and f64 are numbers, i64 is a bigint. */
+/** A parameter or result of a core function: a number for i32 and f64, a bigint for i64. */
 export type CoreValue = number | bigint;
 
-/** What it gives is checked where it is used: its type cannot be asked for. */
+/** The caller checks the result, since the type of a core function cannot be queried. */
 export type CoreFunction = (...args: readonly CoreValue[]) => unknown;
 
 export type HostFunction = (...args: readonly CoreValue[]) => CoreValue | undefined | Promise<CoreValue | undefined>;
@@ -28,7 +29,7 @@ interface Api {
   readonly RuntimeError: Thrown<"RuntimeError">;
   readonly CompileError: Thrown<"CompileError">;
   readonly LinkError: Thrown<"LinkError">;
-  /** Absent where the engine cannot suspend a guest. */
+  /** Absent if the JavaScript engine cannot suspend WebAssembly. */
   readonly Suspending?: new (host: HostFunction) => object;
   readonly promising?: (core: CoreFunction) => (...args: readonly CoreValue[]) => Promise<unknown>;
 }
@@ -37,13 +38,13 @@ declare const WebAssembly: Api;
 
 export const webAssembly: Api = WebAssembly;
 
-/** The guest did what it may not, or could not go on. The message is a sentence about the guest, without a stack of the host. */
+/** The guest trapped or violated a rule. The message is a sentence about the guest. */
 export class GuestTrap extends Error {
   readonly code = "WASM_TRAP";
   override readonly name = "GuestTrap";
 }
 
-/** It asked for more than it may. */
+/** It exceeded a limit. */
 export class GuestKilled extends Error {
   readonly code = "WASM_KILLED";
   override readonly name = "GuestKilled";
@@ -55,13 +56,13 @@ export class GuestKilled extends Error {
   }
 }
 
-/** The process has no address space for one more memory: drop instances, then try again. */
+/** The process has no address space for another memory. Drop instances, then try again. */
 export class NoRoom extends Error {
   readonly code = "WASM_NO_ROOM";
   override readonly name = "NoRoom";
 }
 
-/** By what V8 says. */
+/** By the messages of V8. */
 const TRAPS: Readonly<Record<string, string>> = {
   unreachable: "The guest gave up: `unreachable` was executed.",
   "memory access out of bounds": "The guest read or wrote outside its memory.",
@@ -73,7 +74,7 @@ const TRAPS: Readonly<Record<string, string>> = {
   "null function or function signature mismatch": "The guest called a function that is missing or has another type.",
 };
 
-/** What was thrown while the guest ran, as a sentence about the guest. */
+/** Converts what was thrown while the guest ran. */
 export function guestError(thrown: unknown): GuestTrap | GuestKilled | NoRoom {
   if (thrown instanceof GuestTrap || thrown instanceof GuestKilled || thrown instanceof NoRoom) return thrown;
   if (thrown instanceof webAssembly.Exception) return new GuestTrap("The guest threw an exception that it did not catch.");
@@ -87,12 +88,12 @@ export function guestError(thrown: unknown): GuestTrap | GuestKilled | NoRoom {
   if (thrown instanceof webAssembly.CompileError) return new GuestTrap(`The guest's module does not compile: ${message}.`);
   if (thrown instanceof webAssembly.LinkError || message.includes("Import #"))
     return new GuestTrap(`The guest's module imports what its component does not: ${message}.`);
-  // V8 throws it where a number meets an i64, or the other way round.
+  // V8 throws it when a number is passed as i64, or a bigint as i32.
   if (thrown instanceof TypeError) return new GuestTrap(`A core function has another type than the component says: ${message}.`);
   return new GuestTrap(`The guest's call failed: ${message}`);
 }
 
-/** Throws GuestTrap. */
+/** Compiles a core module. Throws GuestTrap. */
 export function compile(bytes: Uint8Array): CoreModule {
   try {
     return new webAssembly.Module(bytes);

@@ -1,3 +1,4 @@
+// Owns: the functions of Theater's world, compiled to codecs: passing parameters and results of imports and exports.
 import type { WitFunction, WitValue } from "../wit.ts";
 import { type ExportName, EXPORTS, type ImportName, IMPORTS, OLD_CHANNEL_OPEN } from "../component/world.ts";
 import { type Codec, isList, u32At } from "./codec.ts";
@@ -5,7 +6,7 @@ import { codecOf, tupleOf } from "./compound-codecs.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 import type { GuestMemory } from "./memory.ts";
 
-/** More core values than these go through memory. */
+/** More core values than these are passed through memory. */
 const MAX_PARAMS = 16;
 const MAX_RESULTS = 1;
 
@@ -14,17 +15,17 @@ export interface CompiledExport {
   /** How many core values it takes. */
   readonly arity: number;
   lower(memory: GuestMemory, params: readonly WitValue[]): readonly CoreValue[];
-  /** Of what the core function gave. */
+  /** `given`: what the core function returned. */
   lift(memory: GuestMemory, given: unknown): WitValue;
 }
 
 /** A function that the guest imports, compiled. */
 export interface CompiledImport {
-  /** It can tell the guest that it failed. */
+  /** Its type is a WIT result, so the guest can receive an error. */
   readonly fallible: boolean;
-  /** Its arguments. That its result will have a place is checked too: once the host has acted, it is too late. */
+  /** Reads its arguments. Also checks the pointer for its result, before the host acts. */
   lift(memory: GuestMemory, flat: readonly CoreValue[]): readonly WitValue[];
-  /** `flat`: as it was called. */
+  /** `flat`: the core values of the call. */
   lower(memory: GuestMemory, result: WitValue, flat: readonly CoreValue[]): CoreValue | undefined;
 }
 
@@ -87,7 +88,7 @@ function compileSignature({ params, result }: WitFunction): { readonly params: C
   return { params: tupleOf(Object.values(params).map(codecOf)), result: result && codecOf(result) };
 }
 
-/** The world is fixed, so its functions are compiled once for all components, each when it is first met. */
+/** The world is fixed, so each function is compiled once for all components, at its first use. */
 const functions = new Map<string, WitFunction>();
 const imports = new Map<ImportName, CompiledImport>();
 const exports = new Map<ExportName, CompiledExport>();
@@ -109,7 +110,7 @@ export function compiledImport(name: ImportName): CompiledImport {
   return found;
 }
 
-/** `old`: without the channel's id. */
+/** `old`: `handle-channel-open` without the channel's id. */
 export function compiledExport(name: ExportName, old: boolean): CompiledExport {
   if (old && name === "message-server-client.handle-channel-open") return (oldChannelOpen ??= compileExport(OLD_CHANNEL_OPEN));
   let found = exports.get(name);

@@ -1,3 +1,4 @@
+// Owns: checking a component's imports and exports against Theater's world. Does not own: the world (world.ts), and how core modules implement it (core-linkage.ts).
 import { quoted, WasmError } from "../wasm-error.ts";
 import { printFunction, sameSignature, signatureOf, type WitFunction } from "../wit.ts";
 import { type Entity, type Exports, type Func, needsJco } from "./scope.ts";
@@ -29,11 +30,11 @@ export interface ActorExports {
 const worldError = (message: string): WasmError => new WasmError("WRONG_WORLD", message);
 
 const shortList = (names: readonly string[]): string => {
-  const shown = names
+  const listed = names
     .slice(0, 10)
     .map((name) => quoted(name))
     .join(", ");
-  return names.length > 10 ? `${shown} and ${names.length - 10} more` : shown;
+  return names.length > 10 ? `${listed} and ${names.length - 10} more` : listed;
 };
 
 function wrongType(does: "imports" | "exports", of: string, name: string, expected: WitFunction, func: Func): WasmError {
@@ -46,24 +47,24 @@ function wrongType(does: "imports" | "exports", of: string, name: string, expect
 const functionsOf = (exports: Exports): readonly (readonly [string, Func])[] =>
   [...exports].flatMap(([name, entity]) => (entity.sort === "func" ? [[name, entity] as const] : []));
 
-/** Interfaces of types alone ask for nothing. */
+/** An interface with types only needs no implementation. */
 const hasTypesOnly = (exports: Exports): boolean => [...exports.values()].every(({ sort }) => sort === "type");
 
-/** What it imports that is not Theater's, types apart. */
+/** Imports that are not of Theater, except types. */
 export const foreignImports = (imports: Exports): readonly (readonly [string, Entity])[] =>
   [...imports].filter(
     ([name, entity]) =>
       entity.sort !== "type" && !(entity.sort === "instance" && (interfaceName(name) !== undefined || hasTypesOnly(entity.exports))),
   );
 
-/** Throws `WasmError` NEEDS_JCO, where it imports what is not of Theater's world. */
+/** Throws `WasmError` NEEDS_JCO if it has imports from outside Theater's world. */
 export function refuseForeignImports(imports: Exports): void {
   const foreign = foreignImports(imports);
   if (foreign.length > 0)
     throw needsJco(`The component imports ${shortList(foreign.map(([name]) => name))}, which Theater's world does not have`);
 }
 
-/** Throws `WasmError` WRONG_WORLD, where what it imports of Theater is not as its world has it. */
+/** Throws `WasmError` WRONG_WORLD if an import of Theater is unknown or has another type. */
 export function checkImports(imports: Exports, expected: TheaterPackage): void {
   for (const [of, entity] of imports) {
     const name = interfaceName(of);
@@ -93,7 +94,7 @@ function checkExport(of: string, name: ExportName, func: Func): ActorExport {
   throw wrongType("exports", of, name.slice(name.indexOf(".") + 1), expected ?? OLD_CHANNEL_OPEN, func);
 }
 
-/** What it exports of Theater's; other exports nobody calls. Throws `WasmError` WRONG_WORLD. */
+/** Returns its exports of Theater; others are never called. Throws `WasmError` WRONG_WORLD. */
 export function checkExports(exports: Exports): ActorExports {
   let theirs: TheaterPackage | undefined;
   const functions = new Map<ExportName, ActorExport>();

@@ -1,3 +1,4 @@
+// Owns: how a component's core modules are linked: the main module, its imports of Theater, and what refuses more than one module.
 import { codecOf } from "../abi/compound-codecs.ts";
 import type { WitFunction } from "../wit.ts";
 import { quoted, WasmError } from "../wasm-error.ts";
@@ -6,7 +7,7 @@ import { type CanonOptions, type CoreInstance, type CoreItem, type InlineCoreIns
 import type { Component } from "./component.ts";
 import { importName, importTypes } from "./world.ts";
 
-/** Of the canonical ABI: with more core values than these, they go by memory. */
+/** The canonical ABI passes more core values than these through memory. */
 const MAX_PARAMS = 16;
 const MAX_RESULTS = 1;
 
@@ -15,13 +16,13 @@ function flatten({ params, result }: WitFunction): CoreSignature {
   return { params: values.length > MAX_PARAMS ? ["i32"] : values, results: result === undefined ? [] : codecOf(result).flat };
 }
 
-/** Of the core function that a component exports as this one. */
+/** The signature of the core function that implements an export. */
 export function liftedSignature(type: WitFunction): CoreSignature {
   const { params, results } = flatten(type);
   return { params, results: results.length > MAX_RESULTS ? ["i32"] : results };
 }
 
-/** Of the core function that a component imports for this one: what is more than one result goes where its last parameter points. */
+/** The signature of the core function that represents an import. Several results are written where its last parameter points. */
 export function loweredSignature(type: WitFunction): CoreSignature {
   const { params, results } = flatten(type);
   return results.length > MAX_RESULTS ? { params: [...params, "i32"], results: [] } : { params, results };
@@ -30,7 +31,7 @@ export function loweredSignature(type: WitFunction): CoreSignature {
 const sameCoreSignature = (one: CoreSignature, other: CoreSignature | undefined): boolean =>
   other !== undefined && one.params.join() === other.params.join() && one.results.join() === other.results.join();
 
-/** The one core module that holds a guest's code, and the names of what is used of it. */
+/** The core module that contains the guest's code. */
 export class MainModule {
   readonly instance: ModuleInstance;
   readonly core: CoreModule;
@@ -40,7 +41,7 @@ export class MainModule {
     this.core = readCoreModule(instance.module);
   }
 
-  /** Throws `WasmError` where it is of another module, or not what the type it is used with asks for. */
+  /** The export name of a function. Throws `WasmError` if it belongs to another module or has another signature. */
   func(item: CoreItem, signature: CoreSignature): string {
     const name = this.#name(item);
     const found = this.core.exports.get(name);
@@ -73,15 +74,15 @@ export function mainModule(item: CoreItem): MainModule {
 type Lowered = Extract<CoreItem, { readonly options: CanonOptions }>;
 type Imports = Component["imports"];
 
-/** Theater's world has some 50 functions. */
+/** Theater's world has about 50 functions. */
 const MAX_IMPORTS = 1_000;
-/** The table's, the functions', and the main module's. */
+/** For the table, the functions, and the main module. */
 const MAX_FIXUP_ARGS = 3;
 
 /**
- * A function that takes its results by memory cannot be lowered before that memory exists: the module is given those of
- * a shim, which call through a table, and another module (the fixup) puts the lowered functions there under the same
- * names. Shim → what its fixup is given.
+ * A function with results in memory cannot be lowered before that memory exists. So the main module imports functions of a
+ * shim, which call through a table, and another module (the fixup) later puts the lowered functions into that table under the
+ * same names. The map gives, for each shim, the arguments of its fixup.
  */
 type Fixups = ReadonlyMap<ModuleInstance, readonly InlineCoreInstance[]>;
 
@@ -91,7 +92,7 @@ function tableOwner(instance: CoreInstance): ModuleInstance | undefined {
   return undefined;
 }
 
-/** An argument may be shared by any number of instances: whose table is in it is found once. */
+/** Looks up table owners once per instance: any number of instances may share an argument. */
 export function fixupsOf(main: ModuleInstance, instances: readonly CoreInstance[]): Fixups {
   const owners = new Map(instances.map((instance) => [instance, tableOwner(instance)]));
   const fixups = new Map<ModuleInstance, readonly InlineCoreInstance[]>();
@@ -114,13 +115,13 @@ function findLowered(main: ModuleInstance, { module, field }: CoreImport, fixups
     .get(item.from)
     ?.map(({ items }) => items.get(item.name))
     .find((each) => each?.sort === "func");
-  // The shim's own code is not read: that both names agree is what shows that it calls what it seems to.
+  // The shim's code is not read. Equal names are the evidence that it calls this function.
   return found !== undefined && "options" in found && found.lowered.imported?.name === field ? found : undefined;
 }
 
 /**
- * Where the main module imports what of Theater's. `uses` is told of the memory and the allocator of each, `other` of what
- * is none of Theater's.
+ * Finds the imports of Theater among those of the main module. `uses` receives the canonical options of each, `other` every
+ * import that is not of Theater.
  */
 export function theaterImportsOf(
   main: ModuleInstance,
@@ -164,7 +165,7 @@ const INITIALIZE = "_initialize";
 const exportNameOf = (item: CoreItem | undefined, instance: ModuleInstance): string | undefined =>
   item !== undefined && "from" in item && item.from === instance ? item.name : undefined;
 
-/** Of the main module it knows `_initialize` only, and calls it first: so does whoever instantiates that alone. */
+/** Whether a module uses only `_initialize` of the main one and calls it at its start, as we do when we instantiate the main module alone. */
 function onlyInitializes(main: MainModule, { module, args }: ModuleInstance): boolean {
   const { imports, start } = readCoreModule(module);
   const theirs = imports.flatMap(({ module: of, field }, at) => {
@@ -180,8 +181,8 @@ function onlyInitializes(main: MainModule, { module, args }: ModuleInstance): bo
 }
 
 /**
- * Throws `WasmError` NEEDS_JCO where other modules see something of the main one: they would do to it what nobody does
- * where it is instantiated alone.
+ * Throws `WasmError` NEEDS_JCO if other modules import from the main one: they could act on it in ways that are lost when it
+ * is instantiated alone.
  */
 export function refuseLinked(main: MainModule, instances: readonly CoreInstance[]): void {
   const exposing = new Set<CoreInstance>([main.instance]);

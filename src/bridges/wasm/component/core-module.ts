@@ -1,3 +1,4 @@
+// Owns: reading the imports, exports and types of a core module. Does not own: bounding its memory (memory-limits.ts), and validating its code, which the compiler does.
 import { WasmError } from "../wasm-error.ts";
 import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
 
@@ -8,7 +9,7 @@ export interface CoreSignature {
   readonly results: readonly CoreValueType[];
 }
 
-/** In pages or elements. */
+/** Of a memory in pages, of a table in elements. */
 export interface Limits {
   readonly min: number;
   readonly max?: number;
@@ -24,7 +25,7 @@ const VALUES = new Map<number, CoreValueType>([
   [0x6f, "externref"],
 ]);
 
-/** References to types: nullable, and not. */
+/** Codes of typed references. */
 const REF_NULL = 0x63;
 const REF = 0x64;
 
@@ -39,7 +40,7 @@ export function readCoreValueType(reader: ByteReader): CoreValueType {
 
 const readCoreValueTypes = (reader: ByteReader): CoreValueType[] => Array.from({ length: reader.count() }, () => readCoreValueType(reader));
 
-/** Objects that the engine collects would live outside the memory that is bounded: only functions have types here. */
+/** Refuses other types than those of functions: garbage-collected objects would live outside the bounded memory. */
 export function readCoreFunctionType(reader: ByteReader): CoreSignature {
   if (reader.u8() !== 0x60)
     throw new WasmError(
@@ -52,7 +53,7 @@ export function readCoreFunctionType(reader: ByteReader): CoreSignature {
 const unboundedError = (what: string, why: string): WasmError =>
   new WasmError("MEMORY_LIMIT", `The module's ${what} ${why}: build it for wasm32, without threads.`);
 
-/** Of a memory or a table of 32 bits, shared with nobody. */
+/** Refuses memories and tables that are shared or have 64-bit addresses. */
 export function readLimits(reader: ByteReader, what: "memory" | "table"): Limits {
   const flags = reader.u8();
   if (flags > 7) throw unboundedError(what, "has pages of another size than 64 KiB");
@@ -62,7 +63,7 @@ export function readLimits(reader: ByteReader, what: "memory" | "table"): Limits
   return (flags & 1) === 0 ? { min } : { min, max: reader.u32() };
 }
 
-/** What a table holds: functions, or what its host gave it. Other references may be to what nothing bounds. */
+/** Refuses tables of other references than to functions and host objects: what they refer to could not be bounded. */
 export function readElementType(reader: ByteReader): number {
   const code = reader.u8();
   if (VALUES.get(code) !== "funcref" && VALUES.get(code) !== "externref")
@@ -77,17 +78,17 @@ export interface CoreImport {
   readonly module: string;
   readonly field: string;
   readonly sort: CoreSort;
-  /** Of functions, unless its index is beyond the module's types. */
+  /** Of functions; absent if the type index is out of range. */
   readonly signature?: CoreSignature;
 }
 
-/** What of a core module can be known without compiling it. */
+/** What can be read of a core module without compiling it. */
 export interface CoreModule {
   readonly imports: readonly CoreImport[];
   readonly exports: ReadonlyMap<string, { readonly sort: CoreSort; readonly index: number }>;
-  /** The function that runs when it is instantiated. */
+  /** The index of the start function. */
   readonly start?: number;
-  /** By the function's index, those imported first. */
+  /** By function index. Imported functions come first. */
   signature(func: number): CoreSignature | undefined;
 }
 
@@ -97,7 +98,7 @@ const FUNCTIONS = 3;
 const EXPORTS = 7;
 const START = 8;
 
-/** As many as V8 takes. */
+/** The limit of V8. */
 const MAX_FUNCTIONS = 1_000_000;
 const MAX_OTHERS = 100_000;
 
@@ -132,7 +133,7 @@ function readImport(reader: ByteReader, types: readonly CoreSignature[]): CoreIm
   return { ...place, sort };
 }
 
-/** Reads names and types; that its code is valid is for who compiles it. Throws `WasmError`. */
+/** Reads names and types. Does not validate code: the compiler does. Throws `WasmError`. */
 export function readCoreModule(bytes: Uint8Array): CoreModule {
   const reader = new ByteReader(bytes);
   if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");

@@ -1,12 +1,13 @@
+// Owns: bounding the memory and tables of a core module, and counting what an instance holds outside its memory.
 import { WasmError } from "../wasm-error.ts";
 import { type CoreSignature, readCoreFunctionType, readCoreValueType, readLimits, type Limits, readElementType } from "./core-module.ts";
 import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
 import type { Component } from "./component.ts";
 
-/** Of all tables together: an element is 8 to 16 bytes of the process, outside the memory that is counted. */
+/** Of all tables together. An element takes 8 to 16 bytes outside the memory that is counted. */
 const MAX_ELEMENTS = 100_000;
 const MAX_TABLES = 16;
-/** How far one grows that names no maximum. */
+/** How far a table without a maximum may grow. */
 const GROWTH = 1_000;
 
 interface BoundedTable {
@@ -17,7 +18,7 @@ interface BoundedTable {
 
 const limitError = (why: string): WasmError => new WasmError("MEMORY_LIMIT", why);
 
-/** A section of tables, as large as they may become here. Throws `WasmError` MEMORY_LIMIT. */
+/** Reads a table section, and gives each table the maximum that it may have here. Throws `WasmError` MEMORY_LIMIT. */
 function readTables(body: ByteReader): readonly BoundedTable[] {
   const count = body.count();
   if (count > MAX_TABLES) throw limitError(`The module has ${count} tables, and it may have ${MAX_TABLES}.`);
@@ -37,7 +38,7 @@ function readTables(body: ByteReader): readonly BoundedTable[] {
   });
 }
 
-/** A number takes 16 bytes at most. A reference may be to an exception with all that was thrown with it, and then takes 1,100. */
+/** A number takes at most 16 bytes. A reference may be to an exception with its values, and then takes 1,100. */
 const NUMBER_BYTES = 16;
 const REFERENCE_BYTES = 1_200;
 const MAX_REFERENCES = 1_000;
@@ -46,11 +47,11 @@ const END = 0x0b;
 const F32 = 0x43;
 const F64 = 0x44;
 const SIMD = 0xfd;
-/** With a number behind them: constants, other globals, null, a function, and what makes references to small numbers. */
+/** Instructions with one LEB128 operand: constants, global.get, ref.null, ref.func, and the garbage collection prefix. */
 const WITH_LEB_OPERAND: ReadonlySet<number> = new Set([0x41, 0x42, 0x23, 0xd0, 0xd2, 0xfb]);
 const ARITHMETIC: ReadonlySet<number> = new Set([0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e]);
 
-/** Any LEB128: the engine that compiles the module checks its value. */
+/** Skips any LEB128. The compiler checks its value. */
 function skipNumber(body: ByteReader): void {
   while (body.u8() >= 0x80);
 }
@@ -67,7 +68,7 @@ function skipConstantExpression(body: ByteReader): void {
   }
 }
 
-/** What a section of globals holds outside the memory that is bounded, in bytes. Throws `WasmError`. */
+/** The bytes that a section of globals takes outside the bounded memory. Throws `WasmError`. */
 function globalBytes(body: ByteReader): number {
   const count = body.count();
   let references = 0;
@@ -127,7 +128,7 @@ const cappedTables = (body: ByteReader): number[] => {
   return [found.length, ...found.flatMap(({ element, min, max }) => [element, 1, ...encodeLeb(min), ...encodeLeb(max)])];
 };
 
-/** An exception that carries another makes chains of them, which live outside the memory. */
+/** Refuses exceptions that carry references: they could form chains of exceptions, outside the memory. */
 function checkTags(body: ByteReader, types: readonly CoreSignature[]): void {
   for (let left = body.count(); left > 0; left -= 1) {
     body.u8();
@@ -190,28 +191,28 @@ function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffe
 }
 
 /**
- * The same core module, its memory's maximum at most `maxBytes` (whole pages of 65,536) and that of its tables together
- * 100,000 elements. Throws `WasmError` MEMORY_LIMIT where it begins with more, imports what it should have itself, or has
- * more memories than one, shared or of 64 bits, or what lives outside it; BAD_COMPONENT where it cannot be read.
+ * Rewrites a core module so that its memory has at most `maxBytes` (rounded down to pages of 65,536), and its tables together at
+ * most 100,000 elements. Throws `WasmError` MEMORY_LIMIT if it starts with more, imports a memory, table, global or tag, has
+ * several, shared or 64-bit memories, or holds objects outside its memory; BAD_COMPONENT if it cannot be read.
  */
 export const capMemory = (module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> =>
   rewrite(module, { imports: refuseImported, memories: (body) => cappedMemory(body, maxBytes) });
 
 /**
- * The same core module, its tables bounded as by `capMemory`: one that is linked with another, whose memory it uses.
- * Throws `WasmError` MEMORY_LIMIT where it has one of its own; BAD_COMPONENT where it cannot be read.
+ * Bounds the tables of a core module that is linked with the main one and uses its memory, as `capMemory` does.
+ * Throws `WasmError` MEMORY_LIMIT if it has a memory of its own; BAD_COMPONENT if it cannot be read.
  */
 export const capTables = (module: Uint8Array): Uint8Array<ArrayBuffer> =>
   rewrite(module, { imports: (body) => void body.rest(), memories: refuseMemories });
 
-/** A thread's heap is half as large as the memories it holds: what is in the heap counts four times. */
+/** A worker's heap is half as large as the memories of its instances, so bytes in the heap count four times. */
 const WEIGHT = 4;
 const FUNCTION_BYTES = 64;
 const ELEMENT_BYTES = 16;
 
 const cache = new WeakMap<Component, number>();
 
-/** What an instance holds outside its memory, its tables, functions and globals, in bytes of memory. Throws `WasmError`. */
+/** What an instance holds outside its memory (tables, functions, globals), converted to bytes of memory. Throws `WasmError`. */
 export function bytesOutsideMemory(component: Component): number {
   const found = cache.get(component);
   if (found !== undefined) return found;

@@ -1,3 +1,4 @@
+// Owns: reading a component and checking all of it; the entry to this folder. Does not own: components that need jco (jco/linkable.ts).
 import { hash } from "node:crypto";
 import { WasmError } from "../wasm-error.ts";
 import { COMPONENT, MODULE, preamble, ByteReader } from "./reader.ts";
@@ -16,7 +17,7 @@ import { type Model, readModel } from "./read-model.ts";
 import { type ActorExport, checkExports, checkImports, refuseForeignImports } from "./check-world.ts";
 import { type ExportName, exportNameOfCore } from "./world.ts";
 
-/** 64 MiB: JavaScript guests, which bring their engine, have 12. */
+/** 64 MiB. Guests written in JavaScript contain an engine, and have 12. */
 export const MAX_COMPONENT_BYTES = 64 * 1024 * 1024;
 
 const REALLOC = { params: ["i32", "i32", "i32", "i32"], results: ["i32"] } as const;
@@ -35,7 +36,7 @@ function checkPreamble(bytes: Uint8Array): void {
   throw componentError("This is not WebAssembly: a component begins with the bytes 00 61 73 6d 0d 00 01 00.");
 }
 
-/** The one memory and the one allocator of all functions. */
+/** The memory and the allocator, which all functions must share. */
 class SharedOptions {
   readonly #main: MainModule;
   memory: string | undefined;
@@ -68,7 +69,7 @@ function checkCoreExport(main: MainModule, uses: SharedOptions, { func, type, ol
   };
 }
 
-/** Between two sections nothing says that a component is cut off: what its code has for handlers does. */
+/** A component truncated between two sections is still well-formed. Core exports for handlers that it does not export reveal it. */
 function refuseUnexportedHandlers(main: MainModule, functions: ReadonlyMap<ExportName, unknown>): void {
   for (const core of main.core.exports.keys()) {
     const name = exportNameOfCore(core);
@@ -77,14 +78,14 @@ function refuseUnexportedHandlers(main: MainModule, functions: ReadonlyMap<Expor
   }
 }
 
-/** A component whose part in Theater's world was checked, and what else there is to it. */
+/** A component that was checked against Theater's world, with its model. */
 export interface CheckedComponent {
   readonly component: Component;
   readonly model: Model;
   readonly main: MainModule;
 }
 
-/** `alone`: its core module shall be all that there is, and Theater all that it imports. Throws as `readComponent`. */
+/** `singleModule`: refuses components with several core modules or other imports than Theater's. Throws as `readComponent`. */
 export function readChecked(bytes: Uint8Array, singleModule: boolean): CheckedComponent {
   checkPreamble(bytes);
   const model = readModel(bytes);
@@ -106,7 +107,7 @@ export function readChecked(bytes: Uint8Array, singleModule: boolean): CheckedCo
   const component: Component = {
     digest: hash("sha256", bytes, "hex"),
     package: actor.package,
-    // Not a view: what is sent to a worker would take all the rest with it. Nor `slice`, which of a Buffer is a view.
+    // A copy: posting a view to a worker would copy the whole buffer. `slice` would be a view if `bytes` is a Buffer.
     module: new Uint8Array(main.instance.module),
     realloc: uses.realloc,
     memory: uses.memory,
@@ -117,8 +118,8 @@ export function readChecked(bytes: Uint8Array, singleModule: boolean): CheckedCo
 }
 
 /**
- * Reads a component of Theater's world, checks the types of all it imports and exports, and finds the core module that
- * holds its code. Not whether that code is valid: compiling does. Takes time in proportion to its size. Throws
- * `WasmError`: BAD_COMPONENT, WRONG_WORLD, NEEDS_JCO; MEMORY_LIMIT for a module that could not be bounded.
+ * Reads a component of Theater's world, checks the types of all its imports and exports, and finds the core module with its
+ * code. Does not validate that code: the compiler does. Takes time in proportion to its size. Throws
+ * `WasmError`: BAD_COMPONENT, WRONG_WORLD, NEEDS_JCO; MEMORY_LIMIT for a module that cannot be bounded.
  */
 export const readComponent = (bytes: Uint8Array): Component => readChecked(bytes, true).component;

@@ -1,3 +1,4 @@
+// Owns: reading a component into a model: indices resolved, nested components instantiated. Does not own: checking it against Theater's world (check-world.ts).
 import { quoted } from "../wasm-error.ts";
 import { COMPONENT, preamble, ByteReader, sections } from "./reader.ts";
 import {
@@ -38,7 +39,7 @@ function readCanonOptions(reader: ByteReader, scope: Scope): CanonOptions {
   return found;
 }
 
-/** Adds the function that one canonical definition makes. */
+/** Reads a canonical definition, and adds its function to the scope. */
 function readCanon(reader: ByteReader, scope: Scope): void {
   const code = reader.u8();
   if (code === LIFT || code === LOWER) {
@@ -74,7 +75,7 @@ function readCoreArguments(reader: ByteReader, scope: Scope): Map<string, CoreIn
   return args;
 }
 
-/** Adds what one definition of a core instance makes. */
+/** Reads a core instance definition, and adds the instance to the scope. */
 function readCoreInstance(reader: ByteReader, scope: Scope): void {
   scope.budget.step(reader);
   const how = reader.u8();
@@ -93,7 +94,7 @@ function readCoreInstance(reader: ByteReader, scope: Scope): void {
   scope.budget.coreInstances.push(made);
 }
 
-/** What a sort and an index name: components give and take no core items. */
+/** Reads a reference by sort and index. Components neither export nor import core items. */
 function readEntityReference(reader: ByteReader, scope: Scope): Entity {
   const sort = readSort(reader);
   if (!("entity" in sort)) throw reader.damaged("a component gives or takes a core item");
@@ -110,7 +111,7 @@ function readNamedEntities(reader: ByteReader, scope: Scope, key: (reader: ByteR
   return found;
 }
 
-/** Adds what one definition of an instance makes; `run` gives what a component exports that is given these. */
+/** Reads an instance definition, and adds the instance to the scope. `instantiateWith` returns the exports of a nested component. */
 function readInstance(
   reader: ByteReader,
   scope: Scope,
@@ -125,15 +126,15 @@ function readInstance(
   else throw reader.damaged(`${how} makes no instance`);
 }
 
-/** What a component is, indices resolved and nested components followed. */
+/** A component with its indices resolved and its nested components instantiated. */
 export interface Model {
   readonly imports: Exports;
   readonly exports: Exports;
-  /** All of them, those of nested components too. */
+  /** Including those of nested components. */
   readonly coreInstances: readonly CoreInstance[];
 }
 
-/** Gives what is imported by that name, of that description. */
+/** Provides the import of that name and type. */
 type ResolveImport = (reader: ByteReader, key: string, wanted: Entity) => Entity;
 
 const DEFINITIONS: Readonly<Record<number, (reader: ByteReader, scope: Scope) => void>> = {
@@ -189,7 +190,7 @@ function instantiate(component: NestedComponent, args: Exports, from: Scope): Ex
   });
 }
 
-/** Each function of an instance remembers where it is from: that is what a core module's imports are traced to. */
+/** Marks each function of an imported instance with its origin, so that imports of core modules can be traced to it. */
 function withImportOrigin(reader: ByteReader, scope: Scope, key: string, entity: Entity): Entity {
   if (entity.sort !== "instance") return entity;
   const exports = new Map<string, Entity>();

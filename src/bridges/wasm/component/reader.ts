@@ -1,12 +1,13 @@
+// Owns: reading bytes of WebAssembly: numbers, names and sections. Does not own: what the sections of a module (core-module.ts) or a component (read-model.ts) hold.
 import { WasmError } from "../wasm-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads a part of some bytes, and never beyond it. Throws `WasmError` BAD_COMPONENT only. */
+/** Reads a range of bytes, and never beyond it. Throws only `WasmError` BAD_COMPONENT. */
 export class ByteReader {
   readonly bytes: Uint8Array;
   readonly end: number;
-  /** Counted from the beginning of `bytes`. */
+  /** The offset of the next byte, from the start of `bytes`. */
   at: number;
 
   constructor(bytes: Uint8Array, at = 0, end = bytes.length) {
@@ -46,7 +47,7 @@ export class ByteReader {
     throw this.damaged("a number is longer than 32 bits");
   }
 
-  /** Signed LEB128 that stands for an index where it is not negative, for a code where it is: 33 bits. */
+  /** Signed LEB128 of 33 bits. Non-negative numbers are indices, negative ones are type codes. */
   s33(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
@@ -57,7 +58,7 @@ export class ByteReader {
     throw this.damaged("a number is longer than 33 bits");
   }
 
-  /** How many follow: each takes a byte at least, so that a lie is found before anything is made of it. */
+  /** The length of a vector. Each item takes at least one byte, so a false length is found before anything is allocated. */
   count(): number {
     const count = this.u32();
     if (count > this.remaining) throw this.damaged(`it announces ${count} items in ${this.remaining} bytes`);
@@ -76,7 +77,7 @@ export class ByteReader {
     }
   }
 
-  /** The next `length` bytes, by a reader of their own; this one goes on after them. */
+  /** Returns a reader of the next `length` bytes, and skips them. */
   part(length: number): ByteReader {
     if (length > this.remaining) throw this.damaged(`it announces ${length} bytes and has ${this.remaining}`);
     const part = new ByteReader(this.bytes, this.at, this.at + length);
@@ -84,7 +85,7 @@ export class ByteReader {
     return part;
   }
 
-  /** All that is left, not copied. */
+  /** The remaining bytes, not copied. */
   rest(): Uint8Array {
     const rest = this.bytes.subarray(this.at, this.end);
     this.at = this.end;
@@ -94,19 +95,19 @@ export class ByteReader {
 
 export interface Section {
   readonly id: number;
-  /** Where its id stands, and where it is over. */
+  /** The offsets of its id and of its end. */
   readonly from: number;
   readonly to: number;
   readonly body: ByteReader;
 }
 
-/** A custom section, in modules and components alike: names, producers, and whatever else nothing depends on. */
+/** A custom section, in modules and components alike: names, producers and other data without meaning for execution. */
 const CUSTOM = 0;
 
-/** Real ones have a hundred. */
+/** Real ones have about a hundred. */
 const MAX_SECTIONS = 100_000;
 
-/** All but the custom sections. Whoever takes one reads it to its end. `each` is called for custom ones too. */
+/** Yields all sections but the custom ones. The caller must read each to its end. `each` is called for custom ones too. */
 export function* sections(reader: ByteReader, each?: () => void): Generator<Section> {
   for (let count = 0; !reader.done; count += 1) {
     if (count >= MAX_SECTIONS) throw reader.damaged(`it has more than ${MAX_SECTIONS} sections`);
@@ -123,7 +124,7 @@ export function* sections(reader: ByteReader, each?: () => void): Generator<Sect
   }
 }
 
-/** `magic`, version and layer. */
+/** Reads the first 8 bytes: magic number, version and layer, as hex. */
 export function preamble(reader: ByteReader): string {
   const bytes = reader.part(8).rest();
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

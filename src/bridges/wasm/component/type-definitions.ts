@@ -1,3 +1,4 @@
+// Owns: reading the type section of a component: types of values, functions and instances.
 import { simpleShape, type TypeShape, type Signature } from "../wit.ts";
 import type { ByteReader } from "./reader.ts";
 import { readAlias, type Entity, type Exports, readExternName, addUnique, needsJco, Scope, type Type } from "./scope.ts";
@@ -9,7 +10,7 @@ const PRIMITIVES = new Map<number, TypeShape>(
   ]),
 ).set(0x64, simpleShape("error-context"));
 
-/** A primitive, or a type by its index. */
+/** Reads a primitive type, or a type by its index. */
 function readValueType(reader: ByteReader, scope: Scope): TypeShape {
   scope.budget.step(reader);
   const code = reader.s33();
@@ -50,7 +51,7 @@ function readCases(reader: ByteReader, scope: Scope): TypeShape["parts"] {
   });
 }
 
-/** Types that no function of Theater's has: their forms are enough to say so. */
+/** Handles appear in no function of Theater, so their form is enough to print them. */
 function readHandle(reader: ByteReader, scope: Scope, form: string): TypeShape {
   scope.entity(reader, "type");
   return simpleShape(form);
@@ -84,12 +85,12 @@ const COMPOUND: Readonly<Record<number, (reader: ByteReader, scope: Scope) => Ty
   0x65: (reader, scope) => ({ form: "future", parts: [["", readOptionalType(reader, scope)]] }),
 };
 
-/** What follows the code of a type definition of values; undefined: the code begins another. */
+/** Reads a value type after its code; undefined if the code is not that of a value type. */
 function readValueDefinition(code: number, reader: ByteReader, scope: Scope): TypeShape | undefined {
   return PRIMITIVES.get(code) ?? COMPOUND[code]?.(reader, scope);
 }
 
-/** What follows the code of a function's type. */
+/** Reads a function type after its code. */
 function readFunctionType(reader: ByteReader, scope: Scope): Signature {
   const params = readFields(reader, scope);
   const none = reader.u8();
@@ -106,7 +107,7 @@ const RESOURCE = 0x3f;
 
 const typeEntity = (is: Type["is"]): Type => ({ sort: "type", is });
 
-/** One definition of a type section, or in a type. */
+/** Reads one type definition. */
 export function readTypeDefinition(reader: ByteReader, scope: Scope): Type {
   const code = reader.u8();
   const value = readValueDefinition(code, reader, scope);
@@ -122,7 +123,7 @@ export function readTypeDefinition(reader: ByteReader, scope: Scope): Type {
   throw reader.damaged(`${code} begins no type`);
 }
 
-/** What an import or an export of some type is, as far as those who use it can tell. */
+/** Reads the declared type of an import or export, and returns the entity that its users see. */
 export function readExternDescription(reader: ByteReader, scope: Scope): Entity {
   const code = reader.u8();
   if (code === 0x03) {
@@ -141,7 +142,7 @@ export function readExternDescription(reader: ByteReader, scope: Scope): Entity 
   throw reader.damaged("an import or export has a type of another sort");
 }
 
-/** Of an instance's type, or of a component's: that one has imports besides. */
+/** Reads the declarations of an instance type, or of a component type, which may also have imports. */
 function readDeclarations(reader: ByteReader, outer: Scope, imports: boolean): Exports {
   const scope = new Scope(reader, outer.budget, outer);
   const exports = new Map<string, Entity>();

@@ -1,3 +1,4 @@
+// Owns: Theater's world: the interfaces that a guest may import and export, and their names.
 import type { WitFunction, WitType } from "../wit.ts";
 
 const BYTES: WitType = { list: "u8" };
@@ -43,17 +44,17 @@ const COMMAND_RESULT: WitType = {
 const HTTP_REQUEST: WitType = { record: { method: "string", uri: "string", headers: HEADERS, body: STATE } };
 const HTTP_RESPONSE: WitType = { record: { status: "u16", headers: HEADERS, body: STATE } };
 
-/** Of an export: state in first and out first. `back`: what else comes back. */
+/** The type of an export. The state is the first parameter and the first result; `back` is the second result. */
 const handler = (params: readonly WitType[], back?: WitType): WitFunction => ({
   params: { state: STATE, params: { tuple: params } },
   result: fallible({ tuple: back === undefined ? [STATE] : [STATE, { tuple: [back] }] }),
 });
 
-/** What a guest may import: interface → function. The package is `theater:simple`, or `ntwk:theater` before June 2025. */
+/** What a guest may import: interface → function. The package is `theater:simple`, before June 2025 `ntwk:theater`. */
 export const IMPORTS = {
   runtime: {
     log: { params: { msg: "string" } },
-    /** The host of upstream gives it, though its WIT does not declare it. */
+    /** Theater's own host provides it, though its WIT does not declare it. */
     "get-state": { params: {}, result: STATE },
     "get-chain": { params: {}, result: CHAIN },
     shutdown: { params: { data: STATE }, result: fallible() },
@@ -123,7 +124,7 @@ export const IMPORTS = {
   "http-client": { "send-http": { params: { req: HTTP_REQUEST }, result: fallible(HTTP_RESPONSE) } },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, WitFunction>>>>;
 
-/** What a guest may export. `actor` it must. */
+/** What a guest may export. `actor` is required. */
 export const EXPORTS = {
   actor: { init: handler(["string"]) },
   "message-server-client": {
@@ -140,7 +141,7 @@ export const EXPORTS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, WitFunction>>>>;
 
-/** In April 2025 a channel's id did not come with its opening. */
+/** In April 2025, `handle-channel-open` had no parameter for the channel's id. */
 export const OLD_CHANNEL_OPEN: WitFunction = handler([BYTES], { record: { accepted: "bool", message: STATE } });
 
 export type ImportInterface = keyof typeof IMPORTS;
@@ -157,7 +158,7 @@ export interface InterfaceName {
   readonly interface: string;
 }
 
-/** `theater:simple/actor`, with a version or without; undefined: it is not of Theater. */
+/** Parses `theater:simple/actor`, with or without a version; undefined if it is not of Theater. */
 export function interfaceName(name: string): InterfaceName | undefined {
   const [, of, last] = /^(theater:simple|ntwk:theater)\/([a-z][a-z0-9-]*)(?:@[0-9A-Za-z.+-]+)?$/.exec(name) ?? [];
   if (last === undefined || (of !== "theater:simple" && of !== "ntwk:theater")) return undefined;
@@ -167,7 +168,7 @@ export function interfaceName(name: string): InterfaceName | undefined {
 const byQualifiedName = (table: Readonly<Record<string, Readonly<Record<string, WitFunction>>>>): ReadonlyMap<string, WitFunction> =>
   new Map(Object.entries(table).flatMap(([of, functions]) => Object.entries(functions).map(([name, type]) => [`${of}.${name}`, type])));
 
-/** By their names: `message-server-host.send` */
+/** Keys are qualified names: `message-server-host.send` */
 export const importTypes = byQualifiedName(IMPORTS);
 export const exportTypes = byQualifiedName(EXPORTS);
 
@@ -176,14 +177,14 @@ export const isExportName = (name: string): name is ExportName => exportTypes.ha
 export const isImportInterface = (name: string): name is ImportInterface => Object.hasOwn(IMPORTS, name);
 export const isExportInterface = (name: string): name is ExportInterface => Object.hasOwn(EXPORTS, name);
 
-/** Of what a core module calls `theater:simple/actor#init`; undefined: it is no export that Theater has. */
+/** Parses a core export name like `theater:simple/actor#init`; undefined if Theater has no such export. */
 export function exportNameOfCore(core: string): ExportName | undefined {
   const hash = core.indexOf("#");
   const full = `${interfaceName(core.slice(0, Math.max(hash, 0)))?.interface}.${core.slice(hash + 1)}`;
   return isExportName(full) ? full : undefined;
 }
 
-/** Of a function of an interface; undefined: it is none that Theater has. */
+/** The qualified name of an imported function; undefined if Theater has no such function. */
 export function importName(of: string, name: string): ImportName | undefined {
   const full = `${interfaceName(of)?.interface}.${name}`;
   return isImportName(full) ? full : undefined;

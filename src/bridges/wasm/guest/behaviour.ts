@@ -1,4 +1,4 @@
-/** The kind of actor that runs guests. Law 4: whatever runs one is work. */
+// Owns: the behaviour of the kind `guest`: which messages it handles, and when. Does not own: handling them (message-handlers.ts, lifecycle.ts).
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, type Work } from "../../../core/contract/index.ts";
 import { GUEST, type GuestState, pausedMessage } from "../guest-state.ts";
 import { refusal, type GuestRuntime, textArgument } from "./guest-runtime.ts";
@@ -34,7 +34,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["cut", interrupted],
 ]);
 
-/** What a paused guest's actor still does, since it takes no guest: to know who is there, and to be mended. */
+/** Messages that a paused actor still handles. They do not call the guest. */
 const WHILE_PAUSED: ReadonlySet<string> = new Set([
   "start",
   "pause",
@@ -47,18 +47,18 @@ const WHILE_PAUSED: ReadonlySet<string> = new Set([
   "cut",
 ]);
 
-export function guestKind(room: GuestRuntime): Behaviour<GuestState> {
+export function guestKind(runtime: GuestRuntime): Behaviour<GuestState> {
   return {
     kind: GUEST,
     version: 1,
-    policy: { ...DEFAULT_POLICY, persistence: room.options.persistence, workMs: 300_000, mailbox: 1_000 },
+    policy: { ...DEFAULT_POLICY, persistence: runtime.options.persistence, workMs: 300_000, mailbox: 1_000 },
     lapses: isIgnoredIfStopped,
     initial: (_, first) => initialGuestState(first),
-    receive: (state, message, life = "", seq = 0, uid = "") => whenAttached(room, receive(room, state, message, life, seq, uid)),
+    receive: (state, message, life = "", seq = 0, uid = "") => whenAttached(runtime, receive(runtime, state, message, life, seq, uid)),
   };
 }
 
-/** What an actor that has ended need not be told: nothing would come of it. A restart that somebody asked for is none of these. */
+/** Messages to a stopped actor that are dropped without an error, since they would have no effect. An explicit restart is not among them. */
 function isIgnoredIfStopped(message: Message): boolean {
   const { action, from } = message;
   if (action === "resume") return textArgument(message, "with") === "parent";
@@ -67,9 +67,9 @@ function isIgnoredIfStopped(message: Message): boolean {
   return action === "cut" || (action === "channel-close" && (from !== undefined || textArgument(message, "end") !== undefined));
 }
 
-/** An engine delivers what it kept as soon as it has started, before anybody can attach it: to fail then would use a send up. */
-function whenAttached(room: GuestRuntime, turn: Turn<GuestState> | Work<GuestState>): Turn<GuestState> | Work<GuestState> {
-  const attached = typeof turn === "function" ? room.attached() : undefined;
+/** Waits until an engine is attached. An engine delivers stored messages before anyone can attach it, and a failure would count as an attempt. */
+function whenAttached(runtime: GuestRuntime, turn: Turn<GuestState> | Work<GuestState>): Turn<GuestState> | Work<GuestState> {
+  const attached = typeof turn === "function" ? runtime.attached() : undefined;
   if (typeof turn !== "function" || attached === undefined) return turn;
   return async (context) => {
     await untilAborted(context.signal, () => attached);
@@ -78,7 +78,7 @@ function whenAttached(room: GuestRuntime, turn: Turn<GuestState> | Work<GuestSta
 }
 
 function receive(
-  room: GuestRuntime,
+  runtime: GuestRuntime,
   state: GuestState,
   message: Message,
   life: string,
@@ -93,5 +93,5 @@ function receive(
     );
   if (state.id === "" && message.action !== "start") return refusal("NO_ACTOR", `${message.to} has not begun: start it from its manifest.`);
   if (state.status === "paused" && !WHILE_PAUSED.has(message.action)) return refusal("PAUSED", pausedMessage(state));
-  return handler(room, { self: message.to, state, message, life, seq, uid });
+  return handler(runtime, { self: message.to, state, message, life, seq, uid });
 }

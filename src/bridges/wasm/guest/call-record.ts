@@ -1,13 +1,14 @@
+// Owns: the record of a call in its event: writing and reading it. Does not own: values in it (stored-values.ts).
 import { type ContentStore, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
 import { storeValue, storeText, loadText, type Put } from "../stored-values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import { type ExportName, EXPORTS } from "../component/world.ts";
 
-/** Host calls whose text is longer are kept apart, but for the last: an event is read whole. */
+/** If the host calls are longer, all but the last are moved to the content store: an event is always read as a whole. */
 const INLINE_TEXT = 262_144;
 const INLINE_CALLS = 16;
-/** Of what is kept apart in one piece. */
+/** The longest text of one content. */
 const PIECE_TEXT = 4_194_304;
 
 interface CallEnd {
@@ -16,7 +17,7 @@ interface CallEnd {
   readonly back?: WitValue;
 }
 
-/** What of a call its event keeps: enough to make it again. Settles when what it put is durable. */
+/** Creates the record of a call, which suffices to run it again. Resolves once the contents that it stored are durable. */
 export async function recordCall(
   call: { readonly export: string; readonly params: readonly WitValue[] },
   outcome: Omit<GuestOutcome, "host"> & CallEnd,
@@ -44,7 +45,7 @@ const storeCall = async ({ name, args, result }: GuestOutcome["did"][number], pu
   result: await storeValue(result, put),
 });
 
-/** The first of them as `{ calls, kept }`: how many, and where. */
+/** Replaces the first ones by `{ calls, kept }`: their number and the reference to their content. */
 async function moveOldCallsOut(did: readonly Json[], put: Put): Promise<readonly Json[]> {
   if (did.length <= INLINE_CALLS) return did;
   const texts = did.map((one) => JSON.stringify(one));
@@ -65,7 +66,7 @@ async function moveOldCallsOut(did: readonly Json[], put: Put): Promise<readonly
   return [...apart, ...did.slice(-INLINE_CALLS)];
 }
 
-/** What an event keeps of a guest's call. */
+/** The record of a call, as read from its event. */
 export interface GuestRecord {
   readonly export: ExportName;
   readonly params: readonly Json[];
@@ -80,7 +81,7 @@ const EXPORT_NAMES: ReadonlySet<string> = new Set(
 );
 const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && EXPORT_NAMES.has(name);
 
-/** Undefined: it is none. Throws `MissingContent` if a part that is stored separately is missing. */
+/** Returns undefined if it is not the record of a call. Throws `MissingContent` if a stored part is missing. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
   if (!isJsonObject(record) || !isJsonObject(record["call"])) return undefined;
   const { call, did, end, message, back } = record;

@@ -1,21 +1,23 @@
+// Owns: the other ends of channels: which have stopped, and closing them. Does not own: messages on channels (message-handlers.ts).
 import type { ActorId, Engine, Outgoing } from "../../../core/contract/index.ts";
 import { type ChannelEnd, type GuestState, isGuestState } from "../guest-state.ts";
 import type { Delivery } from "./guest-runtime.ts";
 
 /**
- * Who is at the other end of channels, and is told when one ends.
+ * Closing channels whose other end has stopped.
  *
- * An actor that is stopped runs no turn that could say so, and a call that is cut short leaves none: their ends are told by
- * whoever runs the engine. Where the process ended before it could, a guest looks at its first call in the next one.
+ * An actor that is stopped from outside runs no turn in which it could close its channels, and an interrupted call leaves no turn
+ * either. So this process sends the closes for them. If it ended before it could, each guest checks its channels at its first call
+ * in the next process.
  */
 
 type Channels = GuestState["channels"];
 
-/** What a guest's first call in a process finds of its channels. */
+/** What a guest's first call in a process finds out about its channels. */
 export interface PeerCheck {
-  /** Their other end is an actor that is no more. */
+  /** Channels whose other end has stopped. */
   readonly stopped: ReadonlySet<string>;
-  /** Their other end lives and does not have them: closed, and its last messages are on their way, or cut short as it opened them. It knows. */
+  /** Channels that the living other end does not have. It closed them and its last messages are on the way, or its opening call was interrupted. */
   readonly unconfirmed: ReadonlyMap<string, ActorId>;
 }
 
@@ -23,7 +25,7 @@ const MAX_INTERRUPTED = 10_000;
 
 export class ChannelPeers {
   readonly #engine: () => Engine;
-  /** The lives that have looked. */
+  /** The life of each guest that was checked. */
   readonly #checkedLives = new Map<ActorId, string>();
   readonly #interrupted = new Set<string>();
 
@@ -31,27 +33,27 @@ export class ChannelPeers {
     this.#engine = engine;
   }
 
-  /** Channels that their openers do not have, since a call was cut short: the last of them. */
+  /** The most recent channels that an interrupted call opened, and that their openers therefore do not have. */
   get interrupted(): ReadonlySet<string> {
     return this.#interrupted;
   }
 
-  /** Empty if this life has looked in this process. */
-  async check(at: Delivery, channels: Channels): Promise<PeerCheck> {
-    const gone = new Set<string>();
-    const doubtful = new Map<string, ActorId>();
+  /** Empty if this life was already checked in this process. */
+  async check(delivery: Delivery, channels: Channels): Promise<PeerCheck> {
+    const stopped = new Set<string>();
+    const unconfirmed = new Map<string, ActorId>();
     const channelsByPeer = new Map<ActorId, Channels | "stopped" | undefined>();
-    for (const [channel, end] of this.hasChecked(at) ? [] : Object.entries(channels)) {
+    for (const [channel, end] of this.hasChecked(delivery) ? [] : Object.entries(channels)) {
       if (!("actor" in end)) continue;
       if (!channelsByPeer.has(end.actor)) channelsByPeer.set(end.actor, await this.#channelsOf(end.actor).catch(() => undefined));
       const peerChannels = channelsByPeer.get(end.actor);
-      if (peerChannels === "stopped") gone.add(channel);
-      else if (peerChannels !== undefined && !Object.hasOwn(peerChannels, channel)) doubtful.set(channel, end.actor);
+      if (peerChannels === "stopped") stopped.add(channel);
+      else if (peerChannels !== undefined && !Object.hasOwn(peerChannels, channel)) unconfirmed.set(channel, end.actor);
     }
-    return { stopped: gone, unconfirmed: doubtful };
+    return { stopped, unconfirmed };
   }
 
-  /** Undefined: it is no guest. */
+  /** Undefined if it is not a guest. */
   async #channelsOf(id: ActorId): Promise<Channels | "stopped" | undefined> {
     const now = await this.#engine().read(id);
     if (now === undefined || now.status === "stopped") return "stopped";
@@ -66,25 +68,25 @@ export class ChannelPeers {
     return this.#checkedLives.get(self) === life;
   }
 
-  /** It has stopped just now. Never rejects. */
+  /** Call it right after an actor stopped. Never rejects. */
   async onStopped(id: ActorId): Promise<void> {
     this.#checkedLives.delete(id);
     try {
-      // Read at once: later it may be in another life.
+      // Read now: later the actor may be in another life.
       const state = (await this.#engine().read(id))?.state;
       if (isGuestState(state)) await this.#close(id, Object.entries(state.channels), "the actor has stopped");
     } catch {
-      // As below.
+      // See #close.
     }
   }
 
-  /** It asked for these, and does not know what was answered. Never rejects. */
+  /** Closes the channels that an interrupted call tried to open. Never rejects. */
   async closeInterrupted(id: ActorId, channels: readonly (readonly [string, ChannelEnd])[]): Promise<void> {
     for (const [channel] of channels) this.markInterrupted(channel);
     await this.#close(id, channels, "its opener was cut short");
   }
 
-  /** Tried again, a call that opens it opens another. */
+  /** A retry of the call will choose another channel id. */
   markInterrupted(channel: string): void {
     this.#interrupted.add(channel);
     const [oldest] = this.#interrupted;
@@ -97,24 +99,22 @@ export class ChannelPeers {
       try {
         await this.#engine().send({ to: end.actor, action: "channel-close", args: { channel, why, end: of } });
       } catch {
-        // The engine ends or is detached, or its store fails: the next process's guests look.
+        // The engine ends or is detached, or its store fails: guests check in the next process.
       }
     }
   }
 }
 
-/** Channels whose other end is gone: another process held it, or an actor that is no more. */
-
-/** No process has this name: the end's close is on its way to the guest, and need not be sent again. */
+/** Marks an end whose close message was sent, so that it is not sent again. No process has this name. */
 const CLOSING = { host: "" };
 
-/** `process`: the `host` of ends in this one. `gone`: found to be with an actor that is no more. */
+/** Channels held by clients of another process than `process`, or by an actor in `stopped`. */
 export const staleChannels = (
   channels: GuestState["channels"],
-  { process, gone }: { readonly process: string; readonly gone: ReadonlySet<string> },
+  { process, stopped }: { readonly process: string; readonly stopped: ReadonlySet<string> },
 ): readonly string[] =>
   Object.entries(channels)
-    .filter(([channel, end]) => ("actor" in end ? gone.has(channel) : end.host !== process && end.host !== CLOSING.host))
+    .filter(([channel, end]) => ("actor" in end ? stopped.has(channel) : end.host !== process && end.host !== CLOSING.host))
     .map(([channel]) => channel);
 
 export const markClosing = (state: GuestState, stale: readonly string[]): GuestState =>
@@ -122,12 +122,12 @@ export const markClosing = (state: GuestState, stale: readonly string[]): GuestS
     ? state
     : { ...state, channels: { ...state.channels, ...Object.fromEntries(stale.map((channel) => [channel, CLOSING])) } };
 
-/** The guest is told as of any close. */
+/** The guest handles it like any other close. */
 export const closeMessage = (self: ActorId, channel: string): Outgoing => ({
   to: self,
   action: "channel-close",
   args: { channel, why: "whoever was at the other end is gone" },
 });
 
-/** Its other end closes it if it does not have it. */
+/** The other end closes the channel if it does not have it. */
 export const checkMessage = ([channel, to]: readonly [string, ActorId]): Outgoing => ({ to, action: "channel-check", args: { channel } });

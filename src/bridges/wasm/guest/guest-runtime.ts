@@ -1,3 +1,4 @@
+// Owns: what all guests of a process share, the types of a delivery and a call of an export, and parsing message arguments.
 import {
   type ActorId,
   type Behaviour,
@@ -18,63 +19,62 @@ import type { ChannelPeers } from "./channel-peers.ts";
 import type { ProgramCache } from "./program-cache.ts";
 import type { InstanceTracker } from "./instance-tracker.ts";
 
-/** What all guests of a process share. */
+/** The services shared by all guests of a process. */
 export interface GuestRuntime {
   readonly options: GuestOptions;
   readonly programs: ProgramCache;
-  /** The `host` of channel ends held here. */
+  /** The `host` of channel ends that clients of this process hold. */
   readonly process: string;
   readonly instances: InstanceTracker;
   readonly peers: ChannelPeers;
-  /** Throws while none is attached. */
+  /** The attached engine. Throws if there is none. */
   readonly engine: () => Engine;
-  /** What else that engine runs, as far as it is known: what a guest asks of it may require scopes. */
+  /** Other kinds of that engine, as far as known. Their actions may require scopes. */
   readonly kinds: () => readonly Behaviour[];
-  /** Settles once one is. Undefined: one is. */
+  /** Resolves once an engine is attached; undefined if one is. */
   readonly attached: () => Promise<void> | undefined;
 }
 
-/** A message that has come to a guest's actor. */
+/** A message delivered to a guest's actor. */
 export interface Delivery {
   readonly self: ActorId;
   readonly state: GuestState;
   readonly message: Message;
   readonly life: string;
-  /** Of the event its turn leaves. */
+  /** The number of the event that its turn will leave. */
   readonly seq: number;
   readonly uid: string;
 }
 
-/** A message that makes its guest run: which export is called with what, and what comes of it. */
-
 export interface CallAnswer {
   readonly reply: Reply | "later";
-  /** Whatever else of the actor's state the answer changes. */
+  /** A further change of the actor's state. */
   readonly change?: (state: GuestState) => GuestState;
 }
 
+/** A call of an export that a message causes. */
 export interface ExportCall {
   readonly export: ExportName;
   readonly params: readonly WitValue[];
-  /** The state as the message alone leaves it, whatever becomes of the call. */
+  /** The state after the message, regardless of the call's outcome. */
   readonly state: GuestState;
-  /** Where the guest has no such export. */
+  /** The turn if the component does not export it. */
   readonly ifNotExported: Turn<GuestState>;
-  /** It begins with this call: where that fails, it ends. */
+  /** The guest starts with this call, and stops if it fails. */
   readonly isStart?: true;
-  /** A request may be answered by its own id. */
+  /** The id of the request that this call handles. */
   readonly request?: string;
   readonly answer: (back: WitValue, gathered: CallEffects) => CallAnswer;
 }
 
 export const refusal = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });
-/** What it is made of is not there, or wrong. */
+/** Refuses a message because a part of the program is missing or invalid. */
 export const programRefusal = (error: unknown): Turn<GuestState> =>
   refusal(error instanceof StoreError ? error.code : "INVALID", error instanceof Error ? error.message : String(error));
 export const failedReply = (code: string, message: string): Reply => ({ ok: { failed: { code, message } } });
 export const NULL_REPLY: CallAnswer = { reply: { ok: null } };
 
-/** Of a message's arguments: undefined where they are no text, or not there. */
+/** A text argument; undefined if it is missing or not a text. */
 export function textArgument({ args }: Message, name: string): string | undefined {
   const value = isJsonObject(args) && Object.hasOwn(args, name) ? args[name] : undefined;
   return typeof value === "string" ? value : undefined;
@@ -82,7 +82,7 @@ export function textArgument({ args }: Message, name: string): string | undefine
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/u;
 
-/** Undefined: there are none, or they are no base64. */
+/** An argument in base64; undefined if it is missing or invalid. */
 export function bytesArgument(message: Message, name: string): Uint8Array | undefined {
   const text = textArgument(message, name);
   return text === undefined || text.length % 4 !== 0 || !BASE64.test(text) ? undefined : new Uint8Array(Buffer.from(text, "base64"));
@@ -116,5 +116,5 @@ export function parseBeginning({ start }: Message): Beginning | undefined {
   };
 }
 
-/** Neither an actor's nor a viewer's: of whoever runs this engine. */
+/** Whether the message comes from the process that runs the engine, not from an actor or viewer. */
 export const isFromOperator = ({ from, viewer }: Message): boolean => from === undefined && viewer === undefined;

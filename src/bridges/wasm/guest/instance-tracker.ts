@@ -1,20 +1,21 @@
+// Owns: which turn a guest's instance is at, and how long its calls took.
 import type { ActorId } from "../../../core/contract/index.ts";
 import type { Sandbox } from "../sandbox.ts";
 
-/** What this process measured of a guest's calls in its present life. */
+/** Measurements of a guest's calls in its current life and this process. */
 export interface GuestMeasures {
-  /** Calls that ended in an error, a trap or a kill. */
+  /** The number of calls that ended in an error, a trap or a kill. */
   readonly failed: number;
   readonly totalMs: number;
   readonly maxMs: number;
   readonly minMs: number;
-  /** Of its instance after the last call; null: there is no instance, as after a trap. */
+  /** Memory of its instance after the last call; null if there is no instance, for example after a trap. */
   readonly memoryBytes: number | null;
 }
 
 type Times = Omit<GuestMeasures, "memoryBytes"> & { readonly life: string };
 
-/** An instance goes with the state its last call left: where that call's turn was not kept, it goes too, its globals with it. */
+/** An instance matches the state that its last call left. If that turn was not committed, the instance is discarded, since its globals are ahead. */
 export class InstanceTracker {
   readonly #sandbox: Sandbox;
   readonly #last = new Map<ActorId, { readonly life: string; readonly seq: number }>();
@@ -24,7 +25,7 @@ export class InstanceTracker {
     this.#sandbox = sandbox;
   }
 
-  /** Before a call whose turn would be that event. */
+  /** `seq`: the number of the event that the call will leave. */
   beforeCall(id: ActorId, life: string, seq: number): void {
     const last = this.#last.get(id);
     if (last !== undefined && (last.life !== life || last.seq >= seq)) this.discard(id);
@@ -47,7 +48,7 @@ export class InstanceTracker {
     });
   }
 
-  /** Undefined: no call ended in this process. */
+  /** Undefined if no call ended in this process. */
   measured(id: ActorId): GuestMeasures | undefined {
     const times = this.#times.get(id);
     if (times === undefined) return undefined;
@@ -55,7 +56,6 @@ export class InstanceTracker {
     return { failed, totalMs, maxMs, minMs, memoryBytes: this.#sandbox.memoryOf(id) ?? null };
   }
 
-  /** It has stopped. */
   onStopped(id: ActorId): void {
     this.#times.delete(id);
     this.discard(id);

@@ -1,36 +1,37 @@
+// Owns: which contents of guests must not be collected: those of states and manifests, and recent ones.
 import type { ActorId, Clock, ContentStore, Digest } from "../../../core/contract/index.ts";
 import { GUEST, isGuestState } from "../guest-state.ts";
 import { MANIFEST_SPACE, parseReference } from "../manifest/manifest-finder.ts";
 import { readManifest } from "../manifest/read-manifest.ts";
 import type { GuestRuntime } from "./guest-runtime.ts";
 
-/** What calls put while their turn is not kept: by the actor, whose next call begins only once this one's fate is known. */
+/** The contents of a call whose turn is not committed. One per actor, since its next call starts after this one's commit or failure. */
 interface Call {
   readonly seq: number;
   readonly since: number;
   readonly put: Set<Digest>;
 }
 
-/** More begin at once nowhere; beyond, the oldest has begun. */
+/** More guests than this do not start at once. Above it, the oldest are dropped. */
 const MAX_BEGINNINGS = 65_536;
 
-/** What is put is named by a state only once its turn is kept: until then a collection must not take it for garbage. */
+/** Contents that were stored recently. A state refers to them only after the commit, and until then they must not be collected. */
 export class RecentContents {
   readonly #clock: Clock;
   readonly #ms: number;
   readonly #maxBeginnings: number;
-  /** The oldest stands first, in both. */
+  /** Both are in order of age, the oldest first. */
   readonly #calls = new Map<ActorId, Call>();
   readonly #beginnings = new Map<Digest, number>();
 
-  /** `ms`: longer than any turn takes from its first content to its commit. */
+  /** `ms`: longer than any turn takes, from its first content to its commit. */
   constructor(clock: Clock, ms: number, most: number = MAX_BEGINNINGS) {
     this.#clock = clock;
     this.#ms = ms;
     this.#maxBeginnings = most;
   }
 
-  /** What guests begin from: who puts it does not see their first turn kept, so it stays for its time. */
+  /** A content that a guest is started from. Its first commit is not visible here, so it stays recent for the whole time. */
   add(digest: Digest): void {
     this.#beginnings.delete(digest);
     this.#beginnings.set(digest, this.#clock.now());
@@ -41,7 +42,7 @@ export class RecentContents {
     this.#dropExpired();
   }
 
-  /** A call that would leave that event: what it puts is told to what is returned. */
+  /** Starts a call that will leave event `seq`. Returns a function to record its contents. */
   startCall(id: ActorId, seq: number): (digest: Digest) => void {
     const call: Call = { seq, since: this.#clock.now(), put: new Set() };
     this.#calls.delete(id);
@@ -50,7 +51,7 @@ export class RecentContents {
     return (digest) => void call.put.add(digest);
   }
 
-  /** Its state names what that event's call put, or nothing ever will. */
+  /** After this commit, the state refers to the call's contents, or nothing ever will. */
   onCommitted(id: ActorId, seq: number): void {
     const call = this.#calls.get(id);
     if (call !== undefined && call.seq <= seq) this.#calls.delete(id);
@@ -78,12 +79,12 @@ export class RecentContents {
 
 const PAGE = 500;
 
-/** What live guests are made of and were left as, what manifests name that have a label, and what was put lately. */
-export async function* liveContents(room: GuestRuntime): AsyncGenerator<Digest, void, undefined> {
-  yield* labelledContents(room.programs.contents);
-  // Before any state is read: one that is kept meanwhile names what is young no more. What is put meanwhile, a collection leaves.
-  yield* room.programs.recent.all();
-  const engine = room.engine();
+/** Contents of live guests, contents named by labelled manifests, and recent ones. */
+export async function* liveContents(runtime: GuestRuntime): AsyncGenerator<Digest, void, undefined> {
+  yield* labelledContents(runtime.programs.contents);
+  // Before reading states: a turn that commits meanwhile removes its contents from the recent ones. The collection itself spares newer contents.
+  yield* runtime.programs.recent.all();
+  const engine = runtime.engine();
   let after: ActorId | undefined;
   for (;;) {
     const page = await engine.list({ kind: GUEST, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
@@ -113,7 +114,7 @@ async function* labelledContents(contents: ContentStore): AsyncGenerator<Digest,
   }
 }
 
-/** By digest: what it names by a label is kept by that. */
+/** Contents that a manifest names by digest. The others are retained by their labels. */
 function contentsNamedBy(text: Uint8Array): readonly Digest[] {
   try {
     const { component, initialState } = readManifest(Buffer.from(text).toString());
@@ -122,7 +123,7 @@ function contentsNamedBy(text: Uint8Array): readonly Digest[] {
       return reference !== undefined && "digest" in reference ? [reference.digest] : [];
     });
   } catch {
-    // Whatever else has a label there is no manifest.
+    // A labelled content that is not a manifest.
     return [];
   }
 }

@@ -1,3 +1,4 @@
+// Owns: checking and storing what a guest is started from or updated to. Does not own: finding manifests (manifest/manifest-finder.ts).
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
 import type { Beginning, GuestOptions, GuestStart, ContentReader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
@@ -7,16 +8,16 @@ import { exposesMachine } from "../manifest/grants.ts";
 import { parseJson } from "../host/messages.ts";
 import type { ProgramCache } from "./program-cache.ts";
 
-/** A guest that starts another. `allow` throws where it may not. */
+/** A guest that starts another. `allow` throws if the child would exceed its grants. */
 export interface Starter extends ContentReader {
   allow(manifest: Manifest, origin: string | undefined): void;
 }
 
-/** Puts manifest, component and first state into the content store. Throws what is wrong with them: nothing has begun then. */
+/** Stores manifest, component and initial state, and returns the first message. Throws if one is invalid. */
 export async function prepare(options: GuestOptions, library: ProgramCache, start: GuestStart, starter?: Starter): Promise<Outgoing> {
   const { manifests } = options;
   const { text, origin } = await manifests.find(start.manifest, starter);
-  // What it grants is for the component that it names: a starter's own would read the machine by it.
+  // The grants are meant for the component that the manifest names. Another one could misuse them to read the machine.
   if (start.component !== undefined && origin !== undefined)
     throw new ManifestError(
       "NOT_ALLOWED",
@@ -58,7 +59,7 @@ function manifestComponent(
   return manifests.content(manifest.component, origin, reader);
 }
 
-// A path is one from the manifests directory, as everywhere else that an operator gives one; as a manifest would name it, it is found too.
+/** Looks in the manifests directory first, as for all paths from operators, then relative to the guest's manifest. */
 async function findComponent(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
   try {
     return await manifests.content(reference, undefined);
@@ -70,7 +71,7 @@ async function findComponent(manifests: GuestOptions["manifests"], reference: st
   }
 }
 
-/** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */
+/** Stores another component for a running guest, and returns its digest. Throws if it is invalid. */
 export async function replacement(
   { manifests }: GuestOptions,
   library: ProgramCache,
@@ -78,7 +79,7 @@ export async function replacement(
   guest: GuestState,
 ): Promise<Digest> {
   const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
-  // Whoever starts guests brings bytes into the store: a first state is enough.
+  // Anyone who may start guests can store bytes, for example as an initial state.
   if (exposesMachine(manifest.grants) && !isOperatorReference(parseReference(reference)))
     throw new ManifestError(
       "NOT_ALLOWED",
@@ -87,7 +88,7 @@ export async function replacement(
   return library.putComponent(await findComponent(manifests, reference, guest.origin), manifest.grants);
 }
 
-/** The state a guest begins from: its manifest's, and what its starter gave over it. */
+/** The initial state: that of the manifest, overridden by that of the starter. */
 function mergedState(base: Uint8Array | undefined, given: Uint8Array | undefined): Uint8Array | undefined {
   if (base === undefined || given === undefined) return given ?? base;
   const [under, over] = [parseJson(base), parseJson(given)];

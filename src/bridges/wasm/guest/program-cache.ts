@@ -1,3 +1,4 @@
+// Owns: loading and caching manifests, components and states of guests.
 import { hash } from "node:crypto";
 import { type ActorId, type ContentStore, type Digest, StoreError } from "../../../core/contract/index.ts";
 import type { Component } from "../component/component.ts";
@@ -8,21 +9,19 @@ import type { GuestLimits } from "../sandbox.ts";
 import { visibleVariables } from "../manifest/grants.ts";
 import { RecentContents } from "./live-contents.ts";
 
-/** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
-
-/** A manifest and a component that go together. */
+/** A manifest with its component. */
 export interface Program {
   readonly manifest: Manifest;
   readonly component: Component;
   readonly limits: GuestLimits;
-  /** What of the environment its manifest shows. */
+  /** The environment variables that its manifest exposes. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
 const COMPONENT_BYTES = 256 * 1_048_576;
 const STATE_BYTES = 64 * 1_048_576;
 const PROGRAM_BYTES = 256 * 1_048_576;
-/** A turn is over long before: for those whose actor was never heard of again. */
+/** Much longer than a turn takes; a bound for calls whose turn never commits. */
 const RECENT_MS = 3_600_000;
 
 const weightOf = ({ module, glue }: Component): number => module.length + (glue?.script.length ?? 0);
@@ -43,24 +42,24 @@ export class ProgramCache {
     return this.#options.contents;
   }
 
-  /** What a guest begins from. */
+  /** Stores a content that a guest is started from. */
   async put(bytes: Uint8Array): Promise<Digest> {
     const digest = await this.contents.put(bytes);
     this.recent.add(digest);
     return digest;
   }
 
-  /** What a call puts: no garbage until its turn, which would be that event, is kept or dropped. */
+  /** Stores contents of a call. They are not collected before the turn `seq` is committed or dropped. */
   putFor(id: ActorId, seq: number): Put {
-    const young = this.recent.startCall(id, seq);
+    const record = this.recent.startCall(id, seq);
     return async (bytes, space) => {
       const digest = await this.contents.put(bytes, space);
-      young(digest);
+      record(digest);
       return digest;
     };
   }
 
-  /** Throws where it is gone. */
+  /** Throws if it is missing. */
   async content(digest: Digest, what: string): Promise<Uint8Array> {
     const bytes = await this.contents.get(digest);
     if (bytes === undefined)
@@ -68,7 +67,7 @@ export class ProgramCache {
     return bytes;
   }
 
-  /** Checked before it is kept: what is no component takes no room. */
+  /** Checks a component before it is stored. */
   async putComponent(bytes: Uint8Array, grants: Grants): Promise<Digest> {
     const component = await this.#components.get(hash("sha256", bytes, "hex"), async () => {
       const value = await this.#options.readComponent(bytes);
@@ -85,14 +84,14 @@ export class ProgramCache {
     });
   }
 
-  /** Throws what is wrong with them, and what the manifest does not grant. */
+  /** Throws if one is invalid, or an import is not granted. */
   program(manifest: Digest, component: Digest, origin: string | undefined): Promise<Program> {
     return this.#programs.get(`${manifest} ${component} ${origin ?? ""}`, async () => {
       const text = Buffer.from(await this.content(manifest, "manifest")).toString();
       const read = await this.#options.manifests.read(text, origin);
       const loadedComponent = await this.#component(component);
       this.#options.checkGranted(loadedComponent, read.grants);
-      // It holds its component in memory, too.
+      // The entry keeps its component in memory too.
       return { value: this.#program(read, loadedComponent), weight: loadedComponent.module.length + text.length };
     });
   }
@@ -110,7 +109,7 @@ export class ProgramCache {
     });
   }
 
-  /** `before`: what it takes the place of. */
+  /** `before`: the state that it replaces. */
   async putState(bytes: Uint8Array | undefined, before: Digest | null, put: Put): Promise<Digest | null> {
     const old = before === null ? undefined : await this.state(before);
     if (bytes === undefined) return null;
@@ -129,7 +128,7 @@ interface Entry<V> {
 
 type Load<V> = () => Promise<{ readonly value: V; readonly weight: number }>;
 
-/** Keeps what was used last, up to a weight. What is being loaded is loaded once. */
+/** An LRU cache with a maximum total weight. Concurrent loads of a key are shared. */
 export class WeightedCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #maxWeight: number;
@@ -139,7 +138,7 @@ export class WeightedCache<V> {
     this.#maxWeight = most;
   }
 
-  /** `load` tells a value and how much it weighs; what it throws is not kept. */
+  /** `load` returns a value and its weight. Errors are not cached. */
   get(key: string, load: Load<V>): Promise<V> {
     const known = this.#entries.get(key);
     if (known !== undefined) {

@@ -1,3 +1,4 @@
+// Owns: running the calls of a chain again from their records, and comparing the results.
 import { hash } from "node:crypto";
 import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
 import {
@@ -20,27 +21,25 @@ import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";
 import type { Program } from "./program-cache.ts";
 import { type GuestRecord, readRecord } from "./call-record.ts";
 
-/** Guests' calls run again from their chain. */
-
 export interface GuestReexecution {
   readonly run: number;
   readonly mismatches: readonly GuestMismatch[];
-  /** Events taken from the record, by why: erased bodies, contents that were collected, calls whose end is unknown, turns that ran no guest. */
+  /** Events that were not run again, by reason: erased bodies, collected contents, calls with an unknown outcome, turns without a call. */
   readonly taken: Readonly<Record<SkipReason, number>>;
 }
 
 type SkipReason = "erased" | "collected" | "lost" | "other";
 
-export async function reexecuteGuest(room: GuestRuntime, id: ActorId): Promise<GuestReexecution> {
+export async function reexecuteGuest(runtime: GuestRuntime, id: ActorId): Promise<GuestReexecution> {
   const taken: Record<SkipReason, number> = { erased: 0, collected: 0, lost: 0, other: 0 };
   const mismatches: GuestMismatch[] = [];
   let run = 0;
   let before: Json | undefined;
-  for await (const event of room.engine().history(id)) {
+  for await (const event of runtime.engine().history(id)) {
     const body = readBody(event);
     const after = body === undefined ? undefined : stateAfter(before, body);
-    const again = body === undefined ? "erased" : await callToRerun(body, before, after, (digest) => room.programs.contents.get(digest));
-    const outcome = typeof again === "string" ? again : await compareRerun(room, event, again);
+    const again = body === undefined ? "erased" : await callToRerun(body, before, after, (digest) => runtime.programs.contents.get(digest));
+    const outcome = typeof again === "string" ? again : await compareRerun(runtime, event, again);
     if (typeof outcome === "string") taken[outcome] += 1;
     else {
       run += 1;
@@ -73,7 +72,7 @@ async function callToRerun(
   if (!isGuestState(after)) return "erased";
   const left: GuestState = after;
   const beginning = message.action === "start" ? parseBeginning(message) : undefined;
-  // A life begins with what its message names, whatever the last one left.
+  // A life starts from what its message names, not from the state of the previous life.
   if (beginning !== undefined)
     return { record: read, message, before: { ...left, state: beginning.initialState ?? null, children: {}, outstanding: [] }, after };
   return isGuestState(before) ? { record: read, message, before, after } : "erased";
@@ -82,7 +81,7 @@ async function callToRerun(
 const isMessage = (value: unknown): value is Message =>
   typeof value === "object" && value !== null && "action" in value && "seed" in value && "id" in value && "at" in value;
 
-async function compareRerun(room: GuestRuntime, event: ChainEvent, again: RecordedCall): Promise<readonly GuestMismatch[] | SkipReason> {
+async function compareRerun(runtime: GuestRuntime, event: ChainEvent, again: RecordedCall): Promise<readonly GuestMismatch[] | SkipReason> {
   const { seq } = readHeader(event);
   const name = (what: GuestMismatch["what"], recorded?: Json, now?: Json): GuestMismatch => ({
     seq,
@@ -92,7 +91,7 @@ async function compareRerun(room: GuestRuntime, event: ChainEvent, again: Record
     ...(now === undefined ? {} : { now }),
   });
   try {
-    const ended = await rerun(room, event.id, again);
+    const ended = await rerun(runtime, event.id, again);
     return ended === undefined ? "collected" : await differencesOf(again, ended, name);
   } catch (error) {
     if (error instanceof MissingContent) return "collected";
@@ -100,8 +99,8 @@ async function compareRerun(room: GuestRuntime, event: ChainEvent, again: Record
   }
 }
 
-async function rerun(room: GuestRuntime, event: string, { record, message, before }: RecordedCall): Promise<Rerun | undefined> {
-  const { programs, options } = room;
+async function rerun(runtime: GuestRuntime, event: string, { record, message, before }: RecordedCall): Promise<Rerun | undefined> {
+  const { programs, options } = runtime;
   const get = (digest: Digest): Promise<Uint8Array | undefined> => programs.contents.get(digest);
   const { manifest, component, origin } = before;
   for (const digest of [manifest, component, before.state]) if (digest !== null && !(await programs.contents.has(digest))) return undefined;
@@ -136,19 +135,19 @@ async function rerun(room: GuestRuntime, event: string, { record, message, befor
   }
 }
 
-/** A child that ended is none any more when its parent is told. */
+/** A stopped child is removed before its parent handles the message. */
 function childrenOf({ children }: GuestState, { action, args }: Message): GuestState["children"] {
   if (action !== "ended" && action !== "child-exit") return children;
   const stopped = isJsonObject(args) ? args["child"] : undefined;
   return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== stopped));
 }
 
-/** A guest's call as it was, and as it is now. */
+// ── comparing ────────────────────────────────────────────────────────────────
 
 interface GuestMismatch {
   readonly seq: number;
   readonly event: string;
-  /** `host-call`: another call, or with other arguments; `threw`: it could not be run. */
+  /** `host-call`: another host call, or other arguments; `threw`: the call could not be run. */
   readonly what: "end" | "message" | "state" | "reply" | "host-call" | "threw";
   readonly recorded?: Json;
   readonly now?: Json;
@@ -200,32 +199,31 @@ async function differencesOf(
 
 const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");
 
-/** A host call as its event has it, with its result as the guest was given it. */
+/** A recorded host call, with the result that the guest received. */
 interface RecordedHostCall {
   readonly name: string;
   readonly args: readonly Json[];
   readonly result: WitValue;
 }
 
-/** Answers from the record, in its order: nothing is done a second time. */
+/** Answers host calls from the record, in order. Nothing is done again. */
 class RecordedHost implements GuestHost {
   readonly #did: readonly RecordedHostCall[];
   #next = 0;
-  /** The first call that the record does not have. */
+  /** The first call that is not in the record. */
   unexpectedCall: string | undefined;
 
   constructor(did: readonly RecordedHostCall[]) {
     this.#did = did;
   }
 
-  /** From the first call on. */
   reset(): this {
     this.#next = 0;
     this.unexpectedCall = undefined;
     return this;
   }
 
-  // Those between were answered in the worker: they follow from the message and are compared with the rest afterwards.
+  // Skipped calls were answered in the worker. They derive from the message, and are compared later.
   async call(name: ImportName): Promise<ImportResult> {
     for (let at = this.#next; at < this.#did.length; at += 1) {
       const recorded = this.#did[at];
@@ -238,7 +236,7 @@ class RecordedHost implements GuestHost {
   }
 }
 
-/** The environment as that call saw it. */
+/** The environment variables that the call read. */
 function recordedVariables(did: readonly RecordedHostCall[]): Readonly<Record<string, string>> {
   const seen = new Map<string, string>();
   for (const { name, args, result } of did) {

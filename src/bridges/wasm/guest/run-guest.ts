@@ -1,3 +1,4 @@
+// Owns: calling an export of a guest, from the message to the turn, also if the call is interrupted. Does not own: the turn (turn-of-call.ts).
 import { type ActorId, type Context, isJsonObject, type Json, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
 import { RequestCache } from "../host/call-effects.ts";
 import { CallHost, type CallEnvironment, type Put } from "../host/call-host.ts";
@@ -11,15 +12,15 @@ import { type Delivery, isFromOperator, refusal, type GuestRuntime, programRefus
 import { turnOfCall } from "./turn-of-call.ts";
 import type { Handler } from "./message-handlers.ts";
 
-/** One guest call, from the message to the turn. */
-
 export const runGuest =
-  (room: GuestRuntime, at: Delivery, visit: ExportCall): Work<GuestState> =>
+  (runtime: GuestRuntime, delivery: Delivery, exportCall: ExportCall): Work<GuestState> =>
   async (context) => {
-    const found = await load(room.programs, visit);
+    const found = await load(runtime.programs, exportCall);
     if (found instanceof Error) return programRefusal(found);
     const { component } = found.program;
-    return component.exports[visit.export] === undefined ? visit.ifNotExported : callExport(room, at, visit, found, context);
+    return component.exports[exportCall.export] === undefined
+      ? exportCall.ifNotExported
+      : callExport(runtime, delivery, exportCall, found, context);
   };
 
 interface Loaded {
@@ -27,7 +28,7 @@ interface Loaded {
   readonly state: Uint8Array | undefined;
 }
 
-/** What is wrong with a guest is told to its caller; where a store fails a guest that has begun, the message has to come again. */
+/** Returns an error that the caller receives. Throws if the store of a started guest fails, so that the message is delivered again. */
 async function load(
   library: ProgramCache,
   { state: { manifest, component, origin, state }, isStart }: ExportCall,
@@ -41,38 +42,38 @@ async function load(
 }
 
 async function callExport(
-  room: GuestRuntime,
-  at: Delivery,
-  visit: ExportCall,
+  runtime: GuestRuntime,
+  delivery: Delivery,
+  exportCall: ExportCall,
   { program, state }: Loaded,
   context: Context,
 ): Promise<Turn<GuestState>> {
-  const { programs, options, instances } = room;
+  const { programs, options, instances } = runtime;
   const hosts = new Map<GuestHost, CallHost>();
-  const put = programs.putFor(at.self, at.seq);
-  const circumstances = environmentOf(room, at, visit, program, context, put);
-  instances.beforeCall(at.self, at.life, at.seq);
+  const put = programs.putFor(delivery.self, delivery.seq);
+  const environment = environmentOf(runtime, delivery, exportCall, program, context, put);
+  instances.beforeCall(delivery.self, delivery.life, delivery.seq);
   try {
-    const ends = await room.peers.check(at, visit.state.channels);
-    const children = await unlistedChildren(room, at, visit.state);
+    const peers = await runtime.peers.check(delivery, exportCall.state.channels);
+    const children = await unlistedChildren(runtime, delivery, exportCall.state);
     const from = options.clock.now();
-    const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
-    instances.recordDuration(at.self, at.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
-    const { effects } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
-    // From its next call on, so that this one can run again from the state before it.
+    const outcome = await options.sandbox.run(callOf(environment, exportCall, program, state, () => newHost(environment, hosts)));
+    instances.recordDuration(delivery.self, delivery.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
+    const { effects } = hosts.get(outcome.host) ?? newHost(environment, hosts);
+    // Listed from the next call on: this call must be repeatable from the state before it.
     for (const [uid, id] of children) effects.spawned.set(uid, id);
-    const record = await recordCall(visit, outcome, put);
-    const after = await stateAfter(programs, visit, outcome, put);
-    // Its turn would be dropped: what was done is not.
+    const record = await recordCall(exportCall, outcome, put);
+    const after = await stateAfter(programs, exportCall, outcome, put);
+    // Its turn would be dropped. The catch block records its external effects.
     context.signal.throwIfAborted();
     if (outcome.end === "ok") {
-      instances.afterCall(at.self, at.life, at.seq);
-      room.peers.markChecked(at);
+      instances.afterCall(delivery.self, delivery.life, delivery.seq);
+      runtime.peers.markChecked(delivery);
     }
-    return { ...turnOfCall({ at, visit, program, outcome, gathered: effects, process: room.process, ends }, after), record };
+    return { ...turnOfCall({ delivery, exportCall, program, outcome, effects, process: runtime.process, peers }, after), record };
   } catch (error) {
-    instances.discard(at.self);
-    void recordInterruptedCall(room, at, visit, [...hosts.values()], error);
+    instances.discard(delivery.self);
+    void recordInterruptedCall(runtime, delivery, exportCall, [...hosts.values()], error);
     throw error;
   }
 }
@@ -80,51 +81,57 @@ async function callExport(
 const stateAfter = async (library: ProgramCache, { state }: ExportCall, outcome: GuestOutcome, put: Put): Promise<GuestState["state"]> =>
   outcome.end === "ok" ? library.putState(outcome.state, state.state, put) : state.state;
 
-function newHost(circumstances: CallEnvironment, hosts: Map<GuestHost, CallHost>): CallHost {
-  const host = new CallHost(circumstances);
+function newHost(environment: CallEnvironment, hosts: Map<GuestHost, CallHost>): CallHost {
+  const host = new CallHost(environment);
   hosts.set(host, host);
   return host;
 }
 
 function environmentOf(
-  room: GuestRuntime,
-  at: Delivery,
-  visit: ExportCall,
+  runtime: GuestRuntime,
+  delivery: Delivery,
+  exportCall: ExportCall,
   { manifest }: Program,
   context: Context,
   put: Put,
 ): CallEnvironment {
-  const { options, programs } = room;
-  const { message, uid, life, seq } = at;
+  const { options, programs } = runtime;
+  const { message, uid, life, seq } = delivery;
   return {
     options,
-    engine: room.engine(),
-    kinds: room.kinds(),
-    process: room.process,
+    engine: runtime.engine(),
+    kinds: runtime.kinds(),
+    process: runtime.process,
     context,
     message,
     uid,
     life,
     seq,
-    state: visit.state,
-    outstanding: visit.request === undefined ? visit.state.outstanding : [...visit.state.outstanding, visit.request],
+    state: exportCall.state,
+    outstanding: exportCall.request === undefined ? exportCall.state.outstanding : [...exportCall.state.outstanding, exportCall.request],
     manifest,
     requests: new RequestCache(),
-    interruptedChannels: room.peers.interrupted,
+    interruptedChannels: runtime.peers.interrupted,
     put,
     prepare: (start, starter) => prepare(options, programs, start, starter),
   };
 }
 
-function callOf(of: CallEnvironment, visit: ExportCall, program: Program, state: Uint8Array | undefined, host: () => GuestHost): GuestCall {
+function callOf(
+  of: CallEnvironment,
+  exportCall: ExportCall,
+  program: Program,
+  state: Uint8Array | undefined,
+  host: () => GuestHost,
+): GuestCall {
   const { component, limits, variables, manifest } = program;
   const { environment, random } = manifest.grants;
   return {
     guest: of.message.to,
     component,
-    export: visit.export,
+    export: exportCall.export,
     state,
-    params: visit.params,
+    params: exportCall.params,
     at: of.message.at,
     seed: of.message.seed,
     variables,
@@ -138,91 +145,91 @@ function callOf(of: CallEnvironment, visit: ExportCall, program: Program, state:
   };
 }
 
-/**
- * A call that is cut short: the actor was restarted or stopped, its caller has left, its time is over.
+/*
+ * Interrupted calls: the actor was restarted or stopped, its caller left, or its time was over.
  *
- * C3: its turn is dropped, and all it gathered. What it did meanwhile lasts all the same, so a message of its own tells the
- * actor, which leaves an event with the record and takes the children that were born. Channels are closed at their other ends.
+ * C3: the turn is dropped with all effects of the call. External effects remain, so a message of its own informs the actor, whose
+ * event then carries the record and whose state gets the children that the call spawned. Channels are closed at their other ends.
  */
 
 const MAX_CHILDREN = 1_000;
 
-/** Never rejects: where the engine or a store fails now, there is nobody left to tell. */
+/** Never rejects: if the engine or a store fails here, no one is left to be notified. */
 async function recordInterruptedCall(
-  room: GuestRuntime,
-  at: Delivery,
-  visit: ExportCall,
+  runtime: GuestRuntime,
+  delivery: Delivery,
+  exportCall: ExportCall,
   hosts: readonly CallHost[],
   error: unknown,
 ): Promise<void> {
   try {
-    // What was asked is answered, or is given up with the call.
+    // Requests in flight are answered, or cancelled with the call.
     await Promise.all(hosts.map((host) => host.whenIdle()));
     const did = hosts.flatMap(({ lastingCalls }) => lastingCalls);
     if (did.length === 0) return;
-    await room.peers.closeInterrupted(
-      at.self,
+    await runtime.peers.closeInterrupted(
+      delivery.self,
       hosts.flatMap(({ effects }) => [...effects.attempted.channels]),
     );
     const children = [...new Set(hosts.flatMap(({ effects }) => [...effects.attempted.children]))];
-    if (!(await isAlive({ engine: room.engine() }, at.self))) return await stopChildren(room, at.self, children);
+    if (!(await isAlive({ engine: runtime.engine() }, delivery.self))) return await stopChildren(runtime, delivery.self, children);
     const message = error instanceof Error ? error.message : String(error);
-    const record = await recordCall(visit, { did, end: "lost", message }, (bytes) => room.programs.put(bytes));
-    await room.engine().send({ to: at.self, action: "cut", args: { children, record } });
+    const record = await recordCall(exportCall, { did, end: "lost", message }, (bytes) => runtime.programs.put(bytes));
+    await runtime.engine().send({ to: delivery.self, action: "cut", args: { children, record } });
   } catch {
-    // Said above.
+    // See above.
   }
 }
 
-/** Of a parent that never began, or has ended while they were born. */
-async function stopChildren(room: GuestRuntime, parent: ActorId, children: readonly ActorId[]): Promise<void> {
-  for (const [, id] of await livingChildren(room, parent, children)) await room.engine().stop(id, `its parent ${parent} has stopped`);
+/** Stops children of a parent that never started, or stopped while it spawned them. */
+async function stopChildren(runtime: GuestRuntime, parent: ActorId, children: readonly ActorId[]): Promise<void> {
+  for (const [, id] of await livingChildren(runtime, parent, children)) await runtime.engine().stop(id, `its parent ${parent} has stopped`);
 }
 
 /**
- * Children that its state does not have: a process ended in the call that started them. None if this life has
- * looked in this process. Never rejects.
+ * Children that are missing in the actor's state, because a process ended during the call that spawned them. Empty if this life was
+ * already checked in this process. Never rejects.
  */
 async function unlistedChildren(
-  room: GuestRuntime,
-  at: Delivery,
+  runtime: GuestRuntime,
+  delivery: Delivery,
   { children }: GuestState,
 ): Promise<readonly (readonly [string, ActorId])[]> {
-  if (room.peers.hasChecked(at)) return [];
+  if (runtime.peers.hasChecked(delivery)) return [];
   const listed = new Set(Object.values(children));
   try {
-    const ids = (await room.engine().children?.(at.self)) ?? [];
-    return await livingChildren(room, at.self, ids.filter((id) => !listed.has(id)).slice(0, MAX_CHILDREN));
+    const ids = (await runtime.engine().children?.(delivery.self)) ?? [];
+    return await livingChildren(runtime, delivery.self, ids.filter((id) => !listed.has(id)).slice(0, MAX_CHILDREN));
   } catch {
-    // The next call looks.
+    // The next call checks again.
     return [];
   }
 }
 
 async function livingChildren(
-  room: GuestRuntime,
+  runtime: GuestRuntime,
   parent: ActorId,
   ids: readonly ActorId[],
 ): Promise<readonly (readonly [string, ActorId])[]> {
   const living: (readonly [string, ActorId])[] = [];
   for (const id of ids) {
-    const now = await room.engine().read(id);
+    const now = await runtime.engine().read(id);
     if (now?.status !== "stopped" && isGuestState(now?.state) && now.state.parent === parent) living.push([now.state.id, id]);
   }
   return living;
 }
 
-/** Told twice, or of a call that was tried again and has kept its children, it changes nothing but its chain. */
-export const interrupted: Handler = (room, { message, state, self }) => {
+/** Adds the children of an interrupted call. Idempotent: a repeated message, or one after a successful retry, only adds an event. */
+export const interrupted: Handler = (runtime, { message, state, self }) => {
   const { args } = message;
   if (!isFromOperator(message) || !isJsonObject(args))
     return refusal("INVALID", "Only who runs an actor tells it what a call left behind.");
   const { children, record = null } = args;
   return async () => {
     const ids = idsIn(children).filter((id) => !Object.values(state.children).includes(id));
-    const born = await livingChildren(room, self, ids);
-    const next: GuestState = { ...state, children: { ...state.children, ...Object.fromEntries(born) } };
-    return { state: born.length === 0 ? state : next, record };
+    const added = await livingChildren(runtime, self, ids);
+    const next: GuestState = { ...state, children: { ...state.children, ...Object.fromEntries(added) } };
+    return { state: added.length === 0 ? state : next, record };
   };
 };
 

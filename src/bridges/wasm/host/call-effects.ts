@@ -1,35 +1,36 @@
+// Owns: the effects that one call collects until its commit, answers of its requests across retries, and ids derived from its seed.
 import { hash } from "node:crypto";
 import type { ActorId, Json, Outgoing, Reply } from "../../../core/contract/index.ts";
 import type { ChannelEnd } from "../guest-state.ts";
 import type { ImportResult } from "./values.ts";
 
 /**
- * What a call leaves with its commit (C5), and what has become of children and channels meanwhile.
- * `born`, `ended` and `opened` are done already: they hold even where the call fails.
+ * What a call leaves with its commit (C5), and what it did to children and channels.
+ * `spawned`, `stopped` and `opened` have already happened, so they remain even if the call fails.
  */
 export class CallEffects {
   readonly sends: Outgoing[] = [];
   readonly emits: Json[] = [];
-  /** To requests that were to be answered later, by their ids. */
+  /** Replies to earlier requests, by their ids. */
   readonly answers = new Map<string, Reply>();
   readonly opened = new Map<string, ChannelEnd>();
-  /** Asked for, whatever was answered, if anything was. */
+  /** Requested channels and children, whatever the answer was. */
   readonly attempted = { channels: new Map<string, ChannelEnd>(), children: new Set<ActorId>() };
   readonly closed = new Set<string>();
-  /** By their UUIDs. */
+  /** Ids by UUID. */
   readonly spawned = new Map<string, ActorId>();
   readonly stopped = new Set<string>();
-  /** It wants to end with this call. */
+  /** The guest asked to stop after this call. */
   shutdown: { readonly data: Uint8Array | undefined } | undefined;
   #derivedIds = 0;
   #requests = 0;
 
-  /** Numbers what this call derives from its seed. */
+  /** Counts the ids that this call derives from its seed. */
   nextDerived(): number {
     return this.#derivedIds++;
   }
 
-  /** Numbers the requests of this try. */
+  /** Counts the requests of this attempt. */
   nextRequest(): number {
     return this.#requests++;
   }
@@ -41,11 +42,11 @@ interface CachedRequest {
   readonly given: Promise<ImportResult>;
 }
 
-/** The requests of one call: tried again after its worker died, it makes the same ones, and is given what they were answered. */
+/** Answers of a call's requests. A retry after a worker died makes the same requests, and gets the same answers. */
 export class RequestCache {
   readonly #requests: CachedRequest[] = [];
 
-  /** `n`: the which of this try. */
+  /** `n`: the number of the request in this attempt. */
   once(n: number, name: string, data: Uint8Array, ask: () => Promise<ImportResult>): Promise<ImportResult> {
     const before = this.#requests[n];
     if (before !== undefined && before.name === name && Buffer.compare(before.data, data) === 0) return before.given;
@@ -55,7 +56,7 @@ export class RequestCache {
   }
 }
 
-/** Ids that follow from a message's seed: work that runs again makes the same ones. 64 hex digits. */
+/** Derives an id of 64 hex digits from a message's seed. Work that runs again derives the same ids. */
 export const deriveId = (seed: string, what: string, n: number): string => hash("sha256", `${seed}:${what}:${n}`, "hex");
 
 export function deriveUuid(seed: string, what: string, n: number): string {

@@ -1,4 +1,4 @@
-/** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
+// Owns: the imports of one call: dispatching them to their interface if they are granted. Does not own: imports answered in the worker (abi/imports.ts).
 import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
 import type { Starter } from "../guest/prepare.ts";
@@ -16,32 +16,32 @@ import { messages } from "./messages.ts";
 import { store } from "./store.ts";
 import { supervisor } from "./supervisor.ts";
 
-/** Into the content store; with a space, `contents` of that space tells of it. */
+/** Stores a content. With a space, it is listed in that space. */
 export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
 
-/** Of one call, whoever tries it how often. */
+/** What a call needs; the same for all its attempts. */
 export interface CallEnvironment {
   readonly options: GuestOptions;
   readonly engine: Engine;
-  /** Those of actors that are no guests, as far as they are known. */
+  /** Kinds of other actors, as far as known. */
   readonly kinds: readonly Behaviour[];
-  /** The `host` of channel ends in this process. */
+  /** The `host` of channel ends that clients of this process hold. */
   readonly process: string;
   readonly context: Context;
   readonly message: Message;
   readonly uid: string;
   readonly life: string;
-  /** Of the event that the call will leave. */
+  /** The number of the event that the call will leave. */
   readonly seq: number;
   readonly state: GuestState;
-  /** Requests it may answer: the one it is called for, too. */
+  /** Requests that it may answer, including the current one. */
   readonly outstanding: readonly string[];
   readonly manifest: Manifest;
   readonly requests: RequestCache;
-  /** Channels of calls that were cut short: closed, whatever was answered. */
+  /** Channels of interrupted calls. They are closed, so their ids must not be used again. */
   readonly interruptedChannels: ReadonlySet<string>;
   readonly put: Put;
-  /** Puts what a guest begins from into the content store. */
+  /** Stores what a child is started from. */
   readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
 }
 
@@ -54,10 +54,11 @@ const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
   store,
 };
 
+/** Handles the imports of one attempt. A retry has a new one, and effects of the old one are dropped. */
 export class CallHost implements GuestHost {
   readonly environment: CallEnvironment;
   readonly effects = new CallEffects();
-  /** What has been done that cannot be undone, or may have been. */
+  /** Host calls that had, or may have had, a lasting effect. */
   readonly lastingCalls: HostCall[] = [];
   readonly #running = new Set<Promise<unknown>>();
 
@@ -75,7 +76,7 @@ export class CallHost implements GuestHost {
     }
   }
 
-  /** Settles when nothing is being done any more. */
+  /** Resolves when no host call is in flight. */
   async whenIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
@@ -86,7 +87,7 @@ export class CallHost implements GuestHost {
       if (given.lasting === true) this.lastingCalls.push({ name, args, result: given.result });
       return given;
     } catch (error) {
-      // How far it came is not known.
+      // It may have had an effect before it was aborted.
       if (this.environment.context.signal.aborted && !needsNoRecord(name))
         this.lastingCalls.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
       throw error;
@@ -110,7 +111,7 @@ export class CallHost implements GuestHost {
   }
 }
 
-/** Whoever was asked has it in a chain of its own. */
+/** A sleep has no effect, and a request is recorded in the receiver's chain. */
 const needsNoRecord = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
 
 function isGranted(into: string, { grants }: Manifest): boolean {

@@ -1,3 +1,4 @@
+// Owns: the interface `filesystem`: files in one directory of a guest, which no path can leave.
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, mkdtemp, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
@@ -6,20 +7,18 @@ import type { Grants } from "../manifest/manifest.ts";
 import { type ImportResult, ok, asText } from "./values.ts";
 import type { CallEnvironment } from "./call-host.ts";
 
-/** One directory of a guest's own. Nothing outside it is reached: not by `..`, not by an absolute path, not by a symbolic link. */
-
 export interface Directory {
-  /** Absolute. Made when it is first used. */
+  /** Absolute. Created at its first use. */
   readonly root: string;
   readonly write: boolean;
-  /** Of a file, read or written. */
+  /** The largest file that can be read or written. */
   readonly maxBytes: number;
 }
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const MAX_FILES = 10_000;
 
-/** Of errors' codes: what Node itself says names places of the host. */
+/** By error code. Node's own messages would reveal paths of the host. */
 const ERROR_TEXT: Readonly<Record<string, string>> = {
   ENOENT: "is not there",
   ENOTDIR: "is no directory, or lies below a file",
@@ -84,7 +83,7 @@ const WRITES: ReadonlyMap<string, FileOperation> = new Map(
   }),
 );
 
-/** `name`: of the interface's function. Throws with a sentence for the guest. */
+/** Calls a function of the interface. Throws an error with a message for the guest. */
 export async function callFilesystem(name: string, args: readonly WitValue[], directory: Directory): Promise<ImportResult> {
   const path = asText(args[0]);
   const writes = WRITES.get(name);
@@ -107,7 +106,7 @@ export async function callFilesystem(name: string, args: readonly WitValue[], di
   }
 }
 
-/** `O_NOFOLLOW` for the last name, and its parent looked at again: a link made meanwhile is not followed. */
+/** Opens a file for `act`. `O_NOFOLLOW` for the last segment, and a second check of its parent, exclude links created meanwhile. */
 async function withFile<T>(place: ResolvedPath, act: (file: FileHandle) => Promise<T>): Promise<T> {
   const whole = pathOf(place);
   const file = await open(whole, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -125,7 +124,7 @@ async function withFile<T>(place: ResolvedPath, act: (file: FileHandle) => Promi
 
 const isErrno = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "code" in error && "syscall" in error;
 
-/** The one its manifest names, else one of its own: another life, of another component perhaps, has another. */
+/** The directory of a guest: that of its manifest, else a private one. Each life has its own, since it may run another component. */
 export function directoryOf({ options, life }: CallEnvironment, { path, write }: NonNullable<Grants["filesystem"]>): Directory {
   const maxBytes = options.limits.hostBytes;
   if (path !== undefined) return { root: path, write, maxBytes };
@@ -134,11 +133,9 @@ export function directoryOf({ options, life }: CallEnvironment, { path, write }:
   return { root: join(options.directory, life), write, maxBytes };
 }
 
-/** Where paths in a guest's directory lead. */
-
 const MAX_PATH = 4_096;
 
-/** Where a path leads: `parent` without any symbolic link, and the name in it. */
+/** A path with its parent directory resolved, without symbolic links. */
 interface ResolvedPath {
   readonly path: string;
   readonly parent: string;
@@ -164,7 +161,7 @@ async function resolvePath(root: string, path: string, segments: readonly string
 const outsideError = (path: string): Error =>
   new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
 
-/** The root itself is neither made nor deleted. */
+/** Refuses the root itself, which cannot be created or deleted. */
 function pathOf({ path, parent, name }: ResolvedPath): string {
   if (name === ".") throw new Error(`"${path}" is the guest's directory itself: name something in it.`);
   return join(parent, name);
@@ -178,23 +175,23 @@ async function checkedDirectory({ path, parent, name }: ResolvedPath): Promise<s
 
 const DEFAULT_MODE = 0o600;
 
-/** What is being written lies in a directory beside it whose name begins so. */
+/** Prefix of the temporary directory in which a new file is written. */
 export const TEMPORARY_PREFIX = ".troupe-writing-";
 
-/** Whatever cuts it short, the file is as it was or as it is to be. A symbolic link in its place is not followed. */
+/** Replaces a file atomically, also if it is interrupted. Does not follow a symbolic link. */
 async function replaceFile(place: ResolvedPath, content: Uint8Array): Promise<void> {
   const whole = pathOf(place);
   const mode = await modeOf(whole, place.path);
   const folder = await mkdtemp(join(place.parent, TEMPORARY_PREFIX));
   try {
-    // Its parent looked at again: a link made meanwhile is not followed.
+    // Checked again, in case its parent was replaced by a link meanwhile.
     if ((await realpath(folder)) !== folder) throw outsideError(place.path);
     const written = join(folder, "content");
     {
       await using file = await open(written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, DEFAULT_MODE);
       await file.writeFile(content);
       if (mode !== DEFAULT_MODE) await file.chmod(mode);
-      // Else a rename may last where the content does not.
+      // Otherwise the rename could survive a crash while the content does not.
       await file.datasync();
     }
     await rename(written, whole);
@@ -203,7 +200,7 @@ async function replaceFile(place: ResolvedPath, content: Uint8Array): Promise<vo
   }
 }
 
-/** Of the file whose place it takes. Throws where there is something else. */
+/** The mode of the file that is replaced. Throws if it is not a file. */
 async function modeOf(whole: string, path: string): Promise<number> {
   const found = await lstat(whole).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;

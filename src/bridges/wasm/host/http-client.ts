@@ -1,3 +1,4 @@
+// Owns: the interface `http-client`: one HTTP request to an allowed, public address.
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
@@ -7,26 +8,24 @@ import type { WitValue } from "../wit.ts";
 import { type ImportResult, isList, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
 
 export interface HttpLimits {
-  /** Loopback and private addresses too: for tests, and for operators who know what is there. Default false. */
+  /** Permits loopback and private addresses, for tests and trusted networks. Default false. */
   readonly allowPrivate?: boolean;
-  /** How names become addresses. Default the system's. */
+  /** Resolves names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
-  /** Of a request's body and of a response's, each. Default 4 MiB. */
+  /** The most bytes of a request body and of a response body. Default 4 MiB. */
   readonly maxBytes?: number;
-  /** From the request to the response's end, in milliseconds. Default 30 s. */
+  /** From the request to the end of the response, in milliseconds. Default 30 s. */
   readonly timeoutMs?: number;
 }
 
-/** One request of a guest, to where its manifest allows and no private address is. */
-
 export async function sendHttp(
-  asked: WitValue,
+  given: WitValue,
   allowed: readonly string[],
   limits: HttpLimits,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ImportResult> {
-  const request = parseRequest(asked, allowed, limits);
+  const request = parseRequest(given, allowed, limits);
   const lasting = !SAFE.has(request.method);
   try {
     return { result: ok(await exchange(request, limits, clock, signal)), lasting };
@@ -36,13 +35,13 @@ export async function sendHttp(
   }
 }
 
-async function exchange(asked: HttpRequest, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
+async function exchange(given: HttpRequest, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
   const { maxBytes = 4_194_304, timeoutMs = 30_000 } = limits;
   const over = new AbortController();
   const undo = clock.after(timeoutMs, () => over.abort(new Error(`it took longer than ${timeoutMs} ms`)));
   const signal = AbortSignal.any([outer, over.signal]);
   try {
-    const response = await sendRequest(asked, limits, signal);
+    const response = await sendRequest(given, limits, signal);
     return await readResponse(response, maxBytes);
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
@@ -52,7 +51,7 @@ async function exchange(asked: HttpRequest, limits: HttpLimits, clock: Clock, ou
   }
 }
 
-// A redirect is given as it is: the guest may ask for its place, and is checked again.
+// Redirects are not followed: the guest may request the new location, which is checked again.
 function sendRequest({ method, url, headers, body }: HttpRequest, limits: HttpLimits, signal: AbortSignal): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? overHttps : overHttp;
   return new Promise((resolve, reject) => {
@@ -66,7 +65,7 @@ function sendRequest({ method, url, headers, body }: HttpRequest, limits: HttpLi
       maxHeaderSize: 16_384,
     });
     sent.once("response", (response) => {
-      // Whoever reads it is told in another way; an error that nobody hears would end the process.
+      // The reader gets the error from its iteration. Without a listener, the event would end the process.
       response.on("error", () => undefined);
       resolve(response);
     });
@@ -99,7 +98,7 @@ async function readResponse(response: IncomingMessage, maxBytes: number): Promis
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-/** Between two neighbours only, or made by the client itself. */
+/** Headers that apply to one connection, or that the client sets itself. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -116,7 +115,7 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
 ]);
 const MOST_HEADERS = 100;
 
-/** What a guest asks for, checked. */
+/** A checked request. */
 interface HttpRequest {
   readonly method: string;
   readonly url: URL;
@@ -124,13 +123,13 @@ interface HttpRequest {
   readonly body: Uint8Array | undefined;
 }
 
-/** Throws a sentence for the guest. */
+/** Checks a request of a guest. Throws an error with a message for the guest. */
 function parseRequest(
-  asked: WitValue,
+  given: WitValue,
   allowed: readonly string[],
   { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits,
 ): HttpRequest {
-  const fields = asRecord(asked);
+  const fields = asRecord(given);
   const method = asText(fields["method"]).toUpperCase();
   if (!METHODS.has(method)) throw new Error(`The method ${method.slice(0, 20)} is not offered: use one of ${[...METHODS].join(", ")}.`);
   const uri = asText(fields["uri"]);
@@ -158,12 +157,12 @@ function passedHeaders(headers: WitValue): string[] {
   return flat;
 }
 
-/** What a manifest's allow-list lets a guest ask for. */
 const DEFAULT_PORT: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
 /**
- * An entry is a host (`api.example.org`, with a port `api.example.org:8443`; `*.example.org`: all below it), the beginning of
- * a URL (`https://api.example.org/v1/`), or `*`: every host. A host without a port is meant with its scheme's own.
+ * Whether a manifest's allow list permits a URL. An entry is a host (`api.example.org`, with a port `api.example.org:8443`; `*.example.org`
+ * for all subdomains), a URL prefix (`https://api.example.org/v1/`), or `*` for every host. A host without a port means the scheme's
+ * default port.
  */
 export function isAllowed(url: URL, allowed: readonly string[]): boolean {
   return allowed.some((entry) => entry === "*" || (entry.includes("://") ? isBelow(url, entry) : isHost(url, entry)));
@@ -178,7 +177,7 @@ function isHost(url: URL, entry: string): boolean {
   return host.startsWith("*.") ? url.hostname.endsWith(host.slice(1)) : url.hostname === host;
 }
 
-/** By whole segments: `https://a.example/v1` is no beginning of `https://a.example/v10`, nor of `https://a.example.evil.test/`. */
+/** Compares whole segments: `https://a.example/v1` is not a prefix of `https://a.example/v10` or `https://a.example.evil.test/`. */
 function isBelow(url: URL, entry: string): boolean {
   if (!URL.canParse(entry)) return false;
   const prefix = new URL(entry);
@@ -190,7 +189,7 @@ function isBelow(url: URL, entry: string): boolean {
 const blockedError = (host: string): Error =>
   new Error(`${host} is a private, loopback or reserved address: guests reach public addresses only.`);
 
-/** The connection goes to an address that was checked: nothing is asked a second time. */
+/** A lookup that returns only public addresses. The connection uses its result, so no second lookup can differ. */
 function publicLookup({ allowPrivate = false, lookup = systemLookup }: HttpLimits): LookupFunction {
   return (hostname, options, callback) => {
     const all: LookupOptions = { ...options, all: true };
@@ -223,7 +222,7 @@ const SUBNETS = [
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Teredo and its kin, documentation, 6to4: each may carry a private address of IPv4.
+  // Teredo and similar, documentation, 6to4: they may contain a private IPv4 address.
   "2001::/23",
   "2001:db8::/32",
   "2002::/16",
@@ -238,10 +237,10 @@ for (const subnet of SUBNETS) {
 const global = new BlockList();
 global.addSubnet("2000::", 3, "ipv6");
 
-/** Whether it can be an address of the internet: not private, loopback, link-local, multicast, documentation or a way round to these. */
+/** Whether it is a public address: not private, loopback, link-local, multicast or documentation, and no tunnel to these. */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !blocked.check(address, "ipv4");
-  // All that is in use of IPv6 is below 2000::/3; what is mapped or translated from IPv4 is outside it.
+  // All public IPv6 addresses are in 2000::/3. Addresses mapped or translated from IPv4 are outside it.
   return version === 6 && !address.includes("%") && global.check(address, "ipv6") && !blocked.check(address, "ipv6");
 }

@@ -1,17 +1,16 @@
+// Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
 import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
-import { kindOf, scopesOf } from "../../../core/contract/internal.ts";
+import { getOwn, kindOf, scopesOf } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, GUEST, isGuestState, pausedMessage } from "../guest-state.ts";
 import type { CallHost, Import } from "./call-host.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
 import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
 
-/** `message-server-host`: what is sent leaves with the commit, what is asked waits. */
-
 const MAX_CHANNELS = 1_000;
-/** Of all messages of one call. */
+/** Messages of one call, together. */
 const MAX_SENDS = 10_000;
 
-/** Law 3: whoever is no guest decides as for any viewer, and is told which actor asks. */
+/** An actor that is not a guest gets the sender as viewer, and decides as for any viewer (law 3). */
 function messageTo(host: CallHost, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
   if (isGuest(to)) return { to, action, args: { data: base64(data) } };
   const message = parseAction(data);
@@ -19,7 +18,7 @@ function messageTo(host: CallHost, to: ActorId, action: "send" | "request", data
   return { to, ...message, viewer: { self: host.environment.message.to, scopes: [] } };
 }
 
-/** Those who call an actor check them, and a guest calls it itself. */
+/** The caller of an actor must check scopes, and here the guest is the caller. */
 function checkScopes({ environment }: CallHost, to: ActorId, action: string): void {
   const catalogue = environment.kinds.find(({ kind }) => kind === kindOf(to))?.catalogue;
   const offers = [...(catalogue?.tools ?? []), ...(catalogue?.resources ?? []), ...(catalogue?.prompts ?? [])];
@@ -33,7 +32,7 @@ function addSend({ effects }: CallHost, outgoing: Outgoing): void {
   effects.sends.push(outgoing);
 }
 
-/** What the other end is told: an actor by a message, somebody outside as the event is announced. */
+/** Notifies the other end: an actor by a message, a client outside by the announced event. */
 function notifyEnd(host: CallHost, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
   const args: Json = { channel, ...what };
   if ("actor" in end) addSend(host, { to: end.actor, action: "data" in what ? "channel-message" : "channel-close", args });
@@ -41,14 +40,11 @@ function notifyEnd(host: CallHost, end: ChannelEnd, channel: string, what: { dat
 }
 
 function openEndOf({ environment, effects }: CallHost, channel: string): ChannelEnd {
-  const end = effects.closed.has(channel) ? undefined : (effects.opened.get(channel) ?? ownChannel(environment.state.channels, channel));
+  const end = effects.closed.has(channel) ? undefined : (effects.opened.get(channel) ?? getOwn(environment.state.channels, channel));
   if (end === undefined || ("host" in end && end.host !== environment.process))
     throw new Error(`The channel ${channel.slice(0, 100)} is closed: open another one.`);
   return end;
 }
-
-const ownChannel = (channels: Readonly<Record<string, ChannelEnd>>, channel: string): ChannelEnd | undefined =>
-  Object.hasOwn(channels, channel) ? channels[channel] : undefined;
 
 async function callActor(host: CallHost, message: Outgoing): Promise<Reply> {
   try {
@@ -74,7 +70,7 @@ function dataOf(value: Json): Uint8Array {
   return new Uint8Array(Buffer.from(typeof data === "string" ? data : "", "base64"));
 }
 
-/** Tried again after it was cut short, a call would else be given those that were closed behind it. */
+/** Skips ids of channels that were closed when an earlier attempt was interrupted. */
 function newChannel({ environment, effects }: CallHost): string {
   const n = effects.nextDerived();
   for (let again = 0; ; again += 1) {
@@ -149,10 +145,10 @@ export const messages: Readonly<Record<string, Import>> = {
     }),
 };
 
-/** Whom a guest means: by UUID, by the unique name of a guest, or as `kind/key`. Throws where nobody lives under it. */
+/** Resolves a UUID, the unique name of a guest, or `kind/key` to a live actor. Throws if there is none. */
 async function targetOf({ environment, effects }: CallHost, name: string): Promise<ActorId> {
   if (name === environment.uid) return environment.message.to;
-  const child = effects.spawned.get(name) ?? own(environment.state.children, name);
+  const child = effects.spawned.get(name) ?? getOwn(environment.state.children, name);
   const id = child ?? (isUuid(name) ? await environment.engine.find(name) : isActorId(name) ? name : guestNamed(name));
   if (id === environment.message.to) return id;
   if (id === undefined || !(await isAlive(environment, id)))
@@ -165,11 +161,11 @@ export async function isAlive({ engine }: Pick<CallHost["environment"], "engine"
   return now !== undefined && now.status !== "stopped";
 }
 
-/** Throws where it is a guest that is paused: it would refuse what is sent, and no one reads that reply. */
+/** Throws if it is a paused guest: it would refuse the message, and no one reads the reply to a send. */
 async function refusePaused({ environment }: CallHost, id: ActorId): Promise<void> {
   const state = (await environment.engine.read(id))?.state;
   if (!isGuestState(state) || state.status !== "paused") return;
-  // Paused with this parent, which runs again: it resumes before what is sent now arrives.
+  // Paused with this parent, which runs again: the child resumes before the message arrives.
   if (state.failed === undefined && state.parent === environment.message.to) return;
   throw new Error(`PAUSED: ${pausedMessage(state)}`);
 }
@@ -178,7 +174,7 @@ const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);
 
 const isActorId = (name: string): name is ActorId => /^[a-z][a-z0-9-]{0,63}\/[^/]{1,768}$/u.test(name) && isCanonical(name);
 
-/** Another writing of a key than `encodeURIComponent`'s names nobody. */
+/** Whether the key is encoded as by `encodeURIComponent`. Other encodings name no actor. */
 function isCanonical(name: string): boolean {
   const key = name.slice(name.indexOf("/") + 1);
   try {
@@ -192,11 +188,9 @@ function guestNamed(name: string): ActorId | undefined {
   return name === "" || name.length > 256 || !name.isWellFormed() ? undefined : `${GUEST}/${encodeURIComponent(name)}`;
 }
 
-const own = <V>(bag: Readonly<Record<string, V>>, key: string): V | undefined => (Object.hasOwn(bag, key) ? bag[key] : undefined);
-
 const MAX_DEPTH = 64;
 
-/** What another kind of actor is told: `{"action": "...", "args": …}` as JSON. */
+/** Parses a message to another kind of actor: `{"action": "...", "args": …}` as JSON. */
 function parseAction(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
   const json = parseJson(bytes);
   if (isJsonObject(json) && typeof json["action"] === "string" && isPlainJson(json, MAX_DEPTH))
@@ -204,7 +198,7 @@ function parseAction(bytes: Uint8Array): { readonly action: string; readonly arg
   throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
 }
 
-/** Undefined: they are no JSON text. */
+/** Undefined if the bytes are not JSON text. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
     const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -214,21 +208,21 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
   }
 }
 
-/** What the engine takes: neither too deep, nor with half a character in it. */
+/** Whether the engine accepts it: not too deep, and without lone surrogates. */
 function isPlainJson(json: Json, deeper: number): boolean {
   if (typeof json === "string") return json.isWellFormed();
   if (typeof json !== "object" || json === null) return true;
   return deeper > 0 && Object.entries(json).every(([key, value]: [string, Json]) => key.isWellFormed() && isPlainJson(value, deeper - 1));
 }
 
-/** What was answered. Throws why nothing was. */
+/** The value of a reply. Throws if it is a refusal or a question. */
 function unwrapReply(reply: Reply): Json {
   if ("refused" in reply) throw new Error(`${reply.refused.code}: ${reply.refused.message}`);
   if ("needs" in reply) throw new Error("It asks something of a person, which a guest cannot answer: call it from a client.");
   return reply.ok;
 }
 
-/** The same of a guest: a call of its that failed is told as an answer, since it leaves an event. */
+/** The value of a guest's reply. A failed call is reported as an `ok` reply, since it leaves an event; this throws for it too. */
 export function unwrapGuestReply(reply: Reply): Json {
   const answer = unwrapReply(reply);
   if (!isJsonObject(answer) || !isJsonObject(answer["failed"])) return answer;

@@ -1,3 +1,4 @@
+// Owns: the interfaces `runtime` and `timing`, as far as the host answers them.
 import { readBody, readHeader } from "../../../core/chain/index.ts";
 import { type ChainEvent, type Clock, isJsonObject } from "../../../core/contract/index.ts";
 import { newestWithin } from "../../../core/contract/internal.ts";
@@ -8,7 +9,7 @@ import { type ImportResult, ok, asOptionalBytes, asU64 } from "./values.ts";
 
 const MAX_EVENTS = 1_000;
 
-/** Events of this life before this one, the newest of them: where they would be too large together, fewer. */
+/** The newest events of this life before the current one, fewer if they are too large together. */
 async function getChain({ environment }: CallHost): Promise<ImportResult> {
   let room = environment.options.limits.hostBytes / 2;
   const found = await newestWithin(environment.engine.history(environment.message.to, Math.max(0, environment.seq - 1 - MAX_EVENTS)), room);
@@ -27,8 +28,8 @@ async function getChain({ environment }: CallHost): Promise<ImportResult> {
 }
 
 /**
- * Its body. The seeds of what a guest sends follow from its own: who knows that one knows what its receivers draw, and so the ids
- * of their stores.
+ * The body of an event, without the message's seed. Seeds of the messages that a guest sends derive from it: a guest that knew it could
+ * predict the random numbers of their receivers, and so the ids of their stores.
  */
 function withoutSeed(event: ChainEvent): string {
   const body = readBody(event);
@@ -37,7 +38,7 @@ function withoutSeed(event: ChainEvent): string {
   return JSON.stringify({ ...body, message });
 }
 
-/** The first 8 bytes: the interface knows no longer ids. */
+/** The first 8 bytes, since ids in this interface are u64. */
 const hash64 = (id: string): bigint => BigInt(`0x${id.slice(0, 16)}`);
 
 export const runtime: Readonly<Record<string, Import>> = {
@@ -48,7 +49,7 @@ export const runtime: Readonly<Record<string, Import>> = {
   },
 };
 
-/** `sleep` and `deadline`: both in milliseconds, the latter since 1970. */
+/** `sleep` for, or until (`deadline`), milliseconds; the latter since 1970. */
 export async function wait(
   name: string,
   given: WitValue,

@@ -1,7 +1,4 @@
-/**
- * `store`: contents by their digest, in spaces that only who knows their UUID can name. What the host keeps there itself has
- * spaces with other names.
- */
+// Owns: the interface `store`: contents by digest and label, in spaces whose UUID is their only access key. Spaces of the host have other names.
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
@@ -32,7 +29,7 @@ function digestIn(value: WitValue): Digest {
 
 const refTo = (hash: Digest): WitValue => ({ hash });
 
-/** Whether it was put into that very space: a digest alone is no leave to read. */
+/** Whether a content is in that space. A digest alone does not permit reading. */
 export async function isInSpace(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
   const before = BigInt(`0x${digest}`) - 1n;
   const [found] = await contents.contents(space, 1, before < 0n ? undefined : before.toString(16).padStart(64, "0"));

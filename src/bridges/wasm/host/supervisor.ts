@@ -1,4 +1,4 @@
-/** `supervisor`: an actor's own children, and no other's. */
+// Owns: the interface `supervisor`: starting, stopping and reading the children of a guest.
 import type { ActorId, Json } from "../../../core/contract/index.ts";
 import type { Starter } from "../guest/prepare.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
@@ -14,7 +14,7 @@ import type { CallHost, Import } from "./call-host.ts";
 import { isInSpace } from "./store.ts";
 
 const MAX_CHILDREN = 1_000;
-/** Each waits for the next to begin, in an instance of its own. */
+/** Each ancestor waits for its child to start, in an instance of its own. */
 const MAX_GENERATIONS = 32;
 const MAX_EVENTS = 1_000;
 
@@ -50,7 +50,7 @@ const starter = (host: CallHost): Starter => ({
     host.environment.manifest.grants.store === true && isUuid(space) && (await isInSpace(host.environment.options.contents, space, digest)),
 });
 
-/** What a guest writes itself may not grant more than the guest has: else a manifest would be a way out of its own. */
+/** A manifest that a guest provides must not grant more than the guest itself has. */
 function checkGrants({ environment }: CallHost, manifest: Manifest, origin: string | undefined): void {
   if (origin !== undefined && environment.options.manifests.isTrusted(origin)) return;
   const excess = excessGrantOf(manifest.grants, environment.manifest.grants);
@@ -63,7 +63,7 @@ function checkGrants({ environment }: CallHost, manifest: Manifest, origin: stri
 
 const MEBIBYTE = 1_048_576;
 
-/** It would have its children compute what it may not itself. */
+/** Otherwise a guest could exceed its limits through children. */
 function checkLimits(child: GuestLimits, parent: GuestLimits): void {
   const excess =
     child.callMs > parent.callMs

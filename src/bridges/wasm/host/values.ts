@@ -1,6 +1,7 @@
+// Owns: reading the arguments of imports by type, and encoding results.
 import type { WitValue } from "../wit.ts";
 
-/** What a guest gave, by its type. The worker lifted it by the world's own types, so anything else is our own mistake. */
+// The worker has already converted the arguments by their WIT types, so another type here is a bug of ours.
 
 const typeError = (what: string): TypeError => new TypeError(`An argument is no ${what}: the world's table and this import disagree.`);
 
@@ -34,9 +35,9 @@ export const base64 = (of: Uint8Array): string => Buffer.from(of.buffer, of.byte
 
 export const ok = (value?: WitValue): { readonly ok: WitValue } => ({ ok: value });
 
-/** What an import gives its guest. */
+/** The result of an import. */
 export interface ImportResult {
   readonly result: WitValue;
-  /** It did something outside that cannot be undone. */
+  /** It had an external effect that cannot be undone. */
   readonly lasting?: boolean;
 }

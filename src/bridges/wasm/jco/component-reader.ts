@@ -1,3 +1,4 @@
+// Owns: reading components that need glue of jco: finding jco, running it in a thread, and storing its output. Does not own: checking such components (linkable.ts).
 import { readFileSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -8,18 +9,18 @@ import { readComponent } from "../component/read-component.ts";
 import { WasmError } from "../wasm-error.ts";
 import { type Linkable, readLinkable } from "./linkable.ts";
 
-/** What `createComponentReader` takes. */
+/** The options of `createComponentReader`. */
 export interface ComponentReaderOptions {
-  /** Where glue is kept over restarts. Absent: it is generated anew in each process. */
+  /** Stores glue across restarts. Absent: each process generates it again. */
   readonly contents?: ContentStore;
-  /** The file from which jco is looked up, as an import in it would be. Default: this one. */
+  /** The file from which jco is resolved, like an import of that file. Default: this file. */
   readonly from?: string;
   readonly clock?: Clock;
 }
 
 /**
- * Reads components as `readComponent` does, and those too that only generated glue follows, where jco is installed: without
- * it they are refused with `WasmError` NEEDS_JCO. Glue is generated in a thread of its own, for one component at a time.
+ * Reads components like `readComponent`. If jco is installed, it also reads those that need generated glue; otherwise they are
+ * refused with `WasmError` NEEDS_JCO. Glue is generated in a separate thread, for one component at a time.
  */
 export function createComponentReader(options: ComponentReaderOptions = {}): (bytes: Uint8Array) => Component | Promise<Component> {
   const { contents, from = import.meta.url, clock = systemClock } = options;
@@ -53,7 +54,7 @@ export function createComponentReader(options: ComponentReaderOptions = {}): (by
   };
 }
 
-/** Of jco's work only the script is taken: the core modules are those that were read and checked. */
+/** Takes only the script from jco. The core modules are those that were read and checked. */
 function withGlue({ component, main, modules, wasi }: Linkable, { script, modules: digests }: Transpiled): Component {
   const others: Record<string, Uint8Array> = {};
   let mainName: string | undefined;
@@ -71,18 +72,18 @@ function withGlue({ component, main, modules, wasi }: Linkable, { script, module
   return { ...component, glue: { script, main: mainName, modules: others, wasi } };
 }
 
-/** What transpiles, as it is installed. */
+/** An installed version of jco. */
 interface Jco {
-  /** Of its module. */
+  /** The URL of its module. */
   readonly url: string;
   /** `@bytecodealliance/jco-transpile 0.15.0` */
   readonly version: string;
 }
 
-/** The part of jco that is used, and jco itself, which brings that part though not always where it is found. */
+/** The part of jco that is used, and jco itself, which depends on that part but may not make it resolvable. */
 const PACKAGES = ["@bytecodealliance/jco-transpile", "@bytecodealliance/jco"];
 
-/** Seen from that file: undefined where it is not installed. */
+/** Resolves jco from that file; undefined if it is not installed. */
 function findJco(from: string): Jco | undefined {
   for (const name of PACKAGES) {
     try {
@@ -91,7 +92,7 @@ function findJco(from: string): Jco | undefined {
       const { version }: { readonly version?: unknown } = JSON.parse(readFileSync(manifest, "utf8"));
       return { url: pathToFileURL(createRequire(from).resolve(name)).href, version: `${name} ${String(version)}` };
     } catch {
-      // Not installed, or not whole: the next one may be.
+      // Not installed, or incomplete: try the next package.
     }
   }
   return undefined;
@@ -105,7 +106,7 @@ export interface TranspileStart {
 export interface Transpiled {
   /** The body of a function that returns `instantiate`. */
   readonly script: string;
-  /** The core modules, by what the script calls them. */
+  /** Digests of the core modules, by their names in the script. */
   readonly modules: Readonly<Record<string, Digest>>;
 }
 
@@ -113,7 +114,7 @@ const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./transpile-worker.ts" 
 
 const LONGEST_MS = 120_000;
 const HEAP_MB = 1_024;
-/** 12 MB of WASI make 1 MB of it. */
+/** A component of 12 MB with WASI gives a script of 1 MB. */
 const MAX_SCRIPT = 16 * 1_048_576;
 
 const failed = (why: string): WasmError =>
@@ -122,7 +123,7 @@ const failed = (why: string): WasmError =>
     `jco made no glue for the component: ${why}. Build it again, or link it by \`wasm-tools component new\` alone.`,
   );
 
-/** In a thread that ends with it. Throws `WasmError` BAD_COMPONENT. */
+/** Runs jco in a thread of its own. Throws `WasmError` BAD_COMPONENT. */
 async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Transpiled> {
   const { promise, resolve, reject } = Promise.withResolvers<Transpiled>();
   const start: TranspileStart = { url: jco.url, bytes };
@@ -147,7 +148,7 @@ async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Tra
   }
 }
 
-/** No guest's store is called so: theirs are called by UUIDs. */
+/** No guest can write to this space: the names of theirs are UUIDs. */
 const SPACE = "jco";
 const PAGE = 100;
 
@@ -155,7 +156,7 @@ interface StoredGlue extends Transpiled {
   readonly jco: string;
 }
 
-/** What jco made of components, by their digests, over restarts. Of another version it is made again. */
+/** Stores glue by the component's digest. Glue of another jco version is ignored. */
 class GlueStore {
   readonly #contents: ContentStore;
 
@@ -167,18 +168,18 @@ class GlueStore {
     const digest = await this.#contents.labelled(SPACE, component);
     const bytes = digest === undefined ? undefined : await this.#contents.get(digest);
     if (bytes === undefined) return undefined;
-    const kept: StoredGlue = JSON.parse(Buffer.from(bytes).toString());
-    return kept.jco === jco.version ? kept : undefined;
+    const stored: StoredGlue = JSON.parse(Buffer.from(bytes).toString());
+    return stored.jco === jco.version ? stored : undefined;
   }
 
   async put(component: Digest, jco: Jco, transpiled: Transpiled): Promise<void> {
-    const kept: StoredGlue = { ...transpiled, jco: jco.version };
-    const digest = await this.#contents.put(Buffer.from(JSON.stringify(kept)));
+    const stored: StoredGlue = { ...transpiled, jco: jco.version };
+    const digest = await this.#contents.put(Buffer.from(JSON.stringify(stored)));
     await this.#contents.label(SPACE, component, digest);
     await this.#removeUnused(component);
   }
 
-  /** Labels keep their contents from being collected: of components that are gone, they go too. */
+  /** A label keeps its content from being collected, so labels of removed components are removed too. */
   async #removeUnused(but: Digest): Promise<void> {
     for (let after: string | undefined; ;) {
       const page = await this.#contents.labels(SPACE, PAGE, after);

@@ -1,3 +1,4 @@
+// Owns: instantiating a component by its glue. Does not own: WASI (wasi.ts), and generating glue (component-reader.ts).
 import { compileFunction } from "node:vm";
 import { type CoreModule, webAssembly, GuestTrap } from "../abi/webassembly.ts";
 import type { Component, Glue } from "../component/component.ts";
@@ -13,7 +14,7 @@ type Instantiate = (
   instantiateCore: (module: CoreModule, imports?: CoreImports) => CoreInstance,
 ) => unknown;
 
-/** Generated glue, and the core modules beside the main one: compiled once for all instances in this worker. */
+/** Compiled glue and core modules except the main one: once for all instances of this worker. */
 interface Compiled {
   readonly instantiate: Instantiate;
   readonly modules: ReadonlyMap<string, CoreModule>;
@@ -23,15 +24,15 @@ const compiled = new WeakMap<Glue, Compiled>();
 
 const isInstantiate = (value: unknown): value is Instantiate => typeof value === "function";
 
-/** What of the process the glue would look at: whether to debug, and where. */
+/** Globals that the glue would use for debugging. */
 const SHADOWED = ["process", "console"];
 const SILENT = Object.fromEntries(["debug", "log", "warn", "error"].map((name) => [name, () => undefined]));
 
 /**
- * By `compileFunction`: a module, from a file or from a `data:` URL, could import all that Node has, would be loaded
- * later, when others have entered their guests, and would stay for as long as the worker. Here `import()` is refused, and
- * what no guest is made of any longer is collected. It is no wall: that the glue has no code but jco's is what
- * `refuseUnsafeNames` and the content store, to which no guest writes glue, are for.
+ * Uses `compileFunction`, not an ES module (of a file or `data:` URL): a module could import anything of Node, would load
+ * asynchronously while other guests run, and would stay in memory as long as the worker. Here `import()` is refused, and unused
+ * glue is collected. This is not a security boundary. `refuseUnsafeNames`, and the content store to which guests cannot write
+ * glue, ensure that the script contains only code of jco.
  */
 function compileGlue(glue: Glue): Compiled {
   const known = compiled.get(glue);
@@ -45,9 +46,9 @@ function compileGlue(glue: Glue): Compiled {
 }
 
 /**
- * Instantiates a component's core modules as its glue links them, and gives the main one's exports. `own`: what the main
- * one imports of Theater's. It gets that directly, not through the glue: so calls of such guests are bounded, recorded
- * and suspended as any other's.
+ * Instantiates a component's core modules as its glue links them, and returns the exports of the main one. `own`: its imports of
+ * Theater. The main module gets them directly, not through the glue, so host calls of such guests are limited, recorded and
+ * suspended like those of other guests.
  */
 export function instantiateWithGlue(module: CoreModule, { glue }: Component, own: CoreImports, host: WasiHost): CoreInstance["exports"] {
   if (glue === undefined) throw new Error("This component has no glue");
@@ -74,7 +75,7 @@ export function instantiateWithGlue(module: CoreModule, { glue }: Component, own
   return main.exports;
 }
 
-/** Whatever is no core module's is the glue's own, by which the guest calls WASI. An error that leaves it is a trap. */
+/** Wraps a function of the glue, through which the guest calls WASI: counts the call, and turns an error into a trap. */
 function guarded(value: object, host: WasiHost): object {
   if (typeof value !== "function") return value;
   return (...flat: readonly unknown[]): unknown => {
@@ -89,14 +90,14 @@ function guarded(value: object, host: WasiHost): object {
 
 type Members = Record<string, unknown>;
 
-/** As the glue calls it. */
+/** The names that the glue uses. */
 const camel = (name: string): string => name.toLowerCase().replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 const pascal = (name: string): string => camel(`-${name}`);
 
-/** What WIT calls `[method]output-stream.write`, and what has no such prefix. */
+/** A WIT name like `[method]output-stream.write`, or without a prefix. */
 const MEMBER = /^(?:\[(\w+)\])?([^.]+)(?:\.(.+))?$/;
 
-/** All that the glue asks for: what is not offered is there too, and traps. */
+/** The imports of the glue. Members that are not offered exist too, and trap. */
 function glueImports({ wasi }: Glue, host: WasiHost): Readonly<Record<string, Members>> {
   const offered = wasiOf(host);
   const imports: Record<string, Members> = {};
@@ -118,7 +119,7 @@ function glueImports({ wasi }: Glue, host: WasiHost): Readonly<Record<string, Me
   return { ...imports, ...theaterStubs() };
 }
 
-/** A class to the glue, which only constructs it or hangs methods of handles on it. */
+/** A class for the glue, which only constructs it or looks up methods on it. */
 const resourceThat = (constructs: () => void): unknown =>
   function resource(): void {
     constructs();
@@ -135,7 +136,7 @@ function stub(): never {
   throw new Error("An import of Theater's was called through the glue");
 }
 
-/** Theater's are answered without the glue: it is given something that nobody calls. */
+/** The main module gets Theater's imports directly, so the glue gets stubs that are never called. */
 function theaterStubs(): Record<string, Members> {
   const interfaces = Object.entries(IMPORTS).map(
     ([name, functions]) => [name, Object.fromEntries(Object.keys(functions).map((each) => [camel(each), stub]))] as const,

@@ -1,3 +1,4 @@
+// Owns: checking a component that needs glue of jco, before glue is generated. Does not own: components of one core module (component/read-component.ts).
 import { hash } from "node:crypto";
 import type { Digest } from "../../../core/contract/index.ts";
 import { capTables } from "../component/memory-limits.ts";
@@ -8,19 +9,19 @@ import { quoted, WasmError } from "../wasm-error.ts";
 import { foreignImports } from "../component/check-world.ts";
 import { type CoreModule, readCoreModule } from "../component/core-module.ts";
 
-/** Real ones have 4: the main one, an adapter of WASI, a shim and its fixup. */
+/** Real ones have four: the main one, a WASI adapter, a shim and its fixup. */
 const MAX_MODULES = 32;
-/** Of all but the main one: they are compiled where the guest runs. */
+/** Of all except the main one, since they are compiled in the worker. */
 const MAX_BYTES = 4 * 1_048_576;
 
 const WASI = /^(wasi:[a-z0-9-]+\/[a-z0-9-]+)(?:@[\w.+-]+)?$/;
 
-/** A component that generated glue links: all but that glue. */
+/** A component that needs glue, without that glue. */
 export interface Linkable {
   readonly component: Component;
-  /** Of its `module`. */
+  /** The digest of its main module. */
   readonly main: Digest;
-  /** The other core modules, by the digest of what they were before their tables were bounded. */
+  /** The other core modules with bounded tables, by the digest of the original. */
   readonly modules: ReadonlyMap<Digest, Uint8Array>;
   readonly wasi: Glue["wasi"];
 }
@@ -36,7 +37,7 @@ function readUnlinked(bytes: Uint8Array): CheckedComponent {
   }
 }
 
-/** Resources are told from functions, since the glue wants a class of each. */
+/** Marks resources, since the glue expects a class for each. */
 const memberName = ([name, { sort }]: readonly [string, Entity]): string => (sort === "type" ? `[type]${name}` : name);
 
 function wasiOf(imports: Exports): Glue["wasi"] {
@@ -46,7 +47,7 @@ function wasiOf(imports: Exports): Glue["wasi"] {
   for (const [name, entity] of imports) {
     const of = WASI.exec(name)?.[1];
     if (of === undefined || entity.sort !== "instance") continue;
-    // Two versions of one interface are one in the glue.
+    // The glue does not distinguish versions of an interface.
     found.set(of, new Set([...(found.get(of) ?? []), ...Array.from(entity.exports, memberName)]));
   }
   return Object.fromEntries(Array.from(found, ([of, names]) => [of, [...names]]));
@@ -57,7 +58,7 @@ const unknownImport = (name: string): WasmError =>
 
 const isModule = (instance: CoreInstance): instance is ModuleInstance => "module" in instance;
 
-/** Reads what `readComponent` refuses with NEEDS_JCO. Throws `WasmError`. */
+/** Reads a component that `readComponent` refused with NEEDS_JCO. Throws `WasmError`. */
 export function readLinkable(bytes: Uint8Array): Linkable {
   const { component, model, main } = readUnlinked(bytes);
   const wasi = wasiOf(model.imports);
@@ -73,7 +74,7 @@ export function readLinkable(bytes: Uint8Array): Linkable {
   return { component, main: digest, modules, wasi };
 }
 
-/** All that compilers write, and nothing that ends a string, a template or a comment of JavaScript. */
+/** Characters that compilers use, and none that end a string, a template or a comment in JavaScript. */
 const SAFE = /^[\w$.:;,/#@&|~=<>()[\]!?%^+ -]*$/;
 
 function checkName(name: string): void {
@@ -93,8 +94,8 @@ function checkModule({ imports, exports }: CoreModule): void {
 }
 
 /**
- * Throws `WasmError` BAD_COMPONENT. The glue that jco generates spells the names of core modules between quotes as they are:
- * one with a quote in it would be code of the guest's, outside its sandbox.
+ * Throws `WasmError` BAD_COMPONENT. jco copies names of core modules into string literals without escaping: a name with a quote
+ * would become code that runs outside the sandbox.
  */
 function refuseUnsafeNames(instances: readonly CoreInstance[], modules: Iterable<Uint8Array>): void {
   for (const module of modules) checkModule(readCoreModule(module));

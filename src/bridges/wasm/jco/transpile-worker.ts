@@ -1,20 +1,21 @@
+// Owns: the thread that generates a component's glue with jco. Does not own: starting it (component-reader.ts).
 import { hash } from "node:crypto";
 import { compileFunction } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Transpiled, TranspileStart } from "./component-reader.ts";
 
-/** What one thread does: makes a component's glue by jco. Generating takes seconds of one thread, and hundreds of megabytes. */
+// A thread of its own, since generating takes seconds and hundreds of megabytes.
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 
-/** Only linking and WASI are left to the glue, and neither waits: no JSPI. */
+/** The glue only links modules and provides WASI. Neither waits, so it needs no JSPI. */
 const OPTIONS = {
   name: "guest",
   instantiation: "sync",
   wasiShim: false,
   nodejsCompat: false,
   emitTypescriptDeclarations: false,
-  // Small modules would be spelt in the script else.
+  // Otherwise the script would contain small modules.
   base64Cutoff: 0,
 };
 
@@ -32,7 +33,7 @@ async function transpiled({ url, bytes }: TranspileStart): Promise<Transpiled> {
     else if (name.endsWith(".wasm")) modules[name] = hash("sha256", content, "hex");
   }
   if (script === undefined) throw new Error("jco generated no script");
-  // Whether it can be compiled is found out before a guest is made of it.
+  // Fails here if it does not compile, not when a guest is instantiated.
   compileFunction(script);
   return { script, modules };
 }
@@ -41,8 +42,8 @@ const start: TranspileStart = workerData;
 parentPort?.postMessage(await transpiled(start), []);
 
 /**
- * jco generates a module. A module could import whatever Node has, is loaded later, and is never given back: as a
- * function's body it can do none of that.
+ * Converts the module that jco generates to a function body. A module could import anything of Node, loads asynchronously, and is
+ * never unloaded.
  */
 export function asFunctionBody(module: string): string {
   const body = module.replace(/^export (?=function instantiate\(|const _util = )/gm, "");

@@ -1,14 +1,15 @@
+// Owns: WASI 0.2 for guests: time, randomness and a log, derived from the call. Everything else traps.
 import { GuestTrap } from "../abi/webassembly.ts";
 import { GuestRandom } from "../abi/random.ts";
 
-/** A call's time, in nanoseconds since 1970. */
+/** The virtual time of a call, in nanoseconds since 1970. */
 interface CallTime {
   now(): bigint;
-  /** Nobody waits for a timer: it is later at once. */
+  /** Waiting for a timer advances the time at once. */
   advanceTo(to: bigint): void;
 }
 
-/** Thrown where WIT has a result: the glue gives the guest its payload. */
+/** The glue converts it to the error of a WIT result, with this payload. */
 class Closed extends Error {
   readonly payload = { tag: "closed" };
 }
@@ -19,7 +20,7 @@ class StreamError {
   }
 }
 
-/** Ready at that time, or at once. */
+/** Ready at a time, or immediately. */
 class Pollable {
   readonly #time: CallTime | undefined;
   readonly #at: bigint;
@@ -44,7 +45,7 @@ class Pollable {
   }
 }
 
-/** Always at its end. */
+/** An empty stream. */
 class InputStream {
   read(): never {
     throw new Closed();
@@ -69,7 +70,7 @@ class InputStream {
 
 const MAX_WRITE = 65_536n;
 
-/** Each write is a line of the log. */
+/** Each write becomes a log line. */
 class OutputStream {
   readonly #print: (text: string) => void;
 
@@ -114,9 +115,7 @@ class OutputStream {
   }
 }
 
-/** WASI 0.2 as a guest is given it: time, randomness and a log that follow from its call, and nothing else. */
-
-/** What time and randomness follow from: another object for each call. */
+/** The source of time and randomness; a new object for each call. */
 interface WasiCall {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -124,36 +123,36 @@ interface WasiCall {
 }
 
 export interface WasiHost {
-  /** Undefined while the guest starts. */
+  /** Undefined while the instance starts. */
   call(): WasiCall | undefined;
-  /** What it writes to stdout and stderr. */
+  /** Receives its output to stdout and stderr. */
   print(text: string): void;
-  /** It calls something of WASI. Throws where it may no longer. */
+  /** Counts a WASI call. Throws above the limit. */
   count(): void;
-  /** What to throw into the guest, which is broken from now on. */
+  /** Marks the guest as broken, and returns the error to throw into it. */
   fail(thrown: unknown): Error;
 }
 
 type Interfaces = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The same for every instance, whatever call it starts for. */
+/** Used while an instance starts, so that it does not depend on the first call. */
 const START: WasiCall = { at: 0, seed: "" };
 
 const RANDOM_BYTES = 1_048_576n;
 const NANOSECONDS = 1_000_000_000n;
-/** Times are 64 bits, unsigned. */
+/** The latest time of 64 bits. */
 const LAST = 2n ** 64n - 1n;
 
 const nothing = (): undefined => undefined;
 const datetime = (time: bigint): object => ({ seconds: time / NANOSECONDS, nanoseconds: Number(time % NANOSECONDS) });
 
-/** What of an interface is not here. */
+/** The error for a member that is not offered. */
 export const deniedError = (what: string): GuestTrap =>
   new GuestTrap(`The guest called ${what} of WASI, which guests are not given: use Theater's own interfaces, which its manifest grants.`);
 
 const exit = (): never => trap("The guest exited: return from its handlers instead.");
 
-/** Of one instance: by interface, functions and resources as the glue calls them. */
+/** WASI for one instance, by interface. Members have the names that the glue uses. */
 export function wasiOf(host: WasiHost): Interfaces {
   const { time, draw } = callSources(host);
   const out = (): OutputStream => new OutputStream((text) => host.print(text));
@@ -199,7 +198,7 @@ function callSources(host: WasiHost): { readonly time: CallTime; readonly draw: 
     if (call === of) return;
     of = call;
     now = BigInt(Math.trunc(call.at)) * 1_000_000n;
-    // Apart from what Theater's own `random` draws of the same seed.
+    // Independent of Theater's `random`, which uses the same seed.
     random = new GuestRandom(`wasi:${call.seed}`);
   };
   return {

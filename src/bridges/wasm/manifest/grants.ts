@@ -1,9 +1,10 @@
+// Owns: checking grants: whether they cover a component's imports, whether a child's exceed its parent's, and which variables they expose.
 import type { Component } from "../component/component.ts";
 import { WasmError } from "../wasm-error.ts";
 import { type ImportInterface, isImportInterface } from "../component/world.ts";
 import type { Grants } from "./manifest.ts";
 
-/** What grants an interface: the field of what was read of a manifest, and the handler's `type` in its TOML. */
+/** The grant that an interface requires: its field in `Grants`, and the handler's `type` in TOML. */
 const HANDLER_OF: Readonly<Record<ImportInterface, { readonly grant: keyof Grants; readonly handler: string }>> = {
   runtime: { grant: "runtime", handler: "runtime" },
   "message-server-host": { grant: "messageServer", handler: "message-server" },
@@ -26,7 +27,7 @@ function importsByInterface({ imports }: Component): ReadonlyMap<ImportInterface
   return found;
 }
 
-/** Throws `WasmError` NOT_GRANTED, which says what to add to the manifest. */
+/** Throws `WasmError` NOT_GRANTED. The message says what to add to the manifest. */
 export function checkGranted(component: Component, grants: Grants): void {
   const missing = [...importsByInterface(component)].filter(([of]) => grants[HANDLER_OF[of].grant] === undefined);
   if (missing.length === 0) return;
@@ -46,7 +47,7 @@ const environmentWithin = (child: Granted<"environment">, parent: Granted<"envir
   (!child.listAll || parent.listAll) &&
   parent.denied.every((name) => child.denied.includes(name));
 
-// A directory of its own takes nothing of anybody's.
+// A private directory exceeds nothing.
 const filesystemWithin = (child: Granted<"filesystem">, parent: Granted<"filesystem">): boolean =>
   (child.path === undefined || child.path === parent.path) && (!child.write || parent.write);
 
@@ -59,11 +60,11 @@ const randomWithin = (child: Granted<"random">, parent: Granted<"random">): bool
 const httpClientWithin = (child: Granted<"httpClient">, parent: Granted<"httpClient">): boolean =>
   parent.allowed.includes("*") || child.allowed.every((entry) => parent.allowed.includes(entry));
 
-/** Whether the first is granted no more than the second; both are there. */
+/** Whether a grant of the child is covered by that of its parent. `holds` is called if both have it. */
 const isWithin = <T>(child: T | undefined, parent: T | undefined, holds: (child: T, parent: T) => boolean = () => true): boolean =>
   child === undefined || (parent !== undefined && holds(child, parent));
 
-/** By their names in manifests. */
+/** By the names in manifests. */
 const CHECKS: Readonly<Record<string, (child: Grants, parent: Grants) => boolean>> = {
   "message-server": (child, parent) => isWithin(child.messageServer, parent.messageServer),
   supervisor: (child, parent) => isWithin(child.supervisor, parent.supervisor),
@@ -75,11 +76,11 @@ const CHECKS: Readonly<Record<string, (child: Grants, parent: Grants) => boolean
   "http-client": (child, parent) => isWithin(child.httpClient, parent.httpClient, httpClientWithin),
 };
 
-/** What the first grants beyond the second; undefined: nothing. */
+/** The name of a grant that the child has beyond its parent; undefined if there is none. */
 export const excessGrantOf = (child: Grants, parent: Grants): string | undefined =>
   Object.keys(CHECKS).find((name) => CHECKS[name]?.(child, parent) === false);
 
-/** The part of the environment that a manifest shows: by name and by the beginning of a name, never all that is there. */
+/** The environment variables that a grant exposes, by name and by prefix. An empty prefix exposes nothing. */
 export function visibleVariables(
   grant: Grants["environment"],
   all: Readonly<Record<string, string | undefined>>,
@@ -97,5 +98,5 @@ export function visibleVariables(
 export const grantsVariables = ({ environment }: Grants): boolean =>
   environment !== undefined && (environment.allowed.length > 0 || environment.prefixes.length > 0);
 
-/** Whether it shows a guest what is the machine's: a directory, or variables. */
+/** Whether it exposes parts of the machine: a directory or variables. */
 export const exposesMachine = (grants: Grants): boolean => grants.filesystem?.path !== undefined || grantsVariables(grants);

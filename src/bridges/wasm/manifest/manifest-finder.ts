@@ -1,3 +1,4 @@
+// Owns: finding manifests and the contents they name: by path, in the content store, or inline; and who may use which.
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -7,21 +8,21 @@ import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
 import { grantsVariables } from "./grants.ts";
 
-/** What a manifest, a component or a state is called by. */
+/** A reference to a manifest, a component or a state. */
 export type Reference =
   | { readonly digest: string; readonly space?: string }
   | { readonly space: string; readonly label: string }
   | { readonly path: string };
 
-/** Where `store:<label>` looks. Theater keeps manifests there. */
+/** The space of `store:<label>`, as in Theater. */
 export const MANIFEST_SPACE = "manifest";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const STORE = "store:";
 
 /**
- * `store:<digest>`, `store:<label>`, `store://<space>/<label>`, `store://<space>/hash/<digest>`; else a path. Throws `ManifestError`,
- * also for what would be fetched from elsewhere.
+ * Parses `store:<digest>`, `store:<label>`, `store://<space>/<label>` or `store://<space>/hash/<digest>`; anything else is a path.
+ * Throws `ManifestError`, also for URLs, since nothing is fetched.
  */
 export function parseReference(written: string): Reference {
   if (/^https?:/iu.test(written))
@@ -45,29 +46,29 @@ export function parseReference(written: string): Reference {
   return { digest, space };
 }
 
-/** A path, or a label among the manifests: no guest, and nobody who starts one, puts anything there. */
+/** A path, or a label in the manifest space. Neither guests nor those who start them can write there. */
 export const isOperatorReference = (reference: Reference): boolean =>
   "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
 
-/** Whether it is a manifest's text rather than where to find one. */
+/** Whether it is the text of a manifest, not a reference. */
 const isInline = (given: string): boolean => /\n/u.test(given) || /^\s*["'\w.-]+\s*=/u.test(given);
 
 const quotedReference = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text.toWellFormed());
 
 const MEBIBYTE = 1_048_576;
 
-/** Where manifests may be read from. */
+/** The options of `ManifestFinder`. */
 export interface ManifestOptions {
-  /** Below which paths are followed; whoever may start a guest may have any file in it read. Absent: none are. */
+  /** The directory of paths. Anyone who may start a guest can have any file in it read. Absent: paths are refused. */
   readonly directory?: string;
-  /** Directories from which nothing is read, though they lie below it: guests write there, and would be taken for whoever wrote the others. */
+  /** Directories inside it from which nothing is read: guests write there, and their files must not count as the operator's. */
   readonly closed?: readonly string[];
   readonly contents: ContentStore;
-  /** Of a component or a first state. Default: 64 MiB. */
+  /** The most bytes of a component or initial state. Default: 64 MiB. */
   readonly contentBytes?: number;
 }
 
-/** Finds manifests and what they name. Throws `ManifestError`, and what the content store throws. */
+/** Finds manifests and the contents they name. Throws `ManifestError`, and errors of the content store. */
 export class ManifestFinder {
   readonly #files: ManifestDirectory;
   readonly #contents: ContentStore;
@@ -80,8 +81,8 @@ export class ManifestFinder {
   }
 
   /**
-   * Its text, of a path, of `store:…`, or where it was given as text; the origin is a path from the directory, or `store:…`.
-   * A reader is given what the operator wrote, and what lies in the stores it may read.
+   * Finds a manifest by path or `store:…`, or takes inline text. The origin is a path relative to the directory, or `store:…`.
+   * A reader gets only manifests of the operator, and those in spaces that it may read.
    */
   async find(given: string, reader?: ContentReader): Promise<{ readonly text: string; readonly origin?: string }> {
     if (isInline(given)) return { text: given };
@@ -97,8 +98,8 @@ export class ManifestFinder {
   }
 
   /**
-   * As `readManifest`, and its directory of `filesystem` resolved, from its own. What shows a guest the machine, the operator's
-   * own files alone may grant.
+   * As `readManifest`, and resolves the directory of `filesystem`, relative to the manifest. Only files of the operator may expose
+   * directories or variables of the machine.
    */
   async read(text: string, origin: string | undefined): Promise<Manifest> {
     const manifest = readManifest(text);
@@ -114,8 +115,8 @@ export class ManifestFinder {
   }
 
   /**
-   * A component or a first state, as a manifest of that origin names it: a path is followed from the manifest's own directory.
-   * Where a reader may have made the manifest up, no path is: its child would show it what lies there.
+   * Reads a component or initial state that a manifest of that origin names. A path is relative to the manifest's directory.
+   * Paths are refused if the reader may have written the manifest: it could read any file through a child.
    */
   async content(written: string, origin: string | undefined, reader?: ContentReader): Promise<Uint8Array> {
     const reference = parseReference(written);
@@ -129,12 +130,12 @@ export class ManifestFinder {
     return bytes;
   }
 
-  /** Whether the operator wrote it: it lies below the manifests directory. */
+  /** Whether the operator wrote it, that is, whether it is in the manifests directory. */
   isTrusted(origin: string): boolean {
     return this.#files.isConfigured && !origin.startsWith("store:");
   }
 
-  /** No guest labels anything among the manifests. */
+  /** Also a label in the manifest space, where guests cannot write. */
   #isOperatorOrigin(origin: string): boolean {
     return this.isTrusted(origin) || (origin.startsWith("store:") && isOperatorReference(parseReference(origin)));
   }
@@ -180,11 +181,9 @@ function decodeUtf8(bytes: Uint8Array, given: string): string {
   }
 }
 
-/** Files below one directory. Nothing else is reached: not by `..`, not by an absolute path, not by a symbolic link. */
-
 const LONGEST_PATH = 4_096;
 
-/** Outside, absent and unreadable look the same: who asks learns nothing of what lies elsewhere. */
+/** Used for files that are outside, missing or unreadable alike, so a caller learns nothing about other files. */
 const notFound = (path: string, cause?: unknown): ManifestError =>
   new ManifestError(
     "NOT_FOUND",
@@ -198,11 +197,12 @@ const notFound = (path: string, cause?: unknown): ManifestError =>
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 
+/** Reads files in one directory. Neither `..`, absolute paths nor symbolic links lead outside. */
 export class ManifestDirectory {
   readonly #directory: string | undefined;
   readonly #closed: readonly string[];
 
-  /** `closed`: directories from which nothing is read, though they lie below it. */
+  /** `closed`: directories inside it from which nothing is read. */
   constructor(directory: string | undefined, closed: readonly string[] = []) {
     this.#directory = directory === undefined ? undefined : resolve(directory);
     this.#closed = closed.map((one) => resolve(one));
@@ -212,13 +212,13 @@ export class ManifestDirectory {
     return this.#directory !== undefined;
   }
 
-  /** Its bytes, and its path from the directory without any symbolic link. `from`: such a path, of a file beside which it is looked for. */
+  /** Returns a file's bytes, and its resolved path relative to the directory. `from`: the file that `path` is relative to. */
   async read(path: string, most: number, from = ""): Promise<{ readonly bytes: Uint8Array; readonly path: string }> {
     const root = await this.#root(path);
     if (path.length > LONGEST_PATH || path.includes("\0")) throw notFound(path);
     const written = isAbsolute(path) ? path : join(root, dirname(from), path);
     const closed = await this.#closedDirectoriesBelow(root);
-    // As it is written: whether it is there is not told.
+    // Checked before resolving, so that the answer does not reveal whether it exists.
     if (closed.some((one) => isWithin(resolve(written), one))) throw closedDirectory(path);
     const real = await realpath(written).catch((error: unknown) => {
       throw notFound(path, error);
@@ -227,13 +227,13 @@ export class ManifestDirectory {
     return { bytes: await this.#bytes(real, path, most), path: relative(root, real) };
   }
 
-  /** One that is not there yet holds nothing; one that holds the manifests is their operator's choice. */
+  /** Ignores directories that do not exist, and those that contain the manifests directory itself: that is the operator's choice. */
   async #closedDirectoriesBelow(root: string): Promise<readonly string[]> {
     const real = await Promise.all(this.#closed.map((one) => realpath(one).catch(() => undefined)));
     return real.flatMap((one) => (one !== undefined && isWithin(one, root) ? [one] : []));
   }
 
-  /** Where a directory lies that a manifest names. */
+  /** Resolves a directory that a manifest names. */
   async directory(path: string, from: string): Promise<string> {
     const root = await this.#root(path);
     try {
@@ -263,14 +263,14 @@ export class ManifestDirectory {
     }
   }
 
-  /** Without waiting for a pipe, and by the path that was checked: a link put there meanwhile is not followed. */
+  /** Does not block on a pipe, and does not follow a symbolic link that replaced the checked file. */
   async #bytes(real: string, path: string, most: number): Promise<Uint8Array> {
     try {
       await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       const found = await file.stat();
       if (!found.isFile()) throw notFound(path);
       if (found.size > most) throw tooLarge(path, found.size, most);
-      // One more: it may grow while it is read.
+      // One byte more, in case it grows while it is read.
       const { buffer, bytesRead } = await file.read(new Uint8Array(found.size + 1), 0, found.size + 1, 0);
       if (bytesRead > most) throw tooLarge(path, bytesRead, most);
       if ((await realpath(real)) !== real) throw notFound(path);

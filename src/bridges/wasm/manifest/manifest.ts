@@ -1,4 +1,5 @@
-/** What a manifest grants. Absent: denied. */
+// Owns: what a manifest says, once it was read, and the error for manifests that are refused.
+/** What a manifest grants. An absent field is denied. */
 export interface Grants {
   readonly runtime?: true;
   readonly messageServer?: true;
@@ -12,46 +13,46 @@ export interface Grants {
     readonly prefixes: readonly string[];
     readonly listAll: boolean;
   };
-  /** Absolute, symbolic links resolved. Absent `path`: a new directory of the guest's own. */
+  /** `path` is absolute, with symbolic links resolved. Without it, the guest gets a private directory. */
   readonly filesystem?: { readonly path?: string; readonly write: boolean };
   readonly httpClient?: { readonly allowed: readonly string[] };
 }
 
-/** One of the three shapes of Theater's manifests, read. */
+/** A manifest that was read, of any of Theater's three formats. */
 export interface Manifest {
   readonly name: string;
   readonly version?: string;
   readonly description?: string;
-  /** A path, `store:…`, or absent where the component is given beside it. */
+  /** A path or `store:…`; absent if the component is passed separately. */
   readonly component?: string;
-  /** Where its first state is read from. */
+  /** A path or `store:…` of its initial state. */
   readonly initialState?: string;
   readonly saveChain: boolean;
   readonly grants: Grants;
-  /** What becomes of a guest whose call failed: it waits for a restart, or goes on from its last state. */
+  /** After a failed call, the guest is paused until it is restarted, or continues from its last state. */
   readonly onError: "pause" | "restart";
-  /** Where it wants less, or more up to what the operator allows. */
+  /** Limits that it sets; higher ones than the default need the operator's permission. */
   readonly limits: { readonly callMs?: number; readonly memoryBytes?: number };
-  /** As it was given. */
+  /** The original text. */
   readonly text: string;
 }
 
 export type ManifestCode =
-  /** What it says is wrong: no TOML, a key of the wrong type, a handler that does not exist. */
+  /** Its content is invalid: no TOML, a key of the wrong type, an unknown handler. */
   | "BAD_MANIFEST"
-  /** It, or what it names, is not there. */
+  /** It, or something it names, does not exist. */
   | "NOT_FOUND"
-  /** It is there perhaps, but not for whoever asks. */
+  /** The caller may not use it. It may not even exist. */
   | "NOT_ALLOWED"
   | "TOO_LARGE";
 
-/** Where in a text, both from 1. */
+/** A position in a text. Both numbers start at 1. */
 export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** A manifest that is not taken. The message says where, and what to write instead. */
+/** A manifest was refused. The message says where, and what to write instead. */
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
   readonly code: ManifestCode;

@@ -1,3 +1,4 @@
+// Owns: parsing a manifest: its keys, its handlers and what these grant. Does not own: finding it (manifest-finder.ts).
 import { parse, TomlError, type TomlTable } from "smol-toml";
 import { type Grants, type Manifest, ManifestError } from "./manifest.ts";
 import { ManifestTable } from "./toml-table.ts";
@@ -12,8 +13,8 @@ const NAME = 256;
 const PATH = 4_096;
 
 /**
- * What a handler listed in a manifest grants, by its `type`. `fields`: its own keys and those of its `config`.
- * Two handlers of one type: the later one holds.
+ * What a handler in a manifest grants, by its `type`. `fields`: its `config`, or its own keys if it has none.
+ * If two handlers have the same type, the later one wins.
  */
 export const HANDLERS: Readonly<Record<string, (grants: MutableGrants, fields: ManifestTable) => void>> = {
   runtime: (grants) => void (grants.runtime = true),
@@ -31,7 +32,7 @@ export const HANDLERS: Readonly<Record<string, (grants: MutableGrants, fields: M
     const maxBytes = Number(fields.integer("max_bytes", 0, MOST_RANDOM_BYTES) ?? MOST_RANDOM_BYTES);
     grants.random = { maxBytes, maxInt: fields.integer("max_int", 0, MOST_INT) ?? MOST_INT };
   },
-  // Where Theater takes no list for all variables, here it is none: a server's environment holds its secrets.
+  // In Theater, no list means all variables. Here it means none, since a server's environment contains secrets.
   environment(grants, fields) {
     grants.environment = {
       allowed: fields.strings("allowed_vars", NAME) ?? [],
@@ -46,17 +47,17 @@ export const HANDLERS: Readonly<Record<string, (grants: MutableGrants, fields: M
     if (path === "") throw fields.error("path", "path is empty; name a directory, or leave it away for one of the guest's own.");
     grants.filesystem = { ...(path === undefined || own ? {} : { path }), write: !(fields.boolean("read_only") ?? false) };
   },
-  // Here it is a list of hosts or beginnings of URLs, too, and none without it.
+  // Unlike in Theater, hosts or URL prefixes must be listed. Without a list, none are allowed.
   "http-client": (grants, fields) => void (grants.httpClient = { allowed: fields.strings("allowed", 2_048) ?? [] }),
 };
 
-/** What else Theater has, and why it is not here. */
+/** Handlers of Theater that are not supported, and the reason. */
 export const UNSUPPORTED_HANDLERS: Readonly<Record<string, string>> = {
   process: "Guests start no processes here: let an actor that is no guest do it, and send to that.",
   "http-framework": "Guests serve no HTTP here: the gateway does, and calls them.",
 };
 
-/** Of its text. */
+/** The longest text of a manifest. */
 export const MANIFEST_BYTES = 65_536;
 
 const DEEPEST = 16;
@@ -67,9 +68,9 @@ const DAY_MS = 86_400_000;
 const MOST_MEMORY_MB = 4_096;
 
 /**
- * One of Theater's manifests, of any time: `component_path`, `component` or `package`; `init_state` or `initial_state`; `[[handlers]]` with a
- * `config`, or `[[handler]]` with their fields inline. Beyond those: `on_error` and `[limits]`. Other keys are ignored, as Theater
- * does. A directory of `filesystem` is left as it was written. Throws `ManifestError` with line and column.
+ * Reads a manifest of any version of Theater: `component_path`, `component` or `package`; `init_state` or `initial_state`; `[[handlers]]`
+ * with a `config`, or `[[handler]]` with inline fields. We add `on_error` and `[limits]`. Other keys are ignored, as in Theater.
+ * A directory of `filesystem` is not resolved. Throws `ManifestError` with line and column.
  */
 export function readManifest(text: string): Manifest {
   if (Buffer.byteLength(text) > MANIFEST_BYTES)
@@ -103,7 +104,7 @@ function parseToml(text: string): TomlTable {
     return parse(text, { integersAsBigInt: "asNeeded", unsafeKeyBehaviour: "drop", maxDepth: DEEPEST });
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The rest of its message shows lines of the text, which may be a file that is no manifest.
+    // The other lines of its message quote the text, which may be a private file that is not a manifest.
     const [firstLine = ""] = error.message.split("\n");
     const what = firstLine.replace(/^Invalid TOML document: /u, "");
     throw new ManifestError("BAD_MANIFEST", `This is no TOML: ${what}. Mend it there.`, error);
@@ -124,7 +125,7 @@ function aliasedString(table: ManifestTable, keys: readonly string[]): string | 
 }
 
 function grantsOf(table: ManifestTable): Grants {
-  // In April 2025 it was given to all, and could not be listed.
+  // In April 2025, all guests had it, and it could not be listed.
   const grants: Grants = table.keys().includes("component_path") ? { messageServer: true } : {};
   for (const handler of [...table.tables("handlers"), ...table.tables("handler")]) {
     const type = handler.string("type", NAME);
@@ -152,7 +153,7 @@ function onErrorOf(table: ManifestTable): Manifest["onError"] {
 function limitsOf(table: ManifestTable): Manifest["limits"] {
   const limits = table.table("limits");
   if (limits === undefined) return {};
-  // This table is not Theater's: what is written in it is meant for us, and a limit that is misspelt would not hold.
+  // Theater does not have this table, so unknown keys are errors: a misspelled limit would have no effect.
   const unknown = limits.keys().find((key) => key !== "call_ms" && key !== "memory_mb");
   if (unknown !== undefined) throw limits.error(unknown, `No limit is called ${JSON.stringify(unknown)}; there are call_ms and memory_mb.`);
   const callMs = limits.integer("call_ms", 1, DAY_MS);

@@ -1,10 +1,11 @@
+// Owns: reading typed values of a TOML table, with the position of an invalid one.
 import { TomlDate, type TomlTable, type TomlValue } from "smol-toml";
 import { ManifestError, type TextPosition } from "./manifest.ts";
 
 const MOST_TEXTS = 256;
 const MOST_TABLES = 64;
 
-/** A table of a manifest, whose values are asked for by type. Throws `ManifestError` with the place. */
+/** A table of a manifest. Its methods return values of one type, or throw `ManifestError` with the position. */
 export class ManifestTable {
   readonly #values: TomlTable;
   readonly #path: TomlPath;
@@ -20,7 +21,7 @@ export class ManifestTable {
     return Object.keys(this.#values);
   }
 
-  /** Well-formed, and at most `most` bytes long. */
+  /** A string of at most `most` bytes. */
   string(key: string, most: number): string | undefined {
     const value = this.#value(key);
     if (value === undefined) return undefined;
@@ -71,7 +72,7 @@ export class ManifestTable {
     return value.map((each, n) => new ManifestTable(each, [...this.#path, key, n], this.#text));
   }
 
-  /** About a key, or where there is none, about its table. */
+  /** An error at a key, or at its table if the key is missing. */
   error(key: string, message: string): ManifestError {
     return this.#errorAt([key], message);
   }
@@ -102,12 +103,12 @@ function describeKind(value: TomlValue): string {
   return typeof value === "boolean" ? "true or false" : "a number";
 }
 
-/** Keys, and places in arrays. */
+/** Keys and array indices. */
 export type TomlPath = readonly (string | number)[];
 
 /**
- * Where a value's key stands in a TOML text that was parsed already: the parser says what it read, and not where. Of a key
- * that is not there, where the table it is missing from begins.
+ * The position of a key in TOML text that was parsed before: the parser returns values without positions. For a missing key,
+ * the position of its table.
  */
 function positionOf(text: string, path: TomlPath): TextPosition {
   const places = new PositionIndex(text).all();
@@ -127,10 +128,10 @@ function lineAndColumn(text: string, at: number): TextPosition {
 
 const BARE = /[^\s=.[\]{},#"']+/y;
 const SPACE = /(?:[ \t\r\n]|#[^\n]*)+/y;
-/** Strings, the longest way of quoting first. */
+/** Strings, the longest delimiters first. */
 const STRINGS = [/"""(?:[^\\]|\\[^])*?"{3,5}/y, /'''[^]*?'{3,5}/y, /"(?:[^"\\\n]|\\.)*"/y, /'[^'\n]*'/y];
 
-/** Valid TOML is taken for granted: what is not leads to fewer places, and to an end. */
+/** Scans valid TOML for the positions of keys. Other text gives fewer positions, but the scan ends. */
 class PositionIndex {
   readonly #text: string;
   readonly #found = new Map<string, number>();
@@ -152,7 +153,7 @@ class PositionIndex {
     return this.#found;
   }
 
-  /** `[a.b]` and `[[a.b]]`, whose last table is the one that is meant from now on. */
+  /** `[a.b]`, or `[[a.b]]`, which appends a table. Later keys belong to it. */
   #header(): TomlPath {
     const start = this.#at;
     const many = this.#text.startsWith("[[", start);

@@ -1,16 +1,17 @@
+// Owns: host calls that a worker answers itself, in shared memory, so that they survive a kill.
 import { deserialize, serialize } from "node:v8";
 import type { HostCall } from "../sandbox.ts";
 
-/** What the two sides share. */
+/** Size of the shared memory. */
 const BYTES = 65_536;
 const HEAD = 4;
-/** Set in the length of a line that was logged: its bytes are its text. */
+/** A flag in the length of a log line, whose bytes are plain text. */
 const LOGGED = 0x8000_0000;
 const LOG = "runtime.log";
 
 /**
- * The worker's side: host calls it answered itself since a guest entered. They stand in shared memory because a guest that
- * is killed sends no message, and its last words are those that explain it.
+ * The worker's side: host calls answered locally since a guest entered. They are in shared memory, since a guest that is killed
+ * sends no message, and its last log lines explain the kill.
  */
 export class CallRecorder {
   readonly #length: Int32Array;
@@ -27,7 +28,7 @@ export class CallRecorder {
     Atomics.store(this.#length, 0, 0);
   }
 
-  /** False: there is no room for it. */
+  /** Returns false if there is no room. */
   add(did: HostCall): boolean {
     const used = Atomics.load(this.#length, 0);
     const line = did.args[0];
@@ -40,7 +41,7 @@ export class CallRecorder {
     return this.#publish(end);
   }
 
-  // Most calls are logs, and to serialize one takes longer than the call.
+  // Most calls are logs, and serializing one takes longer than the call.
   #addLog(used: number, line: string): boolean {
     const from = used + HEAD;
     if (line.length * 3 > this.#copy.length - from) return false;
@@ -49,7 +50,7 @@ export class CallRecorder {
     return this.#publish(from + length);
   }
 
-  /** Last: whoever reads after a death finds whole ones only. */
+  /** Called last, so a reader finds complete entries only. */
   #publish(end: number): true {
     Atomics.store(this.#length, 0, end);
     return true;

@@ -1,22 +1,23 @@
+// Owns: measuring how long a guest computes, in shared memory, and checking it regularly. Does not own: killing a thread (guest-thread.ts).
 import { threadCpuUsage } from "node:process";
 import type { Clock } from "../../../core/contract/index.ts";
 
-/** How many bytes the two sides share. */
+/** Size of the shared memory. */
 const METER_BYTES = 24;
 
 const ENTRY = 0;
 const CALL = 1;
 const UNTIL = 2;
 
-/** Processor time of this thread, in microseconds: on a machine that is starved, a clock on the wall blames the guest. */
+/** Processor time of this thread, in microseconds. On an overloaded machine, wall-clock time would punish the guest. */
 function threadMicroseconds(): number {
   const { user, system } = threadCpuUsage();
   return user + system;
 }
 
 /**
- * The worker's side. A guest that spins answers no message, so who is inside stands in shared memory, guarded by a
- * counter: odd while a guest computes, and its fields are written while it is even.
+ * The worker's side. A guest that spins answers no messages, so the running call is stored in shared memory. A counter guards it:
+ * odd while a guest computes. The fields are written while it is even.
  */
 export class CpuMeter {
   readonly #entry: Int32Array;
@@ -32,7 +33,7 @@ export class CpuMeter {
     return (Atomics.load(this.#entry, ENTRY) & 1) === 1;
   }
 
-  /** A guest computes from now on, and may for so many microseconds. */
+  /** A guest starts to compute, for at most `remaining` microseconds. */
   enter(call: number, remaining: number): void {
     this.#since = threadMicroseconds();
     this.#fields[CALL] = call;
@@ -40,7 +41,7 @@ export class CpuMeter {
     Atomics.add(this.#entry, ENTRY, 1);
   }
 
-  /** It waits, or is over. Gives how many microseconds it computed. */
+  /** The guest waits or has ended. Returns the microseconds it computed. */
   leave(): number {
     Atomics.add(this.#entry, ENTRY, 1);
     return threadMicroseconds() - this.#since;
@@ -48,10 +49,10 @@ export class CpuMeter {
 }
 
 export interface RunningCall {
-  /** Which stay it is: the same number means that nobody left in between. */
+  /** The counter. The same number later means that the guest did not leave in between. */
   readonly entry: number;
   readonly call: number;
-  /** The thread's processor time, in microseconds, when it has computed as long as it may. */
+  /** The thread's processor time, in microseconds, at which the call reaches its limit. */
   readonly until: number;
 }
 
@@ -65,22 +66,22 @@ export class CpuMeterReader {
     const entry = Atomics.load(this.#entry, ENTRY);
     if ((entry & 1) === 0) return undefined;
     const [, call = 0, until = 0] = this.#fields;
-    // Whoever left while this was read does not spin.
+    // A guest that left during the read does not spin.
     return Atomics.load(this.#entry, ENTRY) === entry ? { entry, call, until } : undefined;
   }
 }
 
-/** Between two looks, in milliseconds: a call may compute for so much longer than it should. */
+/** Interval of checks in milliseconds. A call may exceed its limit by this much. */
 const SHORTEST_MS = 5;
 const LONGEST_MS = 250;
 
 interface Watched {
-  /** Some guest may be computing in it. */
+  /** Whether a guest may be computing in it. */
   readonly isBusy: boolean;
   checkCpuTime(): void;
 }
 
-/** Looks at workers as long as a guest may be computing in one, four times in the time that a call may take. */
+/** Checks workers while a guest may be computing, four times within the time limit of a call. */
 export class Watchdog {
   readonly #clock: Clock;
   readonly #workers: () => Iterable<Watched>;
@@ -92,7 +93,7 @@ export class Watchdog {
     this.#workers = workers;
   }
 
-  /** A call begins to compute, and may for so long. */
+  /** A call with this limit starts to compute. */
   watch(callMs: number): void {
     const everyMs = Math.max(SHORTEST_MS, Math.min(LONGEST_MS, callMs / 4));
     if (this.#stop !== undefined && everyMs >= this.#everyMs) return;

@@ -1,3 +1,4 @@
+// Owns: the sandbox on the main thread: queues of calls, choosing workers, and retries. Does not own: one worker's calls (pool-worker.ts).
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { type Clock, type Closable, EngineError, systemClock } from "../../../core/contract/index.ts";
@@ -9,29 +10,29 @@ import { type WorkerExit, type WorkerEvents, PoolWorker, type WorkerOptions } fr
 import { tooLong } from "./worker-protocol.ts";
 import { Watchdog } from "./cpu-limit.ts";
 
-/** Each reserves 10 GB of address space, whatever it holds, and a process has 128 TB. */
+/** Each memory reserves 10 GB of address space, and a process has 128 TB. */
 const MAX_MEMORIES = 10_000;
 
-/** What `createSandbox` takes: its threads and what each of them retains. */
+/** The options of `createSandbox`: its threads, and what each of them retains. */
 export interface SandboxOptions {
-  /** Threads at most, started when they are needed and kept. Default: one less than there are processors, 1 to 4. */
+  /** The most threads; started on demand. Default: the number of processors minus one, from 1 to 4. */
   readonly workers?: number;
-  /** Idle guests whose instance each worker keeps, so that their next call needs none made; default 1,000, all workers together 10,000 at most. */
+  /** Instances of idle guests that each worker retains for their next call. Default 1,000; all workers together at most 10,000. */
   readonly instances?: number;
-  /** Bytes of memory of the instances each worker keeps; default 512 MiB. */
+  /** Bytes of memory of the instances that each worker retains. Default 512 MiB. */
   readonly instanceBytes?: number;
   /**
-   * Bytes of memory of all guests that wait for their host, together; default half of what this process may have. Beyond it the calls of
-   * those with the most end.
+   * Bytes of memory of all guests that wait for their host. Default: half of the memory that this process may use. Above it, calls of
+   * the largest guests end.
    */
   readonly waitingBytes?: number;
-  /** Of each worker's JavaScript heap, in MiB; default 256. A guest's memory is not in it. */
+  /** Each worker's JavaScript heap, in MiB, without the memories of guests. Default 256. */
   readonly heapMb?: number;
-  /** Between two looks at what computes. How long a guest has computed, its thread's processor time says. */
+  /** Times the checks of running guests. Their limit itself is processor time of the thread. */
   readonly clock?: Clock;
 }
 
-/** A pool of workers. It keeps the process alive only while calls are in flight. */
+/** Creates a pool of workers. It keeps the process alive only while calls are in flight. */
 export function createSandbox(options: SandboxOptions = {}): Sandbox & Closable {
   if (!("cpuUsage" in Worker.prototype)) throw new Error("Guests need a Node that tells a thread's processor time: run 24.6 or newer.");
   const workers = checkedPositive("workers", options.workers ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
@@ -60,7 +61,7 @@ interface PoolOptions extends WorkerOptions {
   readonly clock: Clock;
 }
 
-/** With so many calls, a worker's guests may move. */
+/** From this many calls on, guests of a worker may move to another. */
 const BUSY_CALLS = 8;
 
 const workerDied = (why: string): string => `The guest's worker died while it computed: ${why}. Let it hold less at once.`;
@@ -71,13 +72,13 @@ const retriedTooOften = (times: number, why: string): string =>
 const closedError = (): EngineError =>
   new EngineError("DRAINING", "The sandbox is closed: its guests run no more. Ask again after the restart.");
 
-/** Who computes too long is alone to blame; that there is no memory left may be all of theirs who hold some. */
+/** A call that computed for too long is alone to blame. Every call in a worker may have caused it to run out of memory. */
 function blameFor({ hasStarted }: PendingCall, { causeKnown, error }: Omit<WorkerExit, "culprit">): Blame {
   if (!hasStarted && causeKnown) return "none";
   return error === undefined ? "innocent" : "suspect";
 }
 
-/** Guests in workers, the main thread's side. */
+/** Runs guests in workers. */
 class GuestPool implements Sandbox, WorkerEvents, Closable {
   readonly #options: PoolOptions;
   readonly #workers = new Set<PoolWorker>();
@@ -85,9 +86,9 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
   readonly #modules = new ModuleCache((key) => {
     for (const worker of this.#workers) worker.unload(key);
   });
-  /** By guest: the first is being tried, the others wait for it. */
+  /** Calls by guest. The first is running, the others wait for it. */
   readonly #queues = new Map<string, PendingCall[]>();
-  /** Those that wait for their host, with the bytes of their memories. */
+  /** Calls that wait for their host, with the bytes of their memories. */
   readonly #waiting = new Map<PendingCall, number>();
   #waitingBytes = 0;
   #closed = false;
@@ -152,8 +153,8 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
   }
 
   /**
-   * While all that wait hold too much memory together, the call with the most ends; of several such calls, the newest. A single call may
-   * wait, whatever it holds.
+   * While all waiting calls hold too much memory together, the largest is evicted; of several, the newest. A single call may always
+   * wait.
    */
   onWaiting(flight: PendingCall, bytes: number): void {
     this.#waiting.set(flight, bytes);
@@ -202,7 +203,7 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
   #abort(flight: PendingCall): void {
     if (flight.isSettled) return;
     flight.reject(flight.call.signal.reason);
-    // One that a worker has is over when the worker says so: of one guest there is one call at a time.
+    // A call in a worker ends when the worker reports it, since calls of one guest run one at a time.
     if (flight.worker === undefined) this.onDone(flight);
     else flight.worker.abort(flight);
   }
@@ -230,13 +231,13 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     this.#chooseWorker(flight.call.guest).assign(flight);
   }
 
-  /** Its worker died under it, for no fault of its own. */
+  /** Retries a call whose worker died. */
   async #retry(flight: PendingCall, part: Blame, why: string): Promise<void> {
     if (flight.isSettled) {
       this.onDone(flight);
       return;
     }
-    // What its host is doing for it may last.
+    // Its host call in flight may have a lasting effect.
     await flight.hostCall;
     const { module } = flight;
     if (flight.isDone || module === undefined) return;
@@ -249,7 +250,7 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     else this.#settle(flight, { end: "lost", message: retriedTooOften(times, why) });
   }
 
-  /** Where its instance is, unless it would wait there much longer than elsewhere. */
+  /** The worker with the guest's instance, unless another one has much less to do. */
   #chooseWorker(guest: string): PoolWorker {
     const open = [...this.#workers].filter((worker) => worker.acceptsCalls);
     const home = open.find((worker) => worker.instances.has(guest));

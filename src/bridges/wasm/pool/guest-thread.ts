@@ -1,3 +1,4 @@
+// Owns: the thread of one worker, and killing it when a guest computes for too long. Does not own: when to check (cpu-limit.ts).
 import { Worker } from "node:worker_threads";
 import type { HostCall } from "../sandbox.ts";
 import { CpuMeterReader } from "./cpu-limit.ts";
@@ -6,17 +7,17 @@ import { CallRecorderReader } from "./call-recorder.ts";
 
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
-/** How a thread ended. */
+/** Why a thread ended. */
 export interface ThreadExit {
-  /** In which attempt's call, if in one. */
+  /** The attempt that was running, if any. */
   readonly call: number | undefined;
-  /** What it had answered in that call and not told. */
+  /** Host calls that it had answered and not reported. */
   readonly did: readonly HostCall[];
-  /** Why, where it was not that call's time. */
+  /** The error; undefined if the call exceeded its time. */
   readonly error: string | undefined;
 }
 
-/** A worker's thread, and the memory it shares. Keeps the process alive only between `hold` and `release`. */
+/** A worker's thread, and the memory it shares. Keeps the process alive only between `ref` and `unref`. */
 export class GuestThread {
   readonly #worker: Worker;
   readonly #meter = new CpuMeterReader();
@@ -24,7 +25,7 @@ export class GuestThread {
   readonly #exited = Promise.withResolvers<void>();
   #lastEntry = 0;
   #isChecking = false;
-  /** The attempt it is being killed for. */
+  /** The attempt for which it is being killed. */
   #killedCall: number | undefined;
   #hasExited = false;
   #error = "it exited";
@@ -34,7 +35,7 @@ export class GuestThread {
     this.#worker = new Worker(ENTRY, {
       workerData: start,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
-      // What the process was started with may not fit a worker, and is none of a guest's business.
+      // Options of the process may be invalid in a worker, and its environment must not be visible to guests.
       execArgv: [],
       env: {},
       name: "troupe-guests",
@@ -44,7 +45,7 @@ export class GuestThread {
     this.#worker.on("error", (error: unknown) => {
       this.#error = error instanceof Error ? error.message : String(error);
     });
-    // What it had still said was heard before.
+    // All its messages were received before this event.
     this.#worker.on("exit", () => {
       this.#hasExited = true;
       this.#exited.resolve();
@@ -52,7 +53,7 @@ export class GuestThread {
     });
   }
 
-  /** It is not on its way out. */
+  /** Whether it is neither ended nor ending. */
   get acceptsCalls(): boolean {
     return this.#killedCall === undefined && !this.#hasExited;
   }
@@ -69,7 +70,7 @@ export class GuestThread {
     if (this.acceptsCalls) this.#worker.postMessage(message, []);
   }
 
-  /** One look at its meter: a call that was there at the last look too, and has computed for too long, ends its thread. */
+  /** Kills the thread if the running call was running at the last check too, and has exceeded its time. */
   checkCpuTime(): void {
     const inside = this.#meter.current();
     if (inside === undefined || this.#isChecking || !this.acceptsCalls) return;
@@ -84,7 +85,7 @@ export class GuestThread {
       this.#killedCall = inside.call;
       void this.#worker.terminate();
     };
-    // It is answered though a guest spins: V8 interrupts it. Not once the thread is gone.
+    // Works even if a guest spins, since V8 interrupts it. Rejects once the thread has ended.
     this.#worker.cpuUsage().then(killIfOver, () => undefined);
   }
 

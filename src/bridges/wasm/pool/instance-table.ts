@@ -1,14 +1,15 @@
+// Owns: which guests have an instance in a worker, and which instances to drop. Does not own: the instances (worker-host.ts).
 interface InstanceEntry {
   readonly bytes: number;
-  /** What it counts of the bytes there may be. */
+  /** What it counts towards the limit of bytes. */
   readonly weight: number;
 }
 
 const NO_INSTANCE: InstanceEntry = { bytes: 0, weight: 0 };
 
-/** Whose instances a worker keeps: the main thread decides who goes, so it knows where each guest is. */
+/** The instances in one worker. The main thread decides which are dropped, so it knows where each guest is. */
 export class InstanceTable {
-  /** The one used last stands last. */
+  /** In order of last use. */
   readonly #idle = new Map<string, InstanceEntry>();
   readonly #busy = new Map<string, InstanceEntry>();
   readonly #maxInstances: number;
@@ -28,19 +29,19 @@ export class InstanceTable {
     return this.#idle.has(guest) || this.#busy.has(guest);
   }
 
-  /** Of its memory. */
+  /** Bytes of its memory. */
   bytesOf(guest: string): number | undefined {
     return (this.#idle.get(guest) ?? this.#busy.get(guest))?.bytes;
   }
 
-  /** A call of it begins. Gives who has to go for it: nobody who is busy. */
+  /** A call of a guest starts. Returns the guests to drop; busy ones stay. */
   callStarted(guest: string): readonly string[] {
     this.#busy.set(guest, this.#idle.get(guest) ?? NO_INSTANCE);
     this.#idle.delete(guest);
     return this.#evictExcess();
   }
 
-  /** Its call is over; no bytes: it has no instance any more. `outside`: what it holds outside its memory. Returns the guests to drop. */
+  /** A call ended. `bytes` is undefined if the instance is gone. `outside`: what it holds outside its memory. Returns the guests to drop. */
   callEnded(guest: string, bytes: number | undefined, outside = 0): readonly string[] {
     this.#bytes -= this.#busy.get(guest)?.weight ?? 0;
     this.#busy.delete(guest);
@@ -51,7 +52,7 @@ export class InstanceTable {
     return this.#evictExcess();
   }
 
-  /** True: it was there, and idle. */
+  /** Removes an idle guest. Returns whether there was one. */
   delete(guest: string): boolean {
     this.#bytes -= this.#idle.get(guest)?.weight ?? 0;
     return this.#idle.delete(guest);

@@ -1,8 +1,9 @@
+// Owns: compiled core modules, shared by all workers.
 import type { CoreModule } from "../abi/webassembly.ts";
 import { capMemory } from "../component/memory-limits.ts";
 import type { GuestCall } from "../sandbox.ts";
 
-/** Of the bytes they were compiled from. */
+/** Counts the bytes they were compiled from. */
 const MAX_BYTES = 64 * 1_048_576;
 
 interface CachedModule {
@@ -11,7 +12,7 @@ interface CachedModule {
   ready: CoreModule | undefined;
 }
 
-// Node's types know nothing of it, and of this the abi, which runs in workers, has no need.
+// Asynchronous compilation is used only here, so abi/webassembly.ts does not declare it.
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<CoreModule> };
 
 async function compile(module: Uint8Array): Promise<CoreModule> {
@@ -23,7 +24,7 @@ async function compile(module: Uint8Array): Promise<CoreModule> {
   }
 }
 
-/** Compiled once, off the main thread, for all workers. The one used last stands last. */
+/** Compiles each module once, off the main thread. Evicts the least recently used. */
 export class ModuleCache {
   readonly #modules = new Map<string, CachedModule>();
   readonly #onEvicted: (key: string) => void;
@@ -33,7 +34,7 @@ export class ModuleCache {
     this.#onEvicted = onEvicted;
   }
 
-  /** At once where it is there: most calls shall not wait a turn for it. */
+  /** Returns a compiled module synchronously, to save most calls a turn of the event loop. */
   get(key: string, call: GuestCall): CoreModule | Promise<CoreModule> {
     const cached = this.#modules.get(key);
     if (cached === undefined) return this.#compile(key, call);

@@ -1,43 +1,44 @@
+// Owns: the state of one call in the pool, across its attempts.
 import type { CoreModule } from "../abi/webassembly.ts";
 import type { GuestCall, GuestHost, GuestOutcome, HostCall } from "../sandbox.ts";
 import type { PoolWorker } from "./pool-worker.ts";
 
-/** How many workers may end under a call that may have a part in it. */
+/** How many workers may die during a call that may have caused it. */
 const MAX_SUSPECT_DEATHS = 3;
-/** And for what another guest in them did, where it had begun: each time its host is asked all again. */
+/** How many may die through another guest, once the call has started: each retry repeats all its host calls. */
 const MAX_INNOCENT_DEATHS = 10;
 
-/** How a worker ended, for a call that was in it. */
+/** What part a call may have in the death of its worker. */
 export type Blame =
-  | /** It had not begun there, and another did it. */ "none"
-  | /** It had begun, and another did it. */ "innocent"
+  | /** It had not started, and another call was the cause. */ "none"
+  | /** It had started, and another call was the cause. */ "innocent"
   | "suspect";
 
 type WithoutRecord<T> = T extends unknown ? Omit<T, "did" | "host"> : never;
 
-/** How a call ended, apart from what was done for it. */
+/** How a call ended, without its host calls. */
 export type CallEnding = WithoutRecord<GuestOutcome>;
 
-/** One call, from when it was asked for until its guest is free again. */
+/** One call, from its request until its guest is free again. */
 export class PendingCall {
   readonly call: GuestCall;
   readonly key: string;
   module: CoreModule | undefined;
-  /** Where it waits or runs. */
+  /** The worker in which it waits or runs. */
   worker: PoolWorker | undefined;
-  /** Of this attempt: what its host did, in order. */
+  /** Host calls of this attempt, in order. */
   did: HostCall[] = [];
-  /** Of this attempt: it has been inside its worker, and waited. */
+  /** Whether this attempt has run until a host call. */
   hasStarted = false;
-  /** Of this attempt: its host did something that cannot be undone. */
+  /** Whether a host call of this attempt had a lasting effect. */
   hadLastingEffect = false;
-  /** What its host is doing for it. */
+  /** The host call in flight. */
   hostCall: Promise<void> | undefined;
-  /** Of this attempt: it may wait no longer, since those that wait hold too much memory. */
+  /** This attempt was ended because waiting calls held too much memory. */
   isEvicted = false;
-  /** Its caller has an answer. */
+  /** Its caller has the outcome. */
   isSettled = false;
-  /** Its guest is free again. */
+  /** Its guest is free for the next call. */
   isDone = false;
   #host: GuestHost | undefined;
   #suspect = 0;
@@ -67,7 +68,7 @@ export class PendingCall {
     this.#outcome.reject(reason);
   }
 
-  /** From the beginning, with another host. A number: no more, after so many. */
+  /** Resets it for another attempt with a new host. Returns the number of attempts if there were too many. */
   retry(blame: Blame): number | undefined {
     if (blame === "suspect") this.#suspect += 1;
     if (blame === "innocent") this.#innocent += 1;

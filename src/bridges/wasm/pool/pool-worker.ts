@@ -1,3 +1,4 @@
+// Owns: the main thread's side of one worker: its calls, instances and messages. Does not own: its thread (guest-thread.ts).
 import type { LocalCall } from "../abi/run-call.ts";
 import { bytesOutsideMemory } from "../component/memory-limits.ts";
 import type { PendingCall } from "./pending-call.ts";
@@ -7,7 +8,7 @@ import type { GuestCall } from "../sandbox.ts";
 import { GuestThread, type ThreadExit } from "./guest-thread.ts";
 import { compiledImport } from "../abi/world-functions.ts";
 
-/** How many calls it is handed before it says what became of them: enough that it never waits for one. */
+/** How many calls are posted ahead, so that the worker never idles. */
 const MAX_POSTED = 8;
 
 const NO_ROOM = "There is no room in this process for one more guest's memory: let fewer calls run at once, or fewer instances be kept.";
@@ -22,37 +23,37 @@ export interface WorkerOptions {
   readonly instanceBytes: number;
 }
 
-/** How a worker ended. */
+/** Why a worker ended. */
 export interface WorkerExit {
-  /** In whose call, if that is still open. */
+  /** The call that was running, if it is still pending. */
   readonly culprit: PendingCall | undefined;
-  /** One call was the cause, so no other was. */
+  /** Whether one call is known to be the cause. */
   readonly causeKnown: boolean;
-  /** Why, where it was not that call's time. */
+  /** The error; undefined if the call exceeded its time. */
   readonly error: string | undefined;
 }
 
-/** What a worker tells its pool. */
+/** What a worker reports to its pool. */
 export interface WorkerEvents {
-  /** It begins to compute, or goes on. */
+  /** It starts or continues to compute. */
   onComputing(flight: PendingCall): void;
-  /** For its host, with so many bytes of memory. */
+  /** It waits for its host. `bytes`: the size of its memory. */
   onWaiting(flight: PendingCall, bytes: number): void;
-  /** Its guest is free for the next. */
+  /** Its guest is free for the next call. */
   onDone(flight: PendingCall): void;
   onWorkerExit(worker: PoolWorker, flights: readonly PendingCall[], death: WorkerExit): void;
 }
 
-/** The main thread's side of one worker: the calls it has. */
+/** One worker, and the calls assigned to it. */
 export class PoolWorker {
   readonly instances: InstanceTable;
   readonly #thread: GuestThread;
   readonly #events: WorkerEvents;
   readonly #modules = new Set<string>();
   readonly #backlog = new Set<PendingCall>();
-  /** By the number of the attempt. */
+  /** By attempt number. */
   readonly #posted = new Map<number, PendingCall>();
-  /** Posted, and not waiting for their host. */
+  /** Attempts that were posted and do not wait for their host. */
   readonly #computing = new Set<number>();
   #calls = 0;
 
@@ -70,12 +71,11 @@ export class PoolWorker {
     return this.#posted.size + this.#backlog.size;
   }
 
-  /** It takes calls. */
   get acceptsCalls(): boolean {
     return this.#thread.acceptsCalls;
   }
 
-  /** Some guest may be computing. */
+  /** Whether a guest may be computing. */
   get isBusy(): boolean {
     return this.#computing.size > 0;
   }
@@ -88,18 +88,18 @@ export class PoolWorker {
     this.#postNext();
   }
 
-  /** Nobody waits for it any longer. */
+  /** Its caller has left. */
   abort(flight: PendingCall): void {
     if (this.#backlog.delete(flight)) {
       this.#drop(this.instances.callEnded(flight.call.guest, undefined));
       this.#drop([flight.call.guest]);
       this.#onCallLeft(flight);
     }
-    // Where it waits it goes on, to end.
+    // A waiting call must continue in order to end.
     for (const [call, one] of this.#posted) if (one === flight) this.#postComputing(flight, { kind: "abort", call });
   }
 
-  /** It waits, and may no longer. */
+  /** Ends a waiting call. */
   evict(flight: PendingCall): void {
     flight.isEvicted = true;
     this.abort(flight);
@@ -151,12 +151,12 @@ export class PoolWorker {
     const flight = this.#posted.get(message.call);
     if (flight === undefined) return;
     flight.did.push(...(message.kind === "end" ? message.ending.did : message.did));
-    if (message.kind === "told") return;
+    if (message.kind === "calls") return;
     if (message.kind === "end") this.#end(flight, message);
     else if (!flight.isSettled) {
       this.#computing.delete(message.call);
       flight.hasStarted = true;
-      // What would be done for a worker on its way out would be done twice.
+      // A worker that is ending would cause the host call to be repeated.
       if (this.acceptsCalls) {
         flight.hostCall = this.#callHost(flight, message);
         this.#events.onWaiting(flight, message.bytes);
@@ -187,14 +187,14 @@ export class PoolWorker {
     this.#computing.delete(call);
     for (const one of evicted) this.instances.delete(one);
     this.#drop(this.instances.callEnded(guest, instanceBytes, instanceBytes === undefined ? 0 : bytesOutsideMemory(flight.call.component)));
-    // It went on after its caller had left, so what its instance holds is not what its state says.
+    // It continued after its caller had left, so its instance does not match its state.
     if (flight.isSettled) this.forget(guest);
     else if (flight.isEvicted) void this.#settleEvicted(flight);
     else flight.settle(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
     this.#onCallLeft(flight);
   }
 
-  /** When its host has finished its last call, which is on record. */
+  /** Waits for the host call in flight, so that it is recorded. */
   async #settleEvicted(flight: PendingCall): Promise<void> {
     await flight.hostCall;
     if (!flight.isSettled) flight.settle({ end: "lost", message: TOO_MANY_WAIT });
@@ -220,7 +220,7 @@ export class PoolWorker {
   }
 }
 
-/** What can be sent. */
+/** The part of a call that can be posted. */
 function localCallOf(whole: GuestCall): LocalCall {
   const { export: name, state, params, at, seed, variables, listVariables, random, outstanding, children, limits } = whole;
   const local = { export: name, state, params, at, seed, variables, outstanding, children, limits };

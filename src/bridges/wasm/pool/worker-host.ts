@@ -1,3 +1,4 @@
+// Owns: the guests inside one worker: their instances, and calls that wait and continue. Does not own: one call in an instance (abi/run-call.ts).
 import { type CoreModule, GuestTrap, NoRoom } from "../abi/webassembly.ts";
 import { Instance } from "../abi/instance.ts";
 import { runCall } from "../abi/run-call.ts";
@@ -12,24 +13,24 @@ import type { CallRecorder } from "./call-recorder.ts";
 interface Running {
   readonly call: number;
   readonly guest: string;
-  /** Microseconds. */
+  /** Microseconds that it may still compute. */
   left: number;
-  /** Why it may go on no longer, though it has not ended. */
+  /** Why it must end, while it still runs. */
   stop: "aborted" | "time" | undefined;
-  /** What was answered here since the last message about it. */
+  /** Host calls answered here since the last message about it. */
   did: HostCall[];
   waiting: PromiseWithResolvers<WitValue> | undefined;
 }
 
 type Call = Extract<ToWorker, { readonly kind: "call" }>;
 
-/** Fits the result of no import that waits, so whoever is given it traps. */
+/** Matches the type of no import that waits, so it makes the guest trap. */
 const INVALID_RESULT: WitValue = {};
 
-/** The guests of one worker. */
+/** Runs guests in this worker. */
 export class WorkerHost {
   readonly #modules = new Map<string, { readonly module: CoreModule; readonly component: Component }>();
-  /** The one used last stands last. */
+  /** In order of last use. */
   readonly #instances = new Map<string, { readonly key: string; readonly instance: Instance }>();
   readonly #running = new Map<number, Running>();
   readonly #meter: CpuMeter;
@@ -66,7 +67,7 @@ export class WorkerHost {
         const running = this.#running.get(message.call);
         if (running === undefined) return;
         running.stop = "aborted";
-        // A stack that nothing wakes is never given back, nor is its memory: it has to unwind.
+        // A suspended stack is never freed, nor is its memory, so it must resume and unwind.
         this.#resume(message.call, (waiting) => waiting.resolve(INVALID_RESULT));
       }
     }
@@ -110,17 +111,17 @@ export class WorkerHost {
   }
 
   #instanceOf({ guest, key }: Call, evicted: string[]): Instance {
-    const kept = this.#instances.get(guest);
+    const cached = this.#instances.get(guest);
     this.#instances.delete(guest);
-    if (kept?.key === key && !kept.instance.broken) {
-      this.#instances.set(guest, kept);
-      return kept.instance;
+    if (cached?.key === key && !cached.instance.broken) {
+      this.#instances.set(guest, cached);
+      return cached.instance;
     }
-    const made = this.#modules.get(key);
-    if (made === undefined) throw new Error("A call came before its module");
+    const loaded = this.#modules.get(key);
+    if (loaded === undefined) throw new Error("A call came before its module");
     for (;;) {
       try {
-        const instance = Instance.create(made.module, made.component);
+        const instance = Instance.create(loaded.module, loaded.component);
         this.#instances.set(guest, { key, instance });
         return instance;
       } catch (error) {
@@ -129,7 +130,7 @@ export class WorkerHost {
     }
   }
 
-  /** Half of the idle ones go, the longest idle first. */
+  /** Drops half of the idle instances, the longest idle first. Returns false if there are none. */
   #evictIdle(evicted: string[]): boolean {
     const busy = new Set([...this.#running.values()].map((running) => running.guest));
     const idle = [...this.#instances.keys()].filter((guest) => !busy.has(guest));
@@ -144,7 +145,7 @@ export class WorkerHost {
     if (running.stop !== undefined) return Promise.resolve(INVALID_RESULT);
     this.#leave(running);
     if (running.left < 0) {
-      // Many short stays, none of them long enough for the watchdog to see it.
+      // It computed in many short intervals, each too short for the watchdog.
       running.stop = "time";
       this.#enter(running);
       return Promise.resolve(INVALID_RESULT);
@@ -160,7 +161,7 @@ export class WorkerHost {
   #recordCall(running: Running, did: HostCall): void {
     running.did.push(did);
     if (this.#recorder.add(did)) return;
-    this.#post({ kind: "told", call: running.call, did: running.did }, []);
+    this.#post({ kind: "calls", call: running.call, did: running.did }, []);
     running.did = [];
     this.#recorder.clear();
   }
@@ -170,7 +171,7 @@ export class WorkerHost {
     if (running?.waiting === undefined) return;
     const { waiting } = running;
     running.waiting = undefined;
-    // The guest goes on in a microtask of this message: nobody else comes in between.
+    // The guest continues in a microtask of this message, before any other guest.
     this.#enter(running);
     settle(waiting);
   }

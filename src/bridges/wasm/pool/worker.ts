@@ -1,3 +1,4 @@
+// Owns: the entry point of a worker thread, and how it receives messages. Does not own: what it does with them (worker-host.ts).
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -6,7 +7,7 @@ import type { FromWorker, WorkerStart, ToWorker } from "./worker-protocol.ts";
 import { CallRecorder } from "./call-recorder.ts";
 import { WorkerHost } from "./worker-host.ts";
 
-// A thread's intrinsics are its own: what a guest names `__proto__` finds no prototype here.
+// Each thread has its own intrinsics. Without this accessor, a guest's key `__proto__` is an ordinary key.
 Reflect.deleteProperty(Object.prototype, "__proto__");
 const port = parentPort;
 if (port === null) throw new Error("This file is what a sandbox's worker runs: call createSandbox");
@@ -21,16 +22,16 @@ pollMessages(
 );
 
 /**
- * So long whoever is answered takes to wake and to ask again where the system is slow to wake threads. Asleep by then, this one would
- * have to be woken as well. Each message costs its thread so much of a processor at most.
+ * About the time in which the main thread wakes, reads an answer and sends the next call. If this thread slept by then, it would have
+ * to be woken too. Each message costs at most this much processor time.
  */
 const POLL_MS = 0.2;
-/** Modules are compiled, and timers ring, only when the thread has nothing to look for. */
+/** Compiling modules and timers wait while the thread polls. */
 const MAX_POLL_MS = 1;
 
 /**
- * Hears each message in order, and looks a moment for the next before the thread sleeps. On one processor that moment
- * would be the sender's. `inside`: a guest computes, in microtasks of what was heard; nobody else may come in between.
+ * Handles each message in order, and polls briefly for the next one before the thread sleeps. Not on a single processor, where
+ * polling would delay the sender. `isRunning`: a guest is computing in microtasks of the last message, and must not be interrupted.
  */
 export function pollMessages(source: MessagePort, handle: (message: ToWorker) => void, isRunning: () => boolean): void {
   let isPolling = false;

@@ -7,7 +7,7 @@ import type { WitValue } from "./wit.ts";
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(7);
 
-test("values of WIT are kept as JSON, and read back as they were", async () => {
+test("WIT values are stored as JSON, and loaded unchanged", async () => {
   await using contents = memoryContents();
   const put = (of: Uint8Array): Promise<string> => contents.put(of);
   const table: readonly [WitValue, Json][] = [
@@ -33,7 +33,7 @@ test("values of WIT are kept as JSON, and read back as they were", async () => {
   }
 });
 
-test("what is large is in the content store, whole, and its event names the digest", async () => {
+test("large values are in the content store, and the event has their digest", async () => {
   await using contents = memoryContents();
   const put = (of: Uint8Array): Promise<string> => contents.put(of);
   const get = contents.get.bind(contents);
@@ -51,7 +51,7 @@ test("what is large is in the content store, whole, and its event names the dige
   );
 });
 
-test("what is no kept value is said to be none", async () => {
+test("JSON that is not a stored value is an error", async () => {
   for (const json of [{}, { bytes: 3 }, { kept: {} }, { more: "x" }] satisfies Json[])
     await assert.rejects(
       loadValue(json, async () => undefined),

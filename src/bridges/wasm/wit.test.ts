@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { EXPORTS, IMPORTS } from "./component/world.ts";
 import { simpleShape, printFunction, type TypeShape, shapeOf, signatureOf } from "./wit.ts";
 
-void test("types are printed as WIT has them", () => {
+void test("types are printed as in WIT", () => {
   const printed = [
     ["u64", shapeOf("u64")],
     ["list<tuple<string, string>>", shapeOf({ list: { tuple: ["string", "string"] } })],
@@ -27,12 +27,12 @@ void test("types are printed as WIT has them", () => {
   );
 });
 
-void test("every function of Theater's world is printed whole", () => {
+void test("every function of Theater's world is printed completely", () => {
   for (const functions of [...Object.values(IMPORTS), ...Object.values(EXPORTS)])
     for (const type of Object.values(functions)) assert.doesNotMatch(printFunction(signatureOf(type)), /…/);
 });
 
-void test("a type without end is cut off", () => {
+void test("a very long type is truncated", () => {
   let shape: TypeShape = simpleShape("u8");
   for (let depth = 0; depth < 100_000; depth += 1)
     shape = {

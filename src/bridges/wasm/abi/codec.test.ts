@@ -75,7 +75,7 @@ function stored(type: WitType, value: WitValue): number[] {
 }
 
 suite("values in a guest's memory", () => {
-  test("come back from memory as they went", () => {
+  test("are loaded from memory as they were stored", () => {
     fc.assert(
       fc.property(valued, ([type, value]) => {
         const { memory } = heap();
@@ -87,7 +87,7 @@ suite("values in a guest's memory", () => {
     );
   });
 
-  test("come back from core values as they went, behind others, and each is of its type", () => {
+  test("are lifted from core values as they were lowered, after others, each with its type", () => {
     fc.assert(
       fc.property(valued, ([type, value]) => {
         const { memory } = heap();
@@ -103,7 +103,7 @@ suite("values in a guest's memory", () => {
     );
   });
 
-  test("lie where the canonical ABI puts them", () => {
+  test("have the layout of the canonical ABI", () => {
     assert.deepEqual(stored({ tuple: ["u8", "u16", "u8", "u32"] }, [1, 2, 3, 4]), [1, 0, 2, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
     assert.deepEqual(stored({ option: { list: "u8" } }, Uint8Array.of(7, 8)), [1, 0, 0, 0, 12, 0, 0, 0, 2, 0, 0, 0, 7, 8]);
     assert.deepEqual(stored({ result: { err: "string" } }, { err: "é" }), [1, 0, 0, 0, 12, 0, 0, 0, 2, 0, 0, 0, 0xc3, 0xa9]);
@@ -121,7 +121,7 @@ suite("values in a guest's memory", () => {
     );
   });
 
-  test("share core values among the cases of a variant, by bits where their types differ", () => {
+  test("share core values among the cases of a variant, by their bits if types differ", () => {
     const codec = codecOf({ result: { ok: "f64", err: "string" } });
     assert.deepEqual(codec.flat, ["i32", "i64", "i32"]);
     const flat: CoreValue[] = [];
@@ -131,7 +131,7 @@ suite("values in a guest's memory", () => {
     assert.deepEqual(flat, [1, 64n, 2]);
   });
 
-  test("are masked to their width, as a core value has more", () => {
+  test("are masked to their width", () => {
     const { memory } = heap();
     assert.equal(codecOf("u8").lift(memory, [-1], 0), 255);
     assert.equal(codecOf("u16").lift(memory, [0x12345], 0), 0x2345);
@@ -141,7 +141,7 @@ suite("values in a guest's memory", () => {
     assert.equal(codecOf("bool").lift(memory, [256], 0), true);
   });
 
-  test("are copies: what the guest writes later is not seen", () => {
+  test("are copies, so later writes of the guest are not visible", () => {
     const { memory } = heap();
     const bytes = codecOf({ list: "u8" }).lift(memory, [0, 4], 0);
     memory.bytes.fill(9);
@@ -150,7 +150,7 @@ suite("values in a guest's memory", () => {
     assert.equal(bytes.buffer.byteLength, 4);
   });
 
-  test("keep a byte order mark, and what is lone half of a pair becomes U+FFFD", () => {
+  test("keep a byte order mark, and lone surrogates become U+FFFD", () => {
     const { memory } = heap();
     const flat: CoreValue[] = [];
     codecOf("string").lower(memory, "\uFEFFa\uD800", flat, 0);
@@ -161,7 +161,7 @@ suite("values in a guest's memory", () => {
 suite("a hostile guest's values", () => {
   const trap = (pattern: RegExp) => ({ name: "GuestTrap", message: pattern });
 
-  test("trap where a list or a string leaves memory, however large its length", () => {
+  test("trap if a list or a string exceeds the memory, for any length", () => {
     const { memory } = heap(64);
     for (const type of ["string", { list: "u8" }, { list: "u64" }, { list: { tuple: [] } }] satisfies WitType[]) {
       const codec = codecOf(type);
@@ -172,7 +172,7 @@ suite("a hostile guest's values", () => {
     assert.deepEqual(codecOf({ list: "u64" }).lift(memory, [64, 0], 0), []);
   });
 
-  test("trap where they are not aligned", () => {
+  test("trap if they are not aligned", () => {
     assert.throws(() => codecOf({ list: "u64" }).lift(heap().memory, [4, 1], 0), trap(/4, is not a multiple of 8/));
   });
 
@@ -184,7 +184,7 @@ suite("a hostile guest's values", () => {
     }
   });
 
-  test("trap on a case that does not exist, in memory and as a core value", () => {
+  test("trap on an unknown case, in memory and as a core value", () => {
     const { memory } = heap();
     memory.bytes.fill(2);
     for (const type of [{ option: "u8" }, { result: {} }, { enum: ["a", "b"] }, { variant: { a: null } }] satisfies WitType[]) {
@@ -193,13 +193,13 @@ suite("a hostile guest's values", () => {
     }
   });
 
-  test("trap where a core value is of another type", () => {
+  test("trap if a core value has another type", () => {
     for (const type of ["u32", "f64", "string", { option: "u8" }] satisfies WitType[])
       assert.throws(() => codecOf(type).lift(heap().memory, [1n], 0), trap(/another type than the component says/));
     assert.throws(() => codecOf("u64").lift(heap().memory, [1], 0), trap(/another type/));
   });
 
-  test("cannot make the host copy more than its budget, by one string in many places or by elements without bytes", () => {
+  test("cannot make the host copy more than its budget, by a shared string or by empty elements", () => {
     const { memory, budget } = heap(1024);
     for (let at = 0; at < 1024; at += 8) memory.view.setUint32(at + 4, 1024, true);
     memory.bytes.fill(0x20, 1000);
@@ -212,7 +212,7 @@ suite("a hostile guest's values", () => {
     assert.throws(() => codecOf("string").lift(memory, [0, 101], 0), killed);
   });
 
-  test("trap or are killed, and nothing else, whatever lies in memory, for every type of the world", () => {
+  test("only trap or exceed a limit, for any memory and every type of the world", () => {
     const types = [IMPORTS, EXPORTS].flatMap((table) =>
       Object.values(table).flatMap((members) =>
         Object.values<WitFunction>(members).flatMap(({ params, result }) => [
@@ -244,7 +244,7 @@ suite("a hostile guest's values", () => {
 });
 
 suite("a host's values", () => {
-  test("that do not fit end the call, and say so", () => {
+  test("of the wrong type end the call with a message", () => {
     const wrong: readonly (readonly [WitType, WitValue])[] = [
       ["bool", 1],
       ["u8", 256],
@@ -271,7 +271,7 @@ suite("a host's values", () => {
     }
   });
 
-  test("trap where the guest's allocator gives a place that is none", () => {
+  test("trap if the guest's allocator returns an invalid address", () => {
     for (const place of [3, 1024, -8, 1n, undefined]) {
       const memory = new GuestMemory({ buffer: new ArrayBuffer(64) }, () => place);
       assert.throws(() => codecOf({ list: "u64" }).lower(memory, [1n], [], 0), { name: "GuestTrap" });

@@ -1,4 +1,4 @@
-// An assembler for core modules of a few functions, so that a test shows the guest it is about.
+// An assembler for core modules of a few functions, so that each test contains its guest.
 
 export type ValueType = "i32" | "i64" | "f64";
 
@@ -6,7 +6,7 @@ export interface TestFunction {
   readonly name: string;
   readonly params: readonly ValueType[];
   readonly results: readonly ValueType[];
-  /** Without its end. */
+  /** Without the final `end`. */
   readonly body: readonly number[];
   readonly locals?: number;
 }
@@ -19,10 +19,10 @@ export interface TestImport {
 }
 
 export interface TestModule {
-  /** Their indices come first, then those of `functions`. */
+  /** Their indices precede those of `functions`. */
   readonly imports?: readonly TestImport[];
   readonly functions: readonly TestFunction[];
-  /** Where they begin; one page there is, unless `pages` says more. */
+  /** Data segments by offset. The memory has `pages` pages, by default one. */
   readonly data?: Readonly<Record<number, Uint8Array>>;
   readonly pages?: number;
   readonly start?: number;
@@ -57,7 +57,7 @@ export const op = {
   store: (offset: number) => [0x36, 2, ...u32(offset)],
   load64: (offset: number) => [0x29, 3, ...u32(offset)],
   grow: [0x40, 0],
-  /** Goes on behind it when something was thrown inside. */
+  /** Catches all exceptions of its body, and continues after it. */
   caught: (body: readonly number[]) => [0x02, 0x40, 0x1f, 0x40, 1, 2, 0, ...body, 0x0b, 0x0b],
   forever: (body: readonly number[]) => [0x03, 0x40, ...body, 0x0c, 0, 0x0b],
 } as const;
@@ -90,7 +90,7 @@ export function coreModule({ imports = [], functions, data = {}, pages = 1, star
   ]);
 }
 
-/** Each allocation has pages of its own at the end of a memory that grows: no view taken before is good after it. */
+/** Each allocation grows the memory by pages of its own, so earlier views are detached. */
 export const REALLOC: TestFunction = {
   name: "cabi_realloc",
   params: ["i32", "i32", "i32", "i32"],

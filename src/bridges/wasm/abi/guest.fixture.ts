@@ -20,18 +20,18 @@ const IMPORTED: Readonly<Partial<Record<ImportName, readonly [readonly ValueType
   "random.random-bytes": [i32(2), []],
 };
 
-/** Where tests have results put: zeros there are success without a state. */
+/** The address of results in tests. Zeros there mean success without a state. */
 export const RESULT = 16;
 
 export const SEND: ExportName = "message-server-client.handle-send";
 
-/** `handle-send` with such a body. Its locals: has, state, length, message, length. */
+/** `handle-send` with that body. Its locals: has, state, length, message, length. */
 export const send = (body: readonly number[]): TestFunction => ({ name: "send", params: i32(5), results: ["i32"], body });
 
 /** Writes a word to a place in memory. */
 export const put = (at: number, value: readonly number[]): number[] => [...op.i32(at), ...value, ...op.store(0)];
 
-/** Gives bytes in its memory as its state. */
+/** Returns bytes of its memory as its state. */
 export const state = (pointer: readonly number[], length: readonly number[]): number[] => [
   ...put(RESULT + 4, op.i32(1)),
   ...put(RESULT + 8, pointer),
@@ -43,9 +43,9 @@ export interface TestGuest {
   readonly imports?: readonly ImportName[];
   readonly functions: readonly TestFunction[];
   readonly exports?: Component["exports"];
-  /** Besides. */
+  /** Other parts of its module. */
   readonly module?: Omit<TestModule, "imports" | "functions">;
-  /** In place of one that grows memory. */
+  /** Replaces the allocator that grows the memory. */
   readonly realloc?: readonly number[];
 }
 
@@ -92,7 +92,7 @@ export const CALL: LocalCall = {
   limits: LIMITS,
 };
 
-const nobody: AnswerImport = (name) => Promise.reject(new Error(`${name} is not expected.`));
+const unexpectedImport: AnswerImport = (name) => Promise.reject(new Error(`${name} is not expected.`));
 
-export const run = (instance: Instance, call: Partial<LocalCall> = {}, wait: AnswerImport = nobody): ReturnType<typeof runCall> =>
+export const run = (instance: Instance, call: Partial<LocalCall> = {}, wait: AnswerImport = unexpectedImport): ReturnType<typeof runCall> =>
   runCall(instance, { ...CALL, ...call }, wait);

@@ -9,8 +9,8 @@ import { GuestRandom } from "./random.ts";
 
 const answers = (facts: Partial<LocalContext> = {}) => localAnswers({ ...CALL, ...facts });
 
-suite("imports answered where the guest runs", () => {
-  test("are those that are pure, and no others", () => {
+suite("imports answered in the worker", () => {
+  test("are exactly the pure ones", () => {
     const pure: readonly ImportName[] = [
       "runtime.log",
       "runtime.get-state",
@@ -36,7 +36,7 @@ suite("imports answered where the guest runs", () => {
     );
   });
 
-  test("say what the call brought", () => {
+  test("return the data of the call", () => {
     const state = Uint8Array.of(1);
     const ask = answers({ state, outstanding: ["r1"], children: ["c1", "c2"] });
     assert.equal(ask("runtime.log", ["line"]), undefined);
@@ -46,7 +46,7 @@ suite("imports answered where the guest runs", () => {
     assert.deepEqual(ask("supervisor.list-children", []), ["c1", "c2"]);
   });
 
-  test("show the variables given, listed only where they may be, and none of the host's objects", () => {
+  test("return the given variables, list them only if permitted, and hide the host's objects", () => {
     const variables = { HOME: "/home/guest", EMPTY: "" };
     const ask = answers({ variables });
     assert.equal(ask("environment.get-var", ["HOME"]), "/home/guest");
@@ -74,7 +74,7 @@ suite("imports answered where the guest runs", () => {
     });
   });
 
-  test("law 4: give the same randomness from the same seed, asked in the same order", () => {
+  test("law 4: give the same random numbers for the same seed and order of calls", () => {
     const drawn = (seed: string) => {
       const ask = answers({ seed });
       return [
@@ -93,7 +93,7 @@ suite("imports answered where the guest runs", () => {
 suite("a guest's randomness", () => {
   const block = (counter: number) => createHash("sha256").update(`${CALL.seed}:${counter}`).digest();
 
-  test("is SHA-256 of the seed and a counter, drawn as one stream", () => {
+  test("is SHA-256 of the seed and a counter, read as one stream", () => {
     const random = new GuestRandom(CALL.seed);
     const parts = [random.bytes(3), random.bytes(0), random.bytes(60), random.bytes(1)];
     assert.deepEqual(Buffer.concat(parts), Buffer.concat([block(0), block(1)]));

@@ -20,11 +20,11 @@ async function trapOf(of: TestGuest, wait: AnswerImport = async () => ({ ok: und
   return outcome.end === "trap" ? outcome.message : outcome.end;
 }
 
-/** On the worker's own stack, and on one of its own, as guests that wait run. */
+/** On the worker's stack, and on a suspendable one, like guests with imports that wait. */
 const STACKS = [[], ["message-server-host.send"]] as const;
 
 suite("a guest that traps", () => {
-  test("is told of in a sentence, on either stack", async () => {
+  test("is reported in a sentence, on either stack", async () => {
     const bodies: readonly (readonly [readonly number[], RegExp])[] = [
       [op.unreachable, /^The guest gave up: `unreachable` was executed\.$/],
       [[...op.i32(1), ...op.i32(0), ...op.divide], /^The guest divided an integer by zero\.$/],
@@ -38,7 +38,7 @@ suite("a guest that traps", () => {
       for (const [body, message] of bodies) assert.match(await trapOf({ imports, functions: [send(body)] }), message);
   });
 
-  test("by recursion leaves its worker sound, on either stack", async () => {
+  test("by recursion leaves its worker intact, on either stack", async () => {
     for (const imports of STACKS) {
       const body = [...[0, 1, 2, 3, 4].flatMap((local) => op.get(local)), ...op.call(imports.length), ...op.i32(1), ...op.add];
       const message = "Stack overflow: the guest's calls were nested too deeply.";
@@ -47,7 +47,7 @@ suite("a guest that traps", () => {
     }
   });
 
-  test("by recursion through what it imports does so too", async () => {
+  test("by recursion through an import leaves it intact too", async () => {
     const args = [0, 1, 2, 3, 4].flatMap((local) => op.get(local));
     for (const imports of [["environment.exists"], ["environment.exists", "message-server-host.send"]] as const) {
       const body = [...op.i32(0), ...op.i32(0), ...op.call(0), ...op.drop, ...args, ...op.call(imports.length)];
@@ -59,10 +59,10 @@ suite("a guest that traps", () => {
 
 const unlimited = { callMs: 1000, memoryBytes: 1 << 24, hostCalls: Infinity, hostBytes: Infinity, resultBytes: 1000 };
 
-suite("a guest may not leave", () => {
+suite("a guest may not call imports", () => {
   const message = "The guest called runtime.log where none may be called: while it starts, allocates or cleans up.";
 
-  test("while it starts, by its start or its _initialize, caught or not", () => {
+  test("while it starts, in its start function or _initialize, caught or not", () => {
     for (const body of [logging, op.caught(logging)]) {
       const begins = { imports: ["runtime.log"], functions: [starting(body)], module: { start: 1 } } as const;
       assert.throws(() => guest(begins).make(), { name: "GuestTrap", message });
@@ -71,7 +71,7 @@ suite("a guest may not leave", () => {
     }
   });
 
-  test("while it allocates, for its arguments or for a result", async () => {
+  test("while it allocates arguments or a result", async () => {
     const realloc = [...logging, ...op.i32(0)];
     assert.equal(await trapOf({ imports: ["runtime.log"], functions: [send(nothing)], realloc }), message);
     const sending = [0, 0, 0, 0, 64].flatMap(op.i32);
@@ -92,10 +92,10 @@ suite("a guest may not leave", () => {
   });
 });
 
-suite("a module that is not what its component says", () => {
+suite("a module that does not match its component", () => {
   const trap = (message: RegExp) => ({ name: "GuestTrap", message });
 
-  test("is refused before it runs where that shows", () => {
+  test("is refused before it runs if the mismatch is visible", () => {
     assert.throws(() => compile(Uint8Array.of(0, 1, 2)), trap(/^The guest's module does not compile: /));
     const made = guest({ functions: [send(nothing)] });
     const of = (change: Partial<typeof made.component>) => () => guestOf(made, change);
@@ -108,7 +108,7 @@ suite("a module that is not what its component says", () => {
     assert.throws(() => guest({ functions: [starting(op.unreachable)], module: { start: 0 } }).make(), trap(/gave up/));
   });
 
-  test("traps where it does not", async () => {
+  test("traps otherwise", async () => {
     const wide: TestFunction = { name: "send", params: ["i64", "i32", "i32", "i32", "i32"], results: ["i32"], body: nothing };
     assert.match(await trapOf({ functions: [wide] }), /^A core function has another type than the component says: /);
     assert.match(await trapOf({ functions: [{ ...send([]), results: [] }] }), /gives no result/);
@@ -120,7 +120,7 @@ suite("a module that is not what its component says", () => {
 });
 
 suite("a process", () => {
-  test("that has no address space for one more memory says so, and has again when instances are gone", () => {
+  test("without address space for another memory reports it, and recovers once instances are dropped", () => {
     const made = guest({ functions: [send(nothing)] });
     const fill = (): void => {
       const kept: Instance[] = [];
@@ -152,7 +152,7 @@ function replyOf(outcome: CallOutcome): string {
   return new TextDecoder().decode(outcome.back);
 }
 
-suite("guests of a real tool chain", () => {
+suite("guests built by a real toolchain", () => {
   test("count", async () => {
     const counter = instanceOf("examples/wasm/counter/counter.wasm");
     const first = await run(counter, { export: "actor.init", params: ["id"] });
@@ -169,7 +169,7 @@ suite("guests of a real tool chain", () => {
     assert.deepEqual(await run(counter, { params: [utf8("what")] }), { did: [], end: "error", message });
   });
 
-  test("pass what imports take and give, of all their types", async () => {
+  test("pass arguments and results of imports of all types", async () => {
     const event = (type: string): WitValue => {
       const parent = type === "first" ? undefined : utf8("parent");
       return { hash: utf8("hash"), "parent-hash": parent, "event-type": type, data: utf8(`of ${type}`), timestamp: 2n ** 53n };
@@ -201,7 +201,7 @@ suite("guests of a real tool chain", () => {
     }
   });
 
-  test("are told of a child's error", async () => {
+  test("receive a child's error", async () => {
     const asker = instanceOf("test/wasm/guests/asker/asker.wasm");
     const told = {
       export: "supervisor-handlers.handle-child-error",
@@ -217,7 +217,7 @@ suite("guests of a real tool chain", () => {
     assert.deepEqual(outcome, { did: [], end: "ok", state: undefined, back: { accepted: true, message: utf8("hello") } });
   });
 
-  test("that are hostile end in a trap or a kill that says why, and the next one answers", async () => {
+  test("that are hostile end in a trap or a kill with a message, and the next one answers", async () => {
     const ends: Readonly<Record<string, readonly [string, RegExp]>> = {
       M: ["trap", /gave up/],
       r: ["trap", /^Stack overflow/],

@@ -8,10 +8,10 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const nothing = op.i32(RESULT);
 const RETURNED = 64;
 
-/** What an import `result<_, string>` gave at `RETURNED` becomes its own result. */
+/** Returns the result `result<_, string>` that an import wrote to `RETURNED`. */
 const relayed = [0, 4, 8].flatMap((offset) => put(RESULT + offset, [...op.i32(RETURNED), ...op.load(offset)]));
 
-/** Sends its message to `peer`, whose name lies at 1,000. */
+/** Sends its message to `peer`, whose name is at address 1,000. */
 const sending = [...op.i32(1000), ...op.i32(4), ...op.get(3), ...op.get(4), ...op.i32(RETURNED), ...op.call(0)];
 const sender = guest({
   imports: ["message-server-host.send"],
@@ -20,7 +20,7 @@ const sender = guest({
 });
 
 suite("a call into a guest", () => {
-  test("gives it the state and the message, and takes its state back", async () => {
+  test("passes the state and the message, and returns the new state", async () => {
     const keeps = guest({ functions: [send(state(op.get(1), op.get(2)))] });
     const takes = guest({ functions: [send(state(op.get(3), op.get(4)))] });
     const params = [utf8("message")];
@@ -38,7 +38,7 @@ suite("a call into a guest", () => {
     });
   });
 
-  test("gives what comes back besides the state", async () => {
+  test("returns the second result", async () => {
     const params = ["i32", "i32", "i32", "i32", "i32", "i32", "i32"] as const;
     const body = [...put(RESULT + 16, op.i32(1)), ...put(RESULT + 20, op.get(5)), ...put(RESULT + 24, op.get(6)), ...nothing];
     const echo = guest({
@@ -49,7 +49,7 @@ suite("a call into a guest", () => {
     assert.deepEqual(await run(echo.make(), asked), { did: [], end: "ok", state: undefined, back: utf8("what") });
   });
 
-  test("opens a channel without its id where the component is of April 2025", async () => {
+  test("opens a channel without an id for a component of April 2025", async () => {
     const open = "message-server-client.handle-channel-open";
     const words = [...put(RESULT + 16, op.i32(1)), ...put(RESULT + 20, op.i32(1))];
     const body = [...words, ...put(RESULT + 24, op.get(3)), ...put(RESULT + 28, op.get(4)), ...nothing];
@@ -59,7 +59,7 @@ suite("a call into a guest", () => {
     assert.deepEqual(outcome, { did: [], end: "ok", state: undefined, back: { accepted: true, message: utf8("hello") } });
   });
 
-  test("that the guest refuses gives its sentence, and the instance goes on", async () => {
+  test("that the guest refuses returns its message, and the instance can be used again", async () => {
     const says = [...put(RESULT, op.i32(1)), ...put(RESULT + 4, op.get(3)), ...put(RESULT + 8, op.get(4)), ...nothing];
     const instance = guest({ functions: [send(says)] }).make();
     for (const message of ["no", "never"])
@@ -69,7 +69,7 @@ suite("a call into a guest", () => {
     assert.equal(long.end === "error" && long.message, `${"x".repeat(65_536)}… [cut]`);
   });
 
-  test("is followed by what the guest does after its result was read, once, with the address it gave", async () => {
+  test("is followed by one post-return call with the result's address", async () => {
     const counter = 1024;
     const counted = [...op.i32(counter), ...op.i32(counter), ...op.load(0), ...op.get(0), ...op.add, ...op.store(0)];
     const cleans = guest({
@@ -83,7 +83,7 @@ suite("a call into a guest", () => {
     }
   });
 
-  test("one at a time, and none after a failure", async () => {
+  test("runs one at a time, and not after a failure", async () => {
     const instance = sender.make();
     const first = run(instance, {}, () => new Promise(() => {}));
     await assert.rejects(run(instance), /in a call/);
@@ -96,7 +96,7 @@ suite("a call into a guest", () => {
 });
 
 suite("a guest's imports", () => {
-  test("that wait are asked with what it passed, and it goes on with the answer", async () => {
+  test("that wait receive the arguments, and the guest continues with the answer", async () => {
     const instance = sender.make();
     assert.equal(instance.suspends, true);
     const asked: unknown[] = [];
@@ -116,7 +116,7 @@ suite("a guest's imports", () => {
     );
   });
 
-  test("are in the record in their order, those answered at once too", async () => {
+  test("are recorded in order, including those answered in the worker", async () => {
     const both = guest({
       imports: ["message-server-host.send", "runtime.log", "timing.now"],
       functions: [
@@ -144,7 +144,7 @@ suite("a guest's imports", () => {
     ]);
   });
 
-  test("that fail in the host tell the guest, or trap where they cannot", async () => {
+  test("that fail in the host return an error, or trap without a result type", async () => {
     const failing = async (): Promise<never> => Promise.reject(new Error("The disk is full."));
     const told = await run(sender.make(), {}, failing);
     assert.deepEqual(told.did[0]?.result, { err: "The disk is full." });
@@ -154,13 +154,13 @@ suite("a guest's imports", () => {
     assert.deepEqual(trapped, { did: [], end: "trap", message: "runtime.get-chain failed, and cannot tell the guest: The disk is full." });
   });
 
-  test("that give what their type has not end in a trap that says so", async () => {
+  test("whose answer has the wrong type trap with a message", async () => {
     const outcome = await run(sender.make(), {}, async () => "fine");
     assert.deepEqual([outcome.end, outcome.did.length], ["trap", 1]);
     assert.match(outcome.end === "trap" ? outcome.message : "", /The host gave something else where the guest's world has result/);
   });
 
-  test("are not asked where their result would have no place", async () => {
+  test("are not called if the pointer for the result is invalid", async () => {
     const crooked = guest({
       imports: ["message-server-host.send"],
       functions: [
@@ -172,7 +172,7 @@ suite("a guest's imports", () => {
     assert.match(outcome.end === "trap" ? outcome.message : "", /pointer to place for a result, \d+, is not a multiple of 4/);
   });
 
-  test("have log lines recorded up to 64 KiB, never half a pair", async () => {
+  test("have log lines recorded up to 64 KiB, without splitting surrogate pairs", async () => {
     const logs = guest({ imports: ["runtime.log"], functions: [send([...op.get(3), ...op.get(4), ...op.call(0), ...nothing])] });
     const logged = async (line: string) => (await run(logs.make(), { params: [utf8(line)] })).did[0]?.args[0];
     assert.equal(await logged("x".repeat(65_536)), "x".repeat(65_536));
@@ -185,14 +185,14 @@ suite("a guest's limits", () => {
   const logs = [...op.get(3), ...op.get(4), ...op.call(0)];
   const forever = guest({ imports: ["runtime.log"], functions: [send([...op.forever(logs), ...op.unreachable])] });
 
-  test("end a call that makes too many host calls, and the record has those it made", async () => {
+  test("end a call that makes too many host calls, and record those it made", async () => {
     const outcome = await run(forever.make(), { limits: { ...LIMITS, hostCalls: 3 } });
     const did = Array.from({ length: 3 }, () => ({ name: "runtime.log", args: ["\u0001"], result: undefined }));
     const message = "The guest made more than 3 host calls in one call.";
     assert.deepEqual(outcome, { did, end: "killed", why: "host-calls", message });
   });
 
-  test("end a call whose host calls pass too much, in or out", async () => {
+  test("end a call whose host calls pass too many bytes, in or out", async () => {
     const spoken = await run(forever.make(), { params: [new Uint8Array(400)], limits: { ...LIMITS, hostBytes: 1000 } });
     const message = "The guest's host calls passed more than 1000 bytes.";
     assert.deepEqual(spoken, { did: spoken.did, end: "killed", why: "bytes", message });
@@ -202,7 +202,7 @@ suite("a guest's limits", () => {
     assert.equal(told.did.length, 1);
   });
 
-  test("end a call that returns too much", async () => {
+  test("end a call that returns too many bytes", async () => {
     const large = guest({ functions: [send(state(op.i32(0), op.get(4)))] });
     assert.equal((await run(large.make(), { params: [new Uint8Array(1000)] })).end, "ok");
     const message = "The guest returned more than 1000 bytes.";

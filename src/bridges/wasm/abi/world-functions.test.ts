@@ -17,7 +17,7 @@ suite("a function's core values", () => {
     assert.deepEqual(compileImport(many(16)).lift(heap().memory, upTo(16)), upTo(16));
   });
 
-  test("are one address where there are more, of a place the guest allocates or checked in its memory", () => {
+  test("are one address if there are more, allocated by the guest or checked in its memory", () => {
     const { memory } = heap(64);
     const type = compileExport(many(17));
     assert.equal(type.arity, 1);
@@ -27,7 +27,7 @@ suite("a function's core values", () => {
     for (const pointer of [66, 68, -4]) assert.throws(() => compileImport(many(17)).lift(memory, [pointer]), { name: "GuestTrap" });
   });
 
-  test("are its result, or an address of more than one, which comes last where the guest imports it", () => {
+  test("are its result, or an address if there are several, the last parameter of an import", () => {
     const { memory } = heap(64);
     assert.equal(compileExport(many(0, "u32")).lift(memory, -1), 0xffffffff);
     assert.equal(compileExport(many(0)).lift(memory, undefined), undefined);
@@ -41,7 +41,7 @@ suite("a function's core values", () => {
     assert.equal(memory.bytes[16], 0);
   });
 
-  test("of the world are as many as its bindings have", () => {
+  test("of the world match its generated bindings in number", () => {
     const { memory } = heap(2048);
     assert.equal(compiledImport("message-server-host.send").lift(memory, [0, 0, 0, 0, 64]).length, 2);
     assert.deepEqual(compiledImport("timing.sleep").lift(memory, [5n, 64]), [5n]);

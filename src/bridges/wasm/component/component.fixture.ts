@@ -4,7 +4,7 @@ import type { CoreSignature } from "./core-module.ts";
 import { liftedSignature, loweredSignature } from "./core-linkage.ts";
 import { EXPORTS } from "./world.ts";
 
-// Components written byte by byte: what no toolchain makes, and what it makes of another world.
+// Components written byte by byte, for what toolchains do not generate.
 
 /** A component of these sections. */
 export const layered = (...sections: readonly Bytes[]): Bytes => [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0, ...sections.flat()];
@@ -13,13 +13,13 @@ const extern = (name: string): Bytes => [0, ...text(name)];
 
 const PRIMITIVES = ["bool", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64", "char", "string"];
 
-/** Definitions of types, each before it is used: in a type section, or in an instance's type. */
+/** Type definitions, each before its use, for a type section or an instance type. */
 class Types {
   readonly definitions: Bytes[] = [];
 
   add(definition: Bytes): Bytes {
     this.definitions.push(definition);
-    // As a signed number, which is what values are given by: one that is not shortest is an unsigned one too.
+    // Two bytes, which are the same number in signed and unsigned LEB128.
     const at = this.definitions.length - 1;
     return [(at & 0x7f) | 0x80, at >>> 7];
   }
@@ -52,7 +52,7 @@ function instanceType(functions: Readonly<Record<string, WitFunction>>): Bytes {
   const declarations: Bytes[] = [];
   for (const [name, type] of Object.entries(functions)) {
     const types = new Types();
-    // Indices go on from where the last function's ended.
+    // Indices continue after those of the previous function.
     types.definitions.push(...declarations.filter(([code]) => code === 1));
     const before = types.definitions.length;
     const index = types.func(type);
@@ -63,13 +63,13 @@ function instanceType(functions: Readonly<Record<string, WitFunction>>): Bytes {
 
 export const ACTOR: Interfaces = { "theater:simple/actor": EXPORTS.actor };
 
-/** A component that lifts and lowers without a shim, which is enough to be read. `more`: sections before its exports. */
+/** A component that lifts and lowers without a shim, which suffices for reading. `more`: sections before its exports. */
 export function component(options: {
   readonly imports?: Interfaces;
   readonly exports?: Interfaces;
-  /** Of core functions, by `interface#function`, instead of what the canonical ABI says. */
+  /** Signatures of core functions, by `interface#function`, instead of those of the canonical ABI. */
   readonly core?: Readonly<Record<string, CoreSignature>>;
-  /** Further core modules and instances of them. Core instance 0 is the main module's, unless there are imports. */
+  /** More core modules and their instances. Core instance 0 is the main module's, unless there are imports. */
   readonly more?: readonly Bytes[];
 }): Uint8Array {
   const { imports = {}, exports = ACTOR, core = {}, more = [] } = options;

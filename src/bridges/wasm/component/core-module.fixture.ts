@@ -1,6 +1,6 @@
 import type { CoreSignature } from "./core-module.ts";
 
-// Core modules written byte by byte, and what else is made of the same pieces.
+// Core modules written byte by byte, and helpers for their parts.
 
 export type Bytes = readonly number[];
 
@@ -11,7 +11,7 @@ export const text = (value: string): Bytes => [...leb(Buffer.byteLength(value)),
 export const vec = (items: readonly Bytes[]): Bytes => [...leb(items.length), ...items.flat()];
 export const section = (id: number, content: Bytes): Bytes => [id, ...leb(content.length), ...content];
 
-/** What a core module begins with. */
+/** The preamble of a core module. */
 export const MODULE: Bytes = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
 const CORE = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b, funcref: 0x70, externref: 0x6f, reference: 0x6e };
@@ -21,7 +21,7 @@ export interface CoreFunction {
   readonly type: CoreSignature;
 }
 
-/** A core module whose functions trap. `memory`: limits, absent for 1 page without a maximum. */
+/** A core module whose functions trap. `memory`: its limits, by default 1 page without a maximum. */
 export function coreModule(options: {
   readonly imports?: readonly (CoreFunction & { readonly module: string })[];
   readonly functions: readonly CoreFunction[];

@@ -23,7 +23,7 @@ const refused = (says: string) => (error: unknown) => {
   return true;
 };
 
-/** How many pages its memory has at most: it is grown until it cannot. */
+/** The most pages of its memory: grows it until that fails. */
 function most(bytes: Uint8Array): number {
   const { memory } = new webAssembly.Instance(new webAssembly.Module(bytes), {}).exports;
   assert.ok(memory instanceof webAssembly.Memory);
@@ -36,18 +36,18 @@ function most(bytes: Uint8Array): number {
   }
 }
 
-void test("a memory grows as far as it may, whether it says how far or not", () => {
+void test("a memory grows up to the limit, with or without a declared maximum", () => {
   assert.equal(most(capMemory(module([0, 1]), 4 * PAGE)), 4);
   assert.equal(most(capMemory(module([1, 1, ...leb(1_000)]), 200 * PAGE)), 200);
   assert.equal(most(capMemory(module([1, 1, 3]), 200 * PAGE)), 3);
   assert.equal(most(capMemory(module([0, 2]), 2 * PAGE + 100)), 2);
 });
 
-void test("a memory that begins with more than it may have is refused, with both numbers", () => {
+void test("a memory that starts above the limit is refused, with both numbers", () => {
   assert.throws(() => capMemory(module([0, 17]), 16 * PAGE), refused("1114112 bytes of memory, and it may have 1048576"));
 });
 
-void test("a memory that could not be bounded is refused", () => {
+void test("a memory that cannot be bounded is refused", () => {
   assert.throws(() => capMemory(module([3, 1, 2]), PAGE), refused("shared"));
   assert.throws(() => capMemory(module([4, 1]), PAGE), refused("64 bits"));
   assert.throws(() => capMemory(module([8, 1, 0]), PAGE), refused("another size"));
@@ -79,7 +79,7 @@ void test("a memory that could not be bounded is refused", () => {
     );
 });
 
-void test("what lives outside a memory is bounded too: tables and garbage-collected types", () => {
+void test("objects outside the memory are bounded too: tables and garbage-collected types", () => {
   const capped = capMemory(module([0, 1], [FUNCREF, 0, 1], [FUNCREF, 1, 1, ...leb(10_000_000)], [0x6f, 1, 2, 5]), PAGE);
   assert.ok(new webAssembly.Module(capped));
   assert.ok(
@@ -106,7 +106,7 @@ void test("what lives outside a memory is bounded too: tables and garbage-collec
   assert.throws(() => capMemory(Uint8Array.from(coreModule({ functions: [], types: [array] })), PAGE), refused("garbage-collected"));
 });
 
-void test("exceptions hold no others, and few are held", () => {
+void test("exceptions cannot contain others, and globals hold few of them", () => {
   const EXNREF = 0x69;
   const thrown = (...params: Bytes): Uint8Array =>
     Uint8Array.from([...MODULE, ...section(1, vec([[0x60, ...vec(params.map((one) => [one])), 0]])), ...section(13, vec([[0, 0]]))]);
@@ -118,7 +118,7 @@ void test("exceptions hold no others, and few are held", () => {
   assert.throws(() => capMemory(held(1_001), PAGE), refused("1001 globals that hold references"));
 });
 
-void test("a module may have thousands of globals that are numbers, whatever their first values", () => {
+void test("a module may have thousands of numeric globals with any initial values", () => {
   const kinds: Bytes[] = [
     [0x7f, 0, 0x41, 0x80, 0x7f, 0x0b],
     [0x7e, 1, 0x42, ...Array.from({ length: 9 }, () => 0x8b), 0, 0x0b],
@@ -135,7 +135,7 @@ void test("a module may have thousands of globals that are numbers, whatever the
   assert.throws(() => capMemory(globals([0x7f, 0, 0x01, 0x41, 0, 0x0b]), PAGE), /not constant/);
 });
 
-void test("each guest's module stays valid, and as it was but for the limit", () => {
+void test("each guest's module stays valid, and changes only in the limit", () => {
   const root = resolve(import.meta.dirname, "../../../..");
   const paths = globSync(["examples/wasm/*/*.wasm", "test/wasm/guests/!(wasi)/*.wasm"], { cwd: root });
   assert.ok(paths.length >= 9);
@@ -147,7 +147,7 @@ void test("each guest's module stays valid, and as it was but for the limit", ()
   }
 });
 
-void test("what is no core module is refused", () => {
+void test("bytes that are not a core module are refused", () => {
   assert.throws(() => capMemory(Uint8Array.of(0, 1, 2), PAGE), WasmError);
   const whole = module([0, 1]);
   assert.throws(() => capMemory(whole.subarray(0, whole.length - 1), PAGE), WasmError);
@@ -159,7 +159,7 @@ const outside = (functions: number, ...tables: readonly Bytes[]): number => {
   return bytesOutsideMemory({ ...read, module: Uint8Array.from(coreModule({ functions: all, tables })) });
 };
 
-test("an instance counts for its functions and its tables, as large as these may become", () => {
+test("an instance is charged for its functions, and for its tables at their maximum", () => {
   const element = outside(0, [0x70, 1, 1, 2]) - outside(0, [0x70, 1, 1, 1]);
   const each = outside(1) - outside(0);
   assert.ok(element >= 4 * 8 && each >= 4 * 64);
@@ -167,7 +167,7 @@ test("an instance counts for its functions and its tables, as large as these may
   assert.equal(outside(0, [0x70, 1, 1, ...leb(10_000_000)], [0x70, 0, 1]), 100_000 * element);
 });
 
-test("an instance counts for its globals: numbers by 16 bytes, and references by the exceptions they may hold", () => {
+test("an instance is charged for its globals: 16 bytes for numbers, more for references", () => {
   const held = (...entries: readonly Bytes[]): number =>
     bytesOutsideMemory({ ...read, module: Uint8Array.from([...MODULE, ...section(6, vec(entries))]) });
   const number: Bytes = [0x7b, 1, 0xfd, 0x0c, ...Array.from({ length: 16 }, () => 1), 0x0b];
@@ -176,7 +176,7 @@ test("an instance counts for its globals: numbers by 16 bytes, and references by
   assert.ok(held(exception) >= 4 * 1_090);
 });
 
-test("what a component is linked with counts, too", () => {
+test("linked core modules are charged too", () => {
   const linked = Uint8Array.from(coreModule({ functions: [], tables: [[0x70, 1, 1, 10]] }));
   const alone = { ...read, module: linked };
   const glue = { script: "", main: "main", modules: { shim: linked }, wasi: {} };

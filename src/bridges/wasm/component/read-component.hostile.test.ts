@@ -16,7 +16,7 @@ const counter = guest("examples/wasm/counter/counter.wasm");
 const old = guest("test/wasm/guests/old/old.wasm");
 const asker = guest("test/wasm/guests/asker/asker.wasm");
 
-/** Undefined: it is refused, as it should be. Whatever else it throws fails the test. */
+/** Undefined if it is refused. Any other error fails the test. */
 function readOrRefused(bytes: Uint8Array): Component | undefined {
   try {
     return readComponent(bytes);
@@ -36,7 +36,7 @@ function refusal(bytes: Uint8Array): string {
   return assert.fail("it was read");
 }
 
-void test("a component cut off at any byte is refused, unless it lacks nothing but remarks of its builder", () => {
+void test("a component truncated at any byte is refused, unless only custom sections are missing", () => {
   for (const bytes of [counter, old]) {
     const custom: number[] = [];
     for (const reader = new ByteReader(bytes, 8); !reader.done;) {
@@ -58,7 +58,7 @@ const mutated = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
     return copy;
   });
 
-/** Where all but code is: most of a guest's bytes are code, which is not read. */
+/** Offsets of everything except code, which is not read and is most of a guest. */
 const small = component({ imports: { "theater:simple/timing": { now: { params: {}, result: "u64" } } } });
 
 void test("whatever bytes are changed, a component is read or refused by a WasmError", () => {
@@ -76,7 +76,7 @@ void test("whatever bytes are changed, a component is read or refused by a WasmE
   );
 });
 
-void test("any bytes after a good beginning are read or refused by a WasmError", () => {
+void test("any bytes after a valid preamble are read or refused by a WasmError", () => {
   const beginning = layered();
   const sectioned = fc
     .array(fc.tuple(fc.nat(14), fc.uint8Array({ maxLength: 40 })), { maxLength: 6 })
@@ -89,12 +89,12 @@ void test("any bytes after a good beginning are read or refused by a WasmError",
 
 const built = (...all: readonly Bytes[]): Uint8Array => Uint8Array.from(layered(...all));
 
-void test("a count that promises more than there is costs nothing", () => {
+void test("a count beyond the end of the bytes costs nothing", () => {
   for (const id of [2, 5, 6, 7, 8, 10, 11]) assert.match(refusal(built(section(id, leb(0xffff_fff)))), /announces 268435455 items/);
 });
 
-void test("a component that instantiates itself ends", () => {
-  // Inside it, it is what the scope outside calls component 0.
+void test("reading a component that instantiates itself ends", () => {
+  // Inside, it refers to itself as component 0 of the enclosing scope.
   const inner = layered(
     section(6, vec([[4, 2, 1, 0]])),
     section(
@@ -108,7 +108,7 @@ void test("a component that instantiates itself ends", () => {
   assert.match(refusal(built(section(4, inner), section(5, vec([[0, 0, 0]])))), /BAD_COMPONENT: .*nested deeper than 24/);
 });
 
-void test("components that instantiate the one before them twice do not take time without end", () => {
+void test("components that each instantiate the previous one twice are read in bounded time", () => {
   const twice = (at: number): Bytes => {
     const before = [
       section(6, vec([[4, 2, 1, ...leb(at - 1)]])),
@@ -132,18 +132,18 @@ void test("a large component that is instantiated often is refused", () => {
   assert.match(refusal(built(large, often)), /134217728 bytes/);
 });
 
-void test("sections without end are refused", () => {
+void test("too many sections are refused", () => {
   assert.match(refusal(built(Array.from({ length: 100_001 }, () => [0, 1, 0]).flat())), /more than 100000 sections/);
 });
 
-void test("types nested too deep are refused", () => {
+void test("types nested too deeply are refused", () => {
   let type: Bytes = [0x42, 0];
   for (let depth = 0; depth < 3_000; depth += 1) type = [0x42, 1, 1, ...type];
   assert.match(refusal(built(section(7, vec([type])))), /nested deeper than 24/);
 });
 
-void test("a type of a few bytes that stands for gigabytes is compared and printed at once", () => {
-  // Each is a tuple of two of the one before.
+void test("a small type that expands to gigabytes is compared and printed quickly", () => {
+  // Each is a pair of the previous one.
   const doubled = Array.from({ length: 60 }, (_, at): Bytes => (at === 0 ? [0x7f] : [0x6f, 2, at - 1, at - 1]));
   const func: Bytes = [0x40, 1, ...text("state"), 59, 0, 59];
   const types = section(7, vec([...doubled, func]));
@@ -156,13 +156,13 @@ void test("a type of a few bytes that stands for gigabytes is compared and print
 /** Instance 0 is exported as the actor. */
 const exportsActor = section(11, vec([[0, ...text("theater:simple/actor"), 5, 0, 0]]));
 
-void test("what a stranger wrote is quoted short, on one line", () => {
+void test("untrusted text is quoted on one short line", () => {
   const name = `x:y/${"z\n".repeat(5_000)}`;
   const message = refusal(component({ exports: { [name]: { run: { params: {} } } } }));
   assert.ok(message.length < 600 && !message.includes("\n"), message);
 });
 
-void test("a number of more bits than it may have is refused", () => {
+void test("a number with too many bits is refused", () => {
   const reader = (...bytes: readonly number[]) => new ByteReader(Uint8Array.from(bytes));
   assert.equal(reader(0xff, 0xff, 0xff, 0xff, 0x0f).u32(), 0xffff_ffff);
   assert.throws(() => reader(0xff, 0xff, 0xff, 0xff, 0x1f).u32(), WasmError);

@@ -12,7 +12,7 @@ import { MAX_COMPONENT_BYTES, readComponent } from "./read-component.ts";
 import { EXPORTS, IMPORTS } from "./world.ts";
 
 const root = resolve(import.meta.dirname, "../../../..");
-// But for the one whose WASI takes jco to link.
+// Except the one whose WASI needs jco.
 const guests = globSync(["examples/wasm/*/*.wasm", "test/wasm/guests/!(wasi)/*.wasm"], { cwd: root });
 const guest = (name: string): Uint8Array => readFileSync(resolve(root, guests.find((path) => basename(path) === `${name}.wasm`) ?? name));
 
@@ -26,10 +26,10 @@ const refused =
   };
 
 const init: WitFunction = EXPORTS.actor.init;
-/** As `init` gives it. */
+/** The result type of `init`. */
 const result = { result: { ok: { tuple: [{ option: { list: "u8" } }] }, err: "string" } } as const;
 
-void test("each guest that a toolchain built is read: its module compiles alone, and nothing else is imported or missing", () => {
+void test("each guest built by a toolchain is read, and its module compiles with exactly its imports", () => {
   assert.ok(guests.length >= 9);
   for (const path of guests) {
     const read = readComponent(readFileSync(resolve(root, path)));
@@ -47,7 +47,7 @@ void test("each guest that a toolchain built is read: its module compiles alone,
   }
 });
 
-void test("a guest that imports all of some interfaces has each of their functions once", () => {
+void test("a guest that imports whole interfaces has each function once", () => {
   const { imports } = readComponent(guest("asker"));
   const wanted = (["runtime", "message-server-host", "supervisor", "store", "timing", "random"] as const).flatMap((of) =>
     Object.keys(IMPORTS[of]).map((name) => `${of}.${name}`),
@@ -55,7 +55,7 @@ void test("a guest that imports all of some interfaces has each of their functio
   assert.deepEqual(imports.map(({ name }) => name).toSorted(), wanted.toSorted());
 });
 
-void test("a guest of April 2025: the old name of the package, and a channel opens without its id", () => {
+void test("a guest of April 2025 has the old package name, and opens channels without an id", () => {
   const { package: name, exports } = readComponent(guest("old"));
   assert.equal(name, "ntwk:theater");
   assert.deepEqual(exports["message-server-client.handle-channel-open"], {
@@ -81,7 +81,7 @@ void test("interfaces may have a version", () => {
   );
 });
 
-void test("every function of Theater's world is known in both directions, by its type and its core type", () => {
+void test("every function of Theater's world is known as import and export, with its core type", () => {
   const all = (of: Readonly<Record<string, Readonly<Record<string, WitFunction>>>>) =>
     Object.fromEntries(Object.entries(of).map(([name, functions]) => [`ntwk:theater/${name}`, functions]));
   const { imports, exports } = readComponent(component({ imports: all(IMPORTS), exports: all(EXPORTS) }));
@@ -89,7 +89,7 @@ void test("every function of Theater's world is known in both directions, by its
   assert.equal(Object.keys(exports).length, Object.values(EXPORTS).flatMap((functions) => Object.keys(functions)).length);
 });
 
-void test("a type that differs is told: interface, function, both types as WIT has them", () => {
+void test("the error for a wrong type names interface, function and both types in WIT", () => {
   const other: WitFunction = { params: { state: { option: "string" }, params: { tuple: ["string"] } }, result };
   assert.throws(
     () => readComponent(component({ exports: { "theater:simple/actor": { init: other } } })),
@@ -106,7 +106,7 @@ void test("a type that differs is told: interface, function, both types as WIT h
   );
 });
 
-void test("names of parameters count for nothing, names of fields do", () => {
+void test("parameter names are ignored, field names are compared", () => {
   const renamed: WitFunction = { params: { s: { option: { list: "u8" } }, p: { tuple: ["string"] } }, result };
   assert.ok(readComponent(component({ exports: { "theater:simple/actor": { init: renamed } } })));
   const get: WitFunction = {
@@ -119,7 +119,7 @@ void test("names of parameters count for nothing, names of fields do", () => {
   );
 });
 
-void test("what is no actor is refused, with what it lacks and what it exports", () => {
+void test("a component that is not an actor is refused, with what is missing and what it exports", () => {
   assert.throws(
     () => readComponent(component({ exports: { "wasi:cli/run@0.2.0": { run: { params: {} } } } })),
     refused("WRONG_WORLD", "theater:simple/actor", "init: func(state: option<list<u8>>", '"wasi:cli/run@0.2.0"'),
@@ -136,7 +136,7 @@ void test("what is no actor is refused, with what it lacks and what it exports",
   );
 });
 
-void test("imports of another world are named, and sent to jco", () => {
+void test("imports of another world are named, and need jco", () => {
   const clock = {
     "wasi:clocks/wall-clock@0.2.0": { now: { params: {}, result: "u64" } },
     "wasi:cli/exit": { exit: { params: {} } },
@@ -148,7 +148,7 @@ void test("imports of another world are named, and sent to jco", () => {
   assert.ok(readComponent(component({ imports: { "wasi:io/types": {} } })), "types alone ask for nothing");
 });
 
-void test("what Theater has and is not offered here is named, with what is", () => {
+void test("an import of Theater that is not offered is named, with those that are", () => {
   const spawn: WitFunction = { params: {}, result: "u64" };
   assert.throws(
     () => readComponent(component({ imports: { "theater:simple/process": { "os-spawn": spawn } } })),
@@ -164,7 +164,7 @@ void test("what Theater has and is not offered here is named, with what is", () 
   );
 });
 
-void test("a core module, garbage and what is too large are told apart", () => {
+void test("a core module, garbage and a component that is too large give different errors", () => {
   const module = Uint8Array.from(coreModule({ functions: [] }));
   assert.throws(() => readComponent(module), refused("BAD_COMPONENT", "core module", "wasm-tools component new"));
   assert.throws(() => readComponent(Buffer.from("component = 1\n")), refused("BAD_COMPONENT", "not WebAssembly"));
@@ -173,7 +173,7 @@ void test("a core module, garbage and what is too large are told apart", () => {
   assert.throws(() => readComponent(new Uint8Array(MAX_COMPONENT_BYTES + 1)), refused("BAD_COMPONENT", "67108865"));
 });
 
-void test("core functions of other types than the component says are refused before anything calls them", () => {
+void test("core functions with another type than the component declares are refused", () => {
   const core = { "theater:simple/actor#init": { params: ["i64"], results: ["i32"] } } as const;
   assert.throws(
     () => readComponent(component({ core })),
@@ -181,7 +181,7 @@ void test("core functions of other types than the component says are refused bef
   );
 });
 
-/** Core module 1 imports this function of the main module, and starts with it. */
+/** Core module 1 imports this function of the main module, and has it as start function. */
 function starter(name: string): readonly Bytes[] {
   const module = [
     ...MODULE,
@@ -192,7 +192,7 @@ function starter(name: string): readonly Bytes[] {
   return [section(1, module), section(2, vec([[0, 1, ...vec([[...text("main"), 0x12, 0]])]]))];
 }
 
-void test("another module may call the main one's _initialize; whatever else it sees of it is for jco", () => {
+void test("another module may call only _initialize of the main one; anything else needs jco", () => {
   assert.ok(readComponent(component({ more: starter("_initialize") })));
   assert.throws(() => readComponent(component({ more: starter("cabi_realloc") })), refused("NEEDS_JCO", "several core modules"));
   assert.throws(

@@ -3,29 +3,41 @@ import { test } from "node:test";
 import { readBody } from "../../../core/chain/index.ts";
 import { settle, SimulatedClock, until } from "../../../testing/index.ts";
 import { memoryStore } from "../../../core/store/index.ts";
-import { Again, base64, bytesOf, Ends, manifest, Said, say, type Script, stage, textOf, told } from "./stage.fixture.ts";
+import {
+  RetryCall,
+  base64,
+  bytesOf,
+  SandboxEnd,
+  manifest,
+  GuestError,
+  guestMessage,
+  type Script,
+  stage,
+  textOf,
+  decoded,
+} from "./stage.fixture.ts";
 
 const counter: Script = {
   "actor.init": async ({ state }) => ({ state: state ?? "0" }),
   "message-server-client.handle-send": async ({ state, ask }, [data]) => {
-    const word = told(data);
-    if (word === "fail") throw new Said("no such word");
-    if (word === "trap") throw new Ends("trap");
-    if (word === "spin") throw new Ends("killed");
+    const word = decoded(data);
+    if (word === "fail") throw new GuestError("no such word");
+    if (word === "trap") throw new SandboxEnd("trap");
+    if (word === "spin") throw new SandboxEnd("killed");
     if (word.startsWith("tell ")) await ask("message-server-host.send", word.slice(5), bytesOf("add"));
-    if (word === "tell and fail") throw new Said("after all not");
+    if (word === "tell and fail") throw new GuestError("after all not");
     return { state: String(Number(state) + 1) };
   },
   "message-server-client.handle-request": async ({ state }, [, data]) => {
-    if (told(data) === "fail") throw new Said("no such question");
+    if (decoded(data) === "fail") throw new GuestError("no such question");
     return { back: bytesOf(`${state}`) };
   },
 };
 
-test("C5 a guest is started, told and asked, and its state is in the content store under the digest its event names", async () => {
+test("C5 a guest handles start, send and request, and its event names the digest of its state", async () => {
   await using on = await stage({ counter });
   const id = await on.start("counter", {}, "7");
-  assert.deepEqual(await on.engine.call(say(id, "send", "add")), { ok: null });
+  assert.deepEqual(await on.engine.call(guestMessage(id, "send", "add")), { ok: null });
   assert.equal(textOf(await on.request(id, "?")), "8");
   const state = await on.state(id);
   assert.equal(await on.own(id), "8");
@@ -45,10 +57,10 @@ for (const [word, code, why] of [
   ["trap", "ActorError", "Trap: the script is trap."],
   ["spin", "Timeout", "the script is killed."],
 ] as const)
-  test(`C3 a call that fails (${word}) leaves the guest's state, pauses it, and is shown with its event`, async () => {
+  test(`C3 a call that fails (${word}) leaves the guest's state, pauses it, and names its event`, async () => {
     await using on = await stage({ counter });
     const id = await on.start("counter", {}, "3");
-    const reply = await on.engine.call(say(id, "send", word));
+    const reply = await on.engine.call(guestMessage(id, "send", word));
     assert.deepEqual(reply, { ok: { failed: { code, message: `${why} It is paused.` } } });
     const state = await on.state(id);
     assert.deepEqual([state.status, state.failed, await on.own(id)], ["paused", { seq: 2, message: why }, "3"]);
@@ -61,7 +73,7 @@ for (const [word, code, why] of [
     assert.equal(textOf(await on.request(id, "?")), "3");
   });
 
-test('a guest whose manifest says on_error = "restart" goes on from its last state', async () => {
+test('a guest whose manifest says on_error = "restart" continues from its last state', async () => {
   await using on = await stage({ counter });
   const id = await on.start("counter", { onError: "restart" }, "3");
   assert.deepEqual(await on.request(id, "fail"), {
@@ -71,15 +83,15 @@ test('a guest whose manifest says on_error = "restart" goes on from its last sta
   assert.equal(textOf(await on.request(id, "?")), "3");
 });
 
-test("C3 what a failing call sends does not leave", async () => {
+test("C3 what a failing call sends is dropped", async () => {
   await using on = await stage({
     counter,
     sender: {
       ...counter,
       "message-server-client.handle-send": async ({ ask }, [data]) => {
-        const [to = "", how] = told(data).split(" ");
+        const [to = "", how] = decoded(data).split(" ");
         assert.deepEqual(await ask("message-server-host.send", to, bytesOf("add")), { ok: undefined });
-        if (how === "fail") throw new Said("after all not");
+        if (how === "fail") throw new GuestError("after all not");
         return {};
       },
     },
@@ -87,39 +99,39 @@ test("C3 what a failing call sends does not leave", async () => {
   const to = await on.start("counter");
   const from = await on.start("sender", { onError: "restart" });
   const { uid } = (await on.engine.read(to)) ?? assert.fail();
-  await on.engine.call(say(from, "send", `${uid} fail`));
-  await on.engine.call(say(from, "send", `${uid} well`));
+  await on.engine.call(guestMessage(from, "send", `${uid} fail`));
+  await on.engine.call(guestMessage(from, "send", `${uid} well`));
   await until("one has come", async () => (await on.own(to)) === "1");
   assert.equal((await on.events(to)).length, 2);
   assert.deepEqual(readBody((await on.events(from))[1] ?? assert.fail())?.sent, []);
 });
 
-test("C5 a call that runs again, since its neighbour was killed, sends once", async () => {
+test("C5 a call that is retried after its neighbour was killed sends once", async () => {
   await using on = await stage({
     counter,
     sender: {
       "actor.init": async () => ({}),
       "message-server-client.handle-send": async ({ ask, tried }, [data]) => {
-        await ask("message-server-host.send", told(data), bytesOf("add"));
-        if (tried < 3) throw new Again();
+        await ask("message-server-host.send", decoded(data), bytesOf("add"));
+        if (tried < 3) throw new RetryCall();
         return {};
       },
     },
   });
   const to = await on.start("counter");
   const from = await on.start("sender");
-  await on.engine.call(say(from, "send", to));
+  await on.engine.call(guestMessage(from, "send", to));
   await until("one has come", async () => (await on.own(to)) === "1");
   assert.equal(readBody((await on.events(from))[1] ?? assert.fail())?.sent.length, 1);
 });
 
-test("C3 a call that is lost after it did something outside is refused as unknown, with what it did on record", async () => {
+test("C3 a call lost after an external effect is refused as unknown, with its host calls recorded", async () => {
   await using on = await stage({
     counter: {
       "actor.init": async () => ({}),
       "message-server-client.handle-request": async ({ ask }) => {
         await ask("store.new");
-        throw new Ends("lost");
+        throw new SandboxEnd("lost");
       },
     },
   });
@@ -131,11 +143,11 @@ test("C3 a call that is lost after it did something outside is refused as unknow
   assert.equal((await on.state(id)).status, "running");
 });
 
-test("a guest whose init fails does not run, and says why", async () => {
+test("a guest whose init fails does not run, and reports why", async () => {
   await using on = await stage({
     broken: {
       "actor.init": async () => {
-        throw new Said("no luck");
+        throw new GuestError("no luck");
       },
     },
   });
@@ -146,12 +158,12 @@ test("a guest whose init fails does not run, and says why", async () => {
   assert.equal(await on.engine.count({ kind: "guest", live: true }), 0);
 });
 
-test("what cannot begin begins nothing", async () => {
+test("an invalid start starts nothing", async () => {
   await using on = await stage({ counter });
   await assert.rejects(on.guests.prepare({ to: "guest/x", manifest: manifest("nothing") }), /nothing is no component/u);
   const refused = await on.engine.call({ to: "guest/x", action: "start", args: {}, start: { manifest: "no", component: 3 } });
   assert.match(JSON.stringify(refused), /INVALID/u);
-  const other = await on.engine.call({ ...say("guest/x", "send", "add"), start: {} });
+  const other = await on.engine.call({ ...guestMessage("guest/x", "send", "add"), start: {} });
   assert.match(JSON.stringify(other), /NO_ACTOR/u);
   assert.equal(await on.engine.read("guest/x"), undefined);
   const id = await on.start("counter");
@@ -161,7 +173,7 @@ test("what cannot begin begins nothing", async () => {
   );
 });
 
-test("initial state: of two JSON objects the starter's keys win, else it is taken whole", async () => {
+test("initial state: of two JSON objects the starter's keys win, otherwise it replaces the manifest's", async () => {
   await using on = await stage({ counter });
   const base = { initialState: '{"a":1,"b":2}' };
   assert.equal(await on.own(await on.start("counter", base, '{"b":3}')), '{"a":1,"b":3}');
@@ -173,13 +185,13 @@ test("initial state: of two JSON objects the starter's keys win, else it is take
 const clerk: Script = {
   "actor.init": async () => ({ state: "" }),
   "message-server-client.handle-request": async ({ state, call }, [id, data]) => {
-    if (told(data) === "list") return { back: bytesOf(call.outstanding.join()) };
-    return { state: `${state}${told(id)} ` };
+    if (decoded(data) === "list") return { back: bytesOf(call.outstanding.join()) };
+    return { state: `${state}${decoded(id)} ` };
   },
   "message-server-client.handle-send": async ({ state, ask }, [data]) => {
     const [first = ""] = (state ?? "").split(" ");
     const done =
-      told(data) === "cancel"
+      decoded(data) === "cancel"
         ? await ask("message-server-host.cancel-request", first)
         : await ask("message-server-host.respond-to-request", first, data);
     assert.deepEqual(done, { ok: undefined });
@@ -192,16 +204,16 @@ test("a request is answered later, or cancelled, or refused when its guest stops
   const id = await on.start("clerk");
   const asked = [on.request(id, "a"), on.request(id, "b"), on.request(id, "c")];
   await until("all wait", async () => (await on.state(id)).outstanding.length === 3);
-  await on.engine.call(say(id, "send", "there you are"));
+  await on.engine.call(guestMessage(id, "send", "there you are"));
   assert.equal(textOf((await asked[0]) ?? assert.fail()), "there you are");
-  await on.engine.call(say(id, "send", "cancel"));
+  await on.engine.call(guestMessage(id, "send", "cancel"));
   assert.match(JSON.stringify(await asked[1]), /"refused":\{"code":"CANCELLED"/u);
   assert.deepEqual((await on.state(id)).outstanding.length, 1);
   await on.engine.stop(id, "enough");
   assert.match(JSON.stringify(await asked[2]), /ACTOR_STOPPED/u);
 });
 
-test("an answer to a request that nobody waits for is an error that says so", async () => {
+test("answering a request that is not outstanding is an error", async () => {
   const said: unknown[] = [];
   await using on = await stage({
     clerk: {
@@ -220,11 +232,11 @@ test("an answer to a request that nobody waits for is an error that says so", as
   assert.match(JSON.stringify(said), /no request nobody that waits.*\{\},.*no request/u);
 });
 
-test("guests ask each other; a ring is an error, and so is whoever is not there", async () => {
+test("guests request each other; a cycle is an error, and so is a missing actor", async () => {
   const asks: Script = {
     "actor.init": async () => ({}),
     "message-server-client.handle-request": async ({ ask }, [, data]) => {
-      const [to = "", ...rest] = told(data).split(" ");
+      const [to = "", ...rest] = decoded(data).split(" ");
       if (to === "") return { back: bytesOf("end") };
       const result = await ask("message-server-host.request", to, bytesOf(rest.join(" ")));
       return { back: typeof result === "object" && "ok" in result ? result["ok"] : bytesOf(JSON.stringify(result)) };
@@ -240,13 +252,13 @@ test("guests ask each other; a ring is an error, and so is whoever is not there"
   assert.match(textOf(await on.request(a, `${b} `)), /There is no actor/u);
 });
 
-test("a guest that shuts down replies, then is gone", async () => {
+test("a guest that shuts down replies, and then stops", async () => {
   await using on = await stage({
     brief: {
       "actor.init": async () => ({}),
       "message-server-client.handle-request": async ({ ask }, [, data]) => {
         await ask("runtime.shutdown", undefined);
-        return told(data) === "" ? {} : { back: bytesOf("bye") };
+        return decoded(data) === "" ? {} : { back: bytesOf("bye") };
       },
     },
   });
@@ -258,7 +270,7 @@ test("a guest that shuts down replies, then is gone", async () => {
   await assert.rejects(on.request(a, "?"), { code: "ACTOR_STOPPED" });
 });
 
-test("another component from the next message on, with the same state; what is none is refused", async () => {
+test("update replaces the component and keeps the state; an invalid component is refused", async () => {
   await using on = await stage({
     counter,
     loud: { ...counter, "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(`${state}!`) }) },
@@ -272,7 +284,7 @@ test("another component from the next message on, with the same state; what is n
   assert.match(JSON.stringify(gone), /not in the content store/u);
 });
 
-/** What an actor need not be told any more. */
+// ── messages to stopped actors ───────────────────────────────────────────────
 
 for (const persistence of ["disk", "memory"] as const)
   test(`pauses and resumes for a child that has stopped, and closes of its channels, leave no dead letter (${persistence})`, async () => {
@@ -289,7 +301,7 @@ for (const persistence of ["disk", "memory"] as const)
     const parent: Script = {
       "actor.init": async () => ({ state: "" }),
       "message-server-client.handle-send": async ({ ask }, [data]) => {
-        if (told(data) === "fail") throw new Said("no");
+        if (decoded(data) === "fail") throw new GuestError("no");
         const born = await ask("supervisor.spawn", manifest("child"), undefined);
         assert.ok(typeof born === "object" && "ok" in born && typeof born["ok"] === "string");
         await ask("message-server-host.open-channel", born["ok"], new Uint8Array());
@@ -299,12 +311,12 @@ for (const persistence of ["disk", "memory"] as const)
     const store = memoryStore({ clock: new SimulatedClock() });
     await using on = await stage({ child, parent }, { store, persistence });
     const id = await on.start("parent");
-    await on.engine.call(say(id, "send", "spawn"));
+    await on.engine.call(guestMessage(id, "send", "spawn"));
     const [to = assert.fail()] = Object.values((await on.state(id)).children);
-    const cut = assert.rejects(on.engine.call(say(to, "send", "sleep")), { code: "ACTOR_STOPPED" });
+    const cut = assert.rejects(on.engine.call(guestMessage(to, "send", "sleep")), { code: "ACTOR_STOPPED" });
     await asleep.promise;
-    // It waits behind the call, and finds nobody.
-    await on.engine.call(say(id, "send", "fail"));
+    // It is queued behind the call, and reaches a stopped actor.
+    await on.engine.call(guestMessage(id, "send", "fail"));
     await on.engine.call({ to: id, action: "resume", args: {} });
     await on.engine.stop(to, "enough");
     await cut;
@@ -312,7 +324,7 @@ for (const persistence of ["disk", "memory"] as const)
     for (let n = 0; n < 10; n += 1) await on.clock.advance(1_000);
     await until("all is delivered", async () => (await store.undelivered(10)).length === 0);
     assert.deepEqual(await lettersOf(on.engine), []);
-    // A restart that somebody asks for is refused as ever.
+    // An explicit restart is still refused.
     await assert.rejects(on.engine.call({ to, action: "resume", args: {} }), {
       code: persistence === "disk" ? "ACTOR_STOPPED" : "NO_ACTOR",
     });
@@ -325,15 +337,15 @@ async function lettersOf(engine: object): Promise<unknown> {
 
 const notes: Script = {
   "actor.init": async () => ({ state: "" }),
-  "message-server-client.handle-send": async ({ state }, [data]) => ({ state: `${state}${told(data)}` }),
+  "message-server-client.handle-send": async ({ state }, [data]) => ({ state: `${state}${decoded(data)}` }),
   "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(`${state}`) }),
 };
 
-test("C5 what an engine delivers to guests before it is attached waits, in its order, and is applied once it is", async () => {
+test("C5 messages delivered before the engine is attached wait in order, and are applied once it is", async () => {
   await using on = await stage({ notes });
   const id = await on.start("notes");
   on.guests.attach(on.engine)();
-  for (const word of ["a", "b", "c"]) await on.engine.send(say(id, "send", word));
+  for (const word of ["a", "b", "c"]) await on.engine.send(guestMessage(id, "send", word));
   const asked = on.request(id, "?");
   await settle();
   assert.equal(await on.own(id), "");
@@ -343,12 +355,12 @@ test("C5 what an engine delivers to guests before it is attached waits, in its o
   await until("all is applied", async () => (await on.own(id)) === "abc");
 });
 
-test("what waits for an engine is given up with its caller, and with the engine", async () => {
+test("a call that waits for an engine is cancelled with its caller, and with the engine", async () => {
   await using on = await stage({ notes });
   const id = await on.start("notes");
   on.guests.attach(on.engine)();
   const leaving = new AbortController();
-  const asked = on.engine.call(say(id, "request", "?"), { signal: leaving.signal });
+  const asked = on.engine.call(guestMessage(id, "request", "?"), { signal: leaving.signal });
   await settle();
   leaving.abort();
   await assert.rejects(asked, { code: "CANCELLED" });

@@ -4,29 +4,29 @@ import { type ActorId, type Json, type Message, StoreError } from "../../../core
 import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
 import { readBody } from "../../../core/chain/index.ts";
 import { memoryContents, memoryStore } from "../../../core/store/index.ts";
-import { base64, bytesOf, manifest, Said, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
+import { base64, bytesOf, manifest, GuestError, guestMessage, type Script, stage, type Stage, textOf, decoded } from "./stage.fixture.ts";
 
-/** Takes channels, says on them what it is told, and keeps what it heard. */
+/** Accepts channels, sends on them as requested, and records what it receives. */
 const peer: Script = {
   "actor.init": async () => ({ state: "" }),
   "message-server-client.handle-channel-open": async ({ state }, [channel, data]) => {
-    const accepted = told(data) !== "no";
-    return { state: `${state}open ${told(data)};`, back: { accepted, message: bytesOf(`hello ${told(channel).slice(0, 3)}`) } };
+    const accepted = decoded(data) !== "no";
+    return { state: `${state}open ${decoded(data)};`, back: { accepted, message: bytesOf(`hello ${decoded(channel).slice(0, 3)}`) } };
   },
   "message-server-client.handle-channel-message": async ({ state, ask }, [channel, data]) => {
-    if (told(data) === "echo")
-      assert.deepEqual(await ask("message-server-host.send-on-channel", told(channel), bytesOf("echoed")), { ok: undefined });
-    if (told(data) === "shut") assert.deepEqual(await ask("message-server-host.close-channel", told(channel)), { ok: undefined });
-    if (told(data) === "leave") await ask("runtime.shutdown", undefined);
-    if (told(data) === "echo and fail") {
-      await ask("message-server-host.send-on-channel", told(channel), bytesOf("never"));
-      throw new Said("no");
+    if (decoded(data) === "echo")
+      assert.deepEqual(await ask("message-server-host.send-on-channel", decoded(channel), bytesOf("echoed")), { ok: undefined });
+    if (decoded(data) === "shut") assert.deepEqual(await ask("message-server-host.close-channel", decoded(channel)), { ok: undefined });
+    if (decoded(data) === "leave") await ask("runtime.shutdown", undefined);
+    if (decoded(data) === "echo and fail") {
+      await ask("message-server-host.send-on-channel", decoded(channel), bytesOf("never"));
+      throw new GuestError("no");
     }
-    return { state: `${state}${told(data)};` };
+    return { state: `${state}${decoded(data)};` };
   },
   "message-server-client.handle-channel-close": async ({ state }) => ({ state: `${state}closed;` }),
   "message-server-client.handle-request": async ({ state, ask }, [, data]) => {
-    const [what = "", of = "", text = ""] = told(data).split(" ");
+    const [what = "", of = "", text = ""] = decoded(data).split(" ");
     const open = await (what === "open"
       ? ask("message-server-host.open-channel", of, bytesOf(text))
       : what === "say"
@@ -43,7 +43,7 @@ const outside = (on: Stage, to: ActorId, action: string, args: { readonly [key: 
 const open = (on: Stage, to: ActorId, data = "hi"): ReturnType<Stage["request"]> =>
   outside(on, to, "channel-open", { data: base64(data), end: { host: on.guests.host } });
 
-test("somebody outside opens a channel, talks on it, and hears by the actor's changes, with its commit", async () => {
+test("a client opens a channel, sends on it, and receives by the actor's changes at its commit", async () => {
   await using on = await stage({ peer });
   const id = await on.start("peer");
   const heard: Json[] = [];
@@ -58,7 +58,7 @@ test("somebody outside opens a channel, talks on it, and hears by the actor's ch
   assert.match(JSON.stringify(await outside(on, id, "channel-message", { data: base64("x") })), /ChannelNotFound/u);
 });
 
-test("C3 what a failing call says on a channel is not heard", async () => {
+test("C3 what a failing call sends on a channel is dropped", async () => {
   await using on = await stage({ peer });
   const id = await on.start("peer");
   const heard: Json[] = [];
@@ -70,7 +70,7 @@ test("C3 what a failing call says on a channel is not heard", async () => {
   assert.deepEqual((await on.state(id)).channels, {});
 });
 
-test("a channel that is not accepted is none; one that is closed is told of", async () => {
+test("a rejected channel does not exist, and a guest is notified of a closed one", async () => {
   await using on = await stage({ peer });
   const id = await on.start("peer");
   assert.deepEqual(await open(on, id, "no"), { ok: { accepted: false, data: base64("hello ch_") } });
@@ -81,7 +81,7 @@ test("a channel that is not accepted is none; one that is closed is told of", as
   assert.equal(textOf(await on.request(id, "heard")), "open no;open hi;closed;");
 });
 
-test("guests open channels to each other: both hold an end, and hear each other in order", async () => {
+test("guests open channels to each other, and receive messages in order", async () => {
   await using on = await stage({ peer });
   const [a, b] = [await on.start("peer"), await on.start("peer")];
   assert.match(textOf(await on.request(a, `open ${b} no`)), /rejected the channel/u);
@@ -103,7 +103,7 @@ test("guests open channels to each other: both hold an end, and hear each other 
   assert.match(textOf(await on.request(a, `say ${channel} x`)), /is closed/u);
 });
 
-test("a guest that shuts down closes its channels; on one whose other end was stopped nothing is said", async () => {
+test("a guest that shuts down closes its channels; sending to a stopped other end fails", async () => {
   await using on = await stage({ peer });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
   for (const to of [b, c]) await on.request(a, `open ${to} hi`);
@@ -115,7 +115,7 @@ test("a guest that shuts down closes its channels; on one whose other end was st
   assert.deepEqual((await on.state(a)).channels, {});
 });
 
-test("nobody speaks on another's channel", async () => {
+test("an actor cannot send on the channel of others", async () => {
   await using on = await stage({ peer });
   const [a, b] = [await on.start("peer"), await on.start("peer")];
   await on.request(a, `open ${b} hi`);
@@ -125,7 +125,7 @@ test("nobody speaks on another's channel", async () => {
   assert.match(JSON.stringify(await outside(on, b, "channel-open", { data: base64("x"), end: { actor: a } })), /whoever opens it/u);
 });
 
-test("ends that another process held are closed, and their guest is told", async () => {
+test("ends of another process are closed, and their guest is notified", async () => {
   await using on = await stage({ peer });
   const id = await on.start("peer");
   await outside(on, id, "channel-open", { data: base64("old"), end: { host: "a process that is gone" } });
@@ -138,9 +138,9 @@ test("ends that another process held are closed, and their guest is told", async
 const opener: Script = {
   "actor.init": async () => ({ state: "" }),
   "message-server-client.handle-channel-open": async () => ({ back: { accepted: true, message: undefined } }),
-  "message-server-client.handle-channel-close": async ({ state }, [channel]) => ({ state: `${state}closed ${told(channel)};` }),
+  "message-server-client.handle-channel-close": async ({ state }, [channel]) => ({ state: `${state}closed ${decoded(channel)};` }),
   "message-server-client.handle-request": async ({ state, ask }, [, data]) => {
-    const to = told(data);
+    const to = decoded(data);
     if (to === "heard") return { back: bytesOf(`${state}`) };
     if (to.startsWith("long ")) {
       await ask("message-server-host.open-channel", to.slice(5), bytesOf("hi"));
@@ -156,7 +156,7 @@ async function openChannel(on: Stage, from: ActorId, to: ActorId): Promise<strin
   return Object.keys((await on.state(from)).channels).at(-1) ?? assert.fail();
 }
 
-test("however many ends another process left, each is told of once", async () => {
+test("each of many ends of another process is closed once", async () => {
   await using on = await stage({ peer: opener });
   const id = await on.start("peer");
   const many = Array.from({ length: 30 }, (_, n) => `ch_${n}`);
@@ -169,14 +169,14 @@ test("however many ends another process left, each is told of once", async () =>
   assert.equal(sent.length, many.length);
 });
 
-test("nobody outside holds an end by no process's name", async () => {
+test("a channel end with an empty host is refused", async () => {
   await using on = await stage({ peer: opener });
   const id = await on.start("peer");
   const args = { channel: "ch_1", data: base64("hi"), end: { host: "" } };
   assert.match(JSON.stringify(await on.engine.call({ to: id, action: "channel-open", args })), /"code":"INVALID"/u);
 });
 
-test("an actor that is stopped ends its channels: whoever is at the other end is told, of these alone", async () => {
+test("stopping an actor closes its channels at their other ends, and no others", async () => {
   await using on = await stage({ peer: opener });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
   const lost = await openChannel(on, a, b);
@@ -186,7 +186,7 @@ test("an actor that is stopped ends its channels: whoever is at the other end is
   assert.deepEqual((await on.state(b)).channels, { [kept]: { actor: c } });
 });
 
-test("an engine that is detached while ends are sent causes no rejection", async () => {
+test("detaching the engine while closes are sent causes no rejection", async () => {
   let leave = (): void => undefined;
   const notified: string[] = [];
   const store = new (class extends FaultyStore {
@@ -207,7 +207,7 @@ test("an engine that is detached while ends are sent causes no rejection", async
   on.guests.attach(on.engine);
 });
 
-test("nobody but who runs it says that an actor has ended", async () => {
+test("only the process that runs the engine can report that an actor has stopped", async () => {
   await using on = await stage({ peer: opener });
   const [a, b, c] = [await on.start("peer"), await on.start("peer"), await on.start("peer")];
   const channel = await openChannel(on, a, b);
@@ -224,7 +224,7 @@ test("nobody but who runs it says that an actor has ended", async () => {
   assert.deepEqual((await on.state(b)).channels, { [channel]: { actor: a } });
 });
 
-/** What an engine sends outside of turns is lost, as in a process that ends before. */
+/** Drops what an engine sends outside turns, as in a process that ends earlier. */
 const losing = (): FaultyStore =>
   new (class extends FaultyStore {
     override enqueue(): Promise<void> {
@@ -232,7 +232,7 @@ const losing = (): FaultyStore =>
     }
   })(memoryStore(), () => "pass");
 
-test("where a process ended before it could say so, the next one's first call finds an end that is gone", async () => {
+test("after a process ended too early, the first call in the next one finds a stopped other end", async () => {
   const store = losing();
   const contents = memoryContents();
   await using on = await stage({ peer: opener }, { store, contents });
@@ -247,7 +247,7 @@ test("where a process ended before it could say so, the next one's first call fi
   assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
 });
 
-test("the next process's first call closes a channel whose opener was killed as it opened it, or lives again", async () => {
+test("the next process's first call closes a channel whose opener was killed as it opened it, or restarted", async () => {
   const store = losing();
   const contents = memoryContents();
   await using on = await stage({ peer: opener }, { store, contents });
@@ -267,13 +267,13 @@ test("the next process's first call closes a channel whose opener was killed as 
   assert.deepEqual((await next.state(b)).channels, { [kept]: { actor: c } });
 });
 
-test("C5 the next process's first call gets what was sent on a channel before its other end closed it, and one close", async () => {
+test("C5 the next process's first call gets the messages sent before a channel was closed, and one close", async () => {
   const talker: Script = {
     ...opener,
-    "message-server-client.handle-channel-message": async ({ state }, [, data]) => ({ state: `${state}${told(data)};` }),
+    "message-server-client.handle-channel-message": async ({ state }, [, data]) => ({ state: `${state}${decoded(data)};` }),
     "message-server-client.handle-send": async ({ ask }, [data = ""]) => {
-      for (const last of ["one", "two"]) await ask("message-server-host.send-on-channel", told(data), bytesOf(last));
-      await ask("message-server-host.close-channel", told(data));
+      for (const last of ["one", "two"]) await ask("message-server-host.send-on-channel", decoded(data), bytesOf(last));
+      await ask("message-server-host.close-channel", decoded(data));
       return {};
     },
   };
@@ -283,7 +283,7 @@ test("C5 the next process's first call gets what was sent on a channel before it
   const channel = await openChannel(on, a, b);
   await on.engine[Symbol.asyncDispose]();
   await using next = await stage({ talker }, { store, contents, entropy: new SimulatedEntropy(7) });
-  await next.engine.call(say(a, "send", channel));
+  await next.engine.call(guestMessage(a, "send", channel));
   await until("it has heard that", async () => (await heard(next, b)).includes("closed"));
   await settle();
   assert.equal(await heard(next, b), `one;two;closed ${channel};`);

@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { memoryStore } from "../../../core/store/index.ts";
 import { FaultyStore, SimulatedClock } from "../../../testing/index.ts";
 import { RecentContents } from "./live-contents.ts";
-import { bytesOf, say, type Script, stage, told } from "./stage.fixture.ts";
+import { bytesOf, guestMessage, type Script, stage, decoded } from "./stage.fixture.ts";
 
 const echo: Script = {
   "actor.init": async ({ state }) => ({ state: state ?? "" }),
-  "message-server-client.handle-send": async (_, [data]) => ({ state: told(data) }),
+  "message-server-client.handle-send": async (_, [data]) => ({ state: decoded(data) }),
   "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(state ?? "") }),
 };
 
-test("what guests begin from is no garbage for a time, and of more than there is room for the oldest is", async () => {
+test("contents that guests start from are recent for a time, and above the maximum the oldest are dropped", async () => {
   const clock = new SimulatedClock();
   const young = new RecentContents(clock, 1_000, 3);
   young.add("one");
@@ -23,7 +23,7 @@ test("what guests begin from is no garbage for a time, and of more than there is
   assert.deepEqual(young.all(), ["two", "four", "five"]);
 });
 
-test("what a call puts is young until its turn is kept, its actor's next call begins, or it is old", async () => {
+test("contents of a call are recent until its turn commits, its actor's next call starts, or they expire", async () => {
   const clock = new SimulatedClock();
   const young = new RecentContents(clock, 1_000);
   const [mine, other] = [young.startCall("guest/mine", 5), young.startCall("guest/other", 2)];
@@ -42,7 +42,7 @@ test("what a call puts is young until its turn is kept, its actor's next call be
   assert.deepEqual(young.all(), []);
 });
 
-test("a collection leaves what a turn names that is being kept, and takes what that turn took the place of", async () => {
+test("a collection spares contents of a turn that is being committed, and removes those it replaced", async () => {
   let collecting: (() => Promise<unknown>) | undefined;
   const store = new (class extends FaultyStore {
     override async commit(...given: Parameters<FaultyStore["commit"]>): Promise<void> {
@@ -53,9 +53,9 @@ test("a collection leaves what a turn names that is being kept, and takes what t
   await using on = await stage({ echo }, { store });
   const id = await on.start("echo", {}, "first");
   collecting = () => on.contents.collect(on.guests.live());
-  await on.engine.call(say(id, "send", "second"));
+  await on.engine.call(guestMessage(id, "send", "second"));
   const { state: second } = await on.state(id);
-  await on.engine.call(say(id, "send", "third"));
+  await on.engine.call(guestMessage(id, "send", "third"));
   collecting = undefined;
   assert.equal(await on.own(id), "third");
   assert.deepEqual(await on.contents.collect(on.guests.live()), { kept: 4, dropped: 1, bytes: 6 });

@@ -11,7 +11,7 @@ import { MANIFEST_SPACE, ManifestFinder } from "../manifest/manifest-finder.ts";
 import { componentOf, granting, type Sandboxed, sandboxed } from "./sandboxed.fixture.ts";
 import { textOf } from "./stage.fixture.ts";
 
-// What a file below the manifests directory grants of the machine is for components that the operator put there.
+// Grants of a file in the manifests directory that expose the machine are for the operator's components.
 
 const DIRECTORY = granting("files").replace('type = "filesystem"\n', 'type = "filesystem"\npath = "shown"\n');
 const VARIABLES = granting("variables").replace('type = "environment"\n', 'type = "environment"\nallowed_vars = ["SECRET"]\n');
@@ -30,7 +30,7 @@ function place() {
 
 const asked = async (on: Sandboxed, id: ActorId, command: string): Promise<string> => textOf(await on.request(id, command));
 
-test("a starter's own component goes with a manifest's text, and with none that lies somewhere", async () => {
+test("a starter may pass a component with inline manifest text only", async () => {
   using at = place();
   await using contents = memoryContents();
   await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });
@@ -41,7 +41,7 @@ test("a starter's own component goes with a manifest's text, and with none that 
   assert.equal((await on.guests.prepare({ ...own, manifest: granting("own") })).to, own.to);
 });
 
-test("what a guest writes into its own directory is no manifest, though the directory of manifests holds it", async () => {
+test("a file that a guest writes is not accepted as a manifest, even inside the manifests directory", async () => {
   using at = place();
   await using contents = memoryContents();
   await using guests = createGuests({ contents, manifests: at.directory, directory: join(at.directory, "guests") });
@@ -51,7 +51,7 @@ test("what a guest writes into its own directory is no manifest, though the dire
   assert.equal((await guests.prepare({ to: "guest/x", manifest: "variables.toml" })).to, "guest/x");
 });
 
-test("who is granted a directory or variables takes another component from the operator only", async () => {
+test("a guest with a directory or variables can be updated only to a component of the operator", async () => {
   using at = place();
   await using contents = memoryContents();
   const manifests = new ManifestFinder({ contents, directory: at.directory });
@@ -61,7 +61,7 @@ test("who is granted a directory or variables takes another component from the o
     assertGuest(state);
     await on.engine.call({ to: id, action: "update", args: { component: await on.guests.component(component, state) } });
   };
-  // As a first state anybody who starts a guest brings any bytes into the store.
+  // Anyone who starts a guest can store any bytes as initial state.
   const brought = `store:${await contents.put(componentOf("outsider"))}`;
   await contents.label("somebody", "outsider", brought.slice("store:".length));
   for (const name of ["files", "variables", "plain"])
@@ -78,7 +78,7 @@ test("who is granted a directory or variables takes another component from the o
   assert.equal(await asked(on, "guest/plain", "environment.get-var SECRET"), "ok none");
 });
 
-test("another component is looked for from the manifests directory, and then beside the guest's own manifest", async () => {
+test("a component for an update is looked up in the manifests directory, then next to the manifest", async () => {
   using at = place();
   await using contents = memoryContents();
   await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WeightedCache } from "./program-cache.ts";
 
-test("what was used last is kept, up to a weight; what is loaded is loaded once; what failed is asked again", async () => {
+test("the cache evicts by weight, shares concurrent loads, and retries failed ones", async () => {
   const kept = new WeightedCache<string>(10);
   let loads = 0;
   const load = (value: string, weight: number) => async () => ({ value: `${value}${(loads += 1)}`, weight });

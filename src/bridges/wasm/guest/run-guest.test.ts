@@ -4,9 +4,9 @@ import { readBody } from "../../../core/chain/index.ts";
 import { type ActorId, type ContentStore, StoreError } from "../../../core/contract/index.ts";
 import { memoryContents, memoryStore } from "../../../core/store/index.ts";
 import { FaultyStore, settle, SimulatedEntropy, until } from "../../../testing/index.ts";
-import { base64, bytesOf, Ends, manifest, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
+import { base64, bytesOf, SandboxEnd, manifest, guestMessage, type Script, stage, type Stage, textOf, decoded } from "./stage.fixture.ts";
 
-/** Calls that are cut short, after they have done what lasts. */
+// ── interrupted calls, after external effects ────────────────────────────────
 
 const peer: Script = {
   "actor.init": async () => ({ state: "" }),
@@ -15,10 +15,10 @@ const peer: Script = {
   "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(`${state}`) }),
 };
 
-/** Opens a channel to whom it is told, has a child, and sleeps. */
+/** Opens a channel to the given actor, spawns a child, and sleeps. */
 const doing = (sleeping: () => void, sleeps: () => boolean = () => true): Script => {
   const act: Script["message-server-client.handle-send"] = async ({ call, ask }, params) => {
-    await ask("message-server-host.open-channel", told(params.at(-1)), bytesOf("hi"));
+    await ask("message-server-host.open-channel", decoded(params.at(-1)), bytesOf("hi"));
     await ask("supervisor.spawn", manifest("peer"), undefined);
     if (sleeps()) {
       sleeping();
@@ -43,7 +43,7 @@ const childrenOf = async ({ engine }: Stage, parent: ActorId): Promise<readonly 
   return found;
 };
 
-test("C3 what a call did before a restart lasts: its children are the actor's, its channels are closed, and an event says so", async () => {
+test("C3 effects of a call that a restart interrupted remain, and an event lists them", async () => {
   const asleep = Promise.withResolvers<void>();
   await using on = await stage({ peer, parent: doing(asleep.resolve) });
   const [a, b] = [await on.start("parent"), await on.start("peer")];
@@ -62,12 +62,12 @@ test("C3 what a call did before a restart lasts: its children are the actor's, i
   assert.equal((await on.guests.reexecute(a)).taken.lost, 1);
 });
 
-test("C5 a message that comes again after a restart finds its child, and opens a channel that both ends hold", async () => {
+test("C5 a message redelivered after a restart finds its child, and opens a channel at both ends", async () => {
   const asleep = Promise.withResolvers<void>();
   let sleeps = true;
   await using on = await stage({ peer, parent: doing(asleep.resolve, () => sleeps) });
   const [a, b] = [await on.start("parent"), await on.start("peer")];
-  await on.engine.send(say(a, "send", b));
+  await on.engine.send(guestMessage(a, "send", b));
   await asleep.promise;
   sleeps = false;
   await on.engine.restart(a);
@@ -84,9 +84,9 @@ test("C5 a message that comes again after a restart finds its child, and opens a
   assert.deepEqual(Object.values((await on.state(a)).children), await childrenOf(on, a));
 });
 
-test("a child that was started in a call which its process ended is the actor's after its next call", async () => {
+test("a child spawned in a call that the process did not survive is listed after the next call", async () => {
   const asleep = Promise.withResolvers<void>();
-  // What an engine sends outside of turns is lost, as in a process that is killed.
+  // What an engine sends outside turns is lost, as in a process that is killed.
   const store = new (class extends FaultyStore {
     override enqueue(): Promise<void> {
       return Promise.reject(new StoreError("STORE_FULL", "No space."));
@@ -128,7 +128,7 @@ test("a call that ends with its actor leaves neither a child nor a channel", asy
   await until("its child has stopped", async () => (await childrenOf(on, a)).length === 0);
 });
 
-test("an actor whose start is cut short has never been, nor have its children", async () => {
+test("an actor whose start is interrupted never existed, and its children are stopped", async () => {
   const asleep = Promise.withResolvers<void>();
   await using on = await stage({ peer, parent: doing(asleep.resolve) });
   const b = await on.start("peer");
@@ -144,7 +144,7 @@ test("an actor whose start is cut short has never been, nor have its children", 
   assert.equal(await on.engine.read("guest/a"), undefined);
 });
 
-test("nobody but who runs an actor tells it of children, and of those that are its own", async () => {
+test("only the process that runs the engine can add children to an actor, and only its own", async () => {
   await using on = await stage({ peer });
   const [a, b] = [await on.start("peer"), await on.start("peer")];
   const args = { children: [b, "guest/nobody", "other/x", 7], record: null };
@@ -153,15 +153,15 @@ test("nobody but who runs an actor tells it of children, and of those that are i
   assert.deepEqual((await on.state(a)).children, {});
 });
 
-/** What stays, and what does not, when things go wrong around a call. */
+// ── what remains after failures ──────────────────────────────────────────────
 
 const echo: Script = {
   "actor.init": async ({ state }) => ({ state: state ?? "" }),
-  "message-server-client.handle-send": async (_, [data]) => ({ state: told(data) }),
+  "message-server-client.handle-send": async (_, [data]) => ({ state: decoded(data) }),
   "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(state ?? "") }),
 };
 
-test("C3 a call whose turn could not be kept leaves no state, and its instance goes with its globals", async () => {
+test("C3 a call whose turn is not committed leaves no state, and its instance is dropped", async () => {
   let failing = false;
   const store = new (class extends FaultyStore {
     override commit(...given: Parameters<FaultyStore["commit"]>): Promise<void> {
@@ -170,16 +170,16 @@ test("C3 a call whose turn could not be kept leaves no state, and its instance g
   })(memoryStore(), () => "pass");
   await using on = await stage({ echo }, { store });
   const id = await on.start("echo", {}, "first");
-  await on.engine.call(say(id, "send", "second"));
+  await on.engine.call(guestMessage(id, "send", "second"));
   failing = true;
-  await assert.rejects(on.engine.call(say(id, "send", "third")), { code: "STORE_FULL", applied: false });
+  await assert.rejects(on.engine.call(guestMessage(id, "send", "third")), { code: "STORE_FULL", applied: false });
   failing = false;
   assert.deepEqual(on.sandbox.forgotten, []);
   assert.equal(textOf(await on.request(id, "?")), "second");
   assert.deepEqual(on.sandbox.forgotten, [id]);
 });
 
-test("C3 a state that cannot be put leaves the one before, and the call is not applied", async () => {
+test("C3 if a state cannot be stored, the previous one remains, and the call is not applied", async () => {
   let failing = false;
   const inner = memoryContents();
   const contents: ContentStore = {
@@ -196,16 +196,16 @@ test("C3 a state that cannot be put leaves the one before, and the call is not a
   await using on = await stage({ echo }, { contents });
   const id = await on.start("echo", {}, "first");
   failing = true;
-  await assert.rejects(on.engine.call(say(id, "send", "second")), { code: "CRASHED", applied: false });
+  await assert.rejects(on.engine.call(guestMessage(id, "send", "second")), { code: "CRASHED", applied: false });
   failing = false;
   assert.deepEqual(on.sandbox.forgotten, [id]);
   assert.equal(textOf(await on.request(id, "?")), "first");
 });
 
-test("a state that is not in the content store any more is said to be gone, and nothing is made up", async () => {
+test("a state that is missing in the content store is an error", async () => {
   await using on = await stage({ echo });
   const id = await on.start("echo", {}, "first");
-  await on.engine.call(say(id, "send", "second"));
+  await on.engine.call(guestMessage(id, "send", "second"));
   const { state, manifest: text, component } = await on.state(id);
   await on.contents.collect([text, component]);
   await using again = await stage({ echo }, { contents: on.contents });
@@ -218,14 +218,14 @@ test("a state that is not in the content store any more is said to be gone, and 
   assert.match(JSON.stringify(reply), /"code":"STORE_CORRUPT","message":"The state [0-9a-f]{64} is not in the content store any more/u);
 });
 
-test("C3 a call that is lost keeps the children it had meanwhile", async () => {
+test("C3 a lost call keeps the children that it spawned", async () => {
   await using on = await stage({
     echo,
     parent: {
       ...echo,
       "message-server-client.handle-request": async ({ ask }) => {
         await ask("supervisor.spawn", manifest("echo"), undefined);
-        throw new Ends("lost");
+        throw new SandboxEnd("lost");
       },
     },
   });
@@ -250,17 +250,17 @@ test("a guest that is started again under its name is the same actor in another 
   assert.deepEqual([(await on.state("guest/mine")).id, await on.own("guest/mine")], [uid, "second"]);
 });
 
-test("guests that live as long as the process", async () => {
+test("guests that are not persisted live as long as the process", async () => {
   await using on = await stage({ echo }, { persistence: "memory" });
   const id = await on.start("echo", {}, "first");
-  await on.engine.call(say(id, "send", "second"));
+  await on.engine.call(guestMessage(id, "send", "second"));
   assert.equal(textOf(await on.request(id, "?")), "second");
   assert.equal((await on.engine.read(id))?.persistence, "memory");
   await on.engine.stop(id, "enough");
   await until("it is gone", async () => (await on.engine.read(id))?.status !== "live");
 });
 
-test("an event stays small, however much a call asks of its host, and is read back whole", async () => {
+test("an event stays small for any number of host calls, and is read completely", async () => {
   await using on = await stage({
     busy: {
       ...echo,
@@ -278,13 +278,13 @@ test("an event stays small, however much a call asks of its host, and is read ba
   assert.deepEqual(await on.guests.reexecute(id), { run: 2, mismatches: [], taken: { erased: 0, collected: 0, lost: 0, other: 0 } });
 });
 
-test("a manifest without a component is wrong, and its error says so", async () => {
+test("a manifest without a component is an error", async () => {
   await using on = await stage({ echo });
   const without = on.guests.prepare({ to: "guest/x", manifest: JSON.stringify({ name: "x", grants: {}, limits: {} }) });
   await assert.rejects(without, { name: "ManifestError", code: "BAD_MANIFEST", message: /names no component/u });
 });
 
-test("messages that are none are refused before any guest runs", async () => {
+test("invalid messages are refused before a guest runs", async () => {
   await using on = await stage({ echo });
   const id = await on.start("echo");
   const before = on.sandbox.ran.length;

@@ -1,4 +1,4 @@
-/** Guests as they are: components of the examples and of the tests, run in the sandbox. */
+/** Real guests: components of the examples and of the tests, run in the sandbox. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ActorId, ContentStore, Engine, Reply } from "../../../core/contract/index.ts";
@@ -13,7 +13,7 @@ import { createSandbox } from "../pool/guest-pool.ts";
 import { readComponent } from "../component/read-component.ts";
 import { checkGranted } from "../manifest/grants.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { bytesOf, say } from "./stage.fixture.ts";
+import { bytesOf, guestMessage } from "./stage.fixture.ts";
 
 const top = resolve(import.meta.dirname, "../../../..");
 export const componentOf = (name: string): Uint8Array =>
@@ -21,7 +21,7 @@ export const componentOf = (name: string): Uint8Array =>
 
 const HANDLERS = ["runtime", "message-server", "supervisor", "store", "timing", "random", "environment", "filesystem", "http-client"];
 
-/** A manifest's text that grants all that may be granted inline. */
+/** The text of a manifest with all grants that inline manifests may have. */
 export const granting = (name: string, more = ""): string =>
   `name = "${name}"\n${more}\n${HANDLERS.map((type) => `[[handler]]\ntype = "${type}"\n`).join("")}`;
 
@@ -76,8 +76,8 @@ export async function sandboxed(more: Partial<GuestOptions> = {}): Promise<Sandb
       if (JSON.stringify(reply).includes("failed")) throw new Error(JSON.stringify(reply));
       return to;
     },
-    send: (id, data) => engine.call(say(id, "send", data)),
-    request: (id, data) => engine.call(say(id, "request", data)),
+    send: (id, data) => engine.call(guestMessage(id, "send", data)),
+    request: (id, data) => engine.call(guestMessage(id, "request", data)),
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
       await sandbox[Symbol.asyncDispose]();

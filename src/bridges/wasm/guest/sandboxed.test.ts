@@ -8,14 +8,14 @@ import { base64, textOf } from "./stage.fixture.ts";
 import { onLoopback } from "../../../../test/on-loopback.ts";
 
 const NONE = { erased: 0, collected: 0, lost: 0, other: 0 };
-/** All of its calls run again as they ran. */
+/** Checks that all its calls re-execute with the same results. */
 async function runsAgain(on: Sandboxed, id: ActorId, run: number, taken: Partial<typeof NONE> = {}): Promise<void> {
   assert.deepEqual(await on.guests.reexecute(id), { run, mismatches: [], taken: { ...NONE, ...taken } });
 }
 const ask = async (on: Sandboxed, id: ActorId, ...commands: string[]): Promise<readonly string[]> =>
   textOf(await on.request(id, commands.join("\n&&\n"))).split("\n&&\n");
 
-test("the counter counts, and its chain runs again to the same states and replies", async () => {
+test("the counter counts, and its chain re-executes to the same states and replies", async () => {
   await using on = await sandboxed();
   const id = await on.start("examples/wasm/counter");
   for (let n = 0; n < 3; n += 1) assert.deepEqual(await on.send(id, "add"), { ok: null });
@@ -23,7 +23,7 @@ test("the counter counts, and its chain runs again to the same states and replie
   await runsAgain(on, id, 5);
 });
 
-test("imports of a guest: messages, store, timing, random, its chain; all of it runs again from the record", async () => {
+test("messages, store, timing, random and chain of a guest re-execute from the record", async () => {
   await using on = await sandboxed();
   const echo = await on.start("echo");
   const id = await on.start("asker");
@@ -47,7 +47,7 @@ test("imports of a guest: messages, store, timing, random, its chain; all of it 
   await runsAgain(on, echo, 3);
 });
 
-test("what was recorded otherwise than it is now is named by its event", async () => {
+test("re-execution names the event whose record differs", async () => {
   await using on = await sandboxed();
   const id = await on.start("asker", "first");
   await on.send(id, "random.random-bytes 4");
@@ -55,7 +55,7 @@ test("what was recorded otherwise than it is now is named by its event", async (
   await on.engine.call({ to: id, action: "update", args: { component: digest } });
   await on.send(id, "as it is");
   await runsAgain(on, id, 3, { other: 1 });
-  // Somebody changes what was put: the same digest, another state.
+  // A stored content was changed: the same digest, another state.
   const state = await stateOf(on, id);
   const lying = {
     ...on.engine,
@@ -72,7 +72,7 @@ test("what was recorded otherwise than it is now is named by its event", async (
   );
 });
 
-test("contents that were collected are taken from the record, and said to be", async () => {
+test("re-execution skips calls whose contents were collected, and counts them", async () => {
   await using on = await sandboxed();
   const id = await on.start("echo", "first");
   await on.send(id, "second");
@@ -85,7 +85,7 @@ test("contents that were collected are taken from the record, and said to be", a
   await runsAgain(on, id, 1, { collected: 3 });
 });
 
-test("live contents are those of live guests, and of what was put just now", async () => {
+test("live contents are those of live guests, and recent ones", async () => {
   await using on = await sandboxed();
   const id = await on.start("echo", "first");
   const live = new Set<string>();
@@ -94,7 +94,7 @@ test("live contents are those of live guests, and of what was put just now", asy
   for (const digest of [manifest, component, state ?? ""]) assert.ok(live.has(digest));
 });
 
-test("C3 an instance whose call failed goes with its globals; a restarted guest begins with none", async () => {
+test("C3 an instance is dropped with its globals when its call fails, and after a restart", async () => {
   await using on = await sandboxed();
   const id = await on.start("globals", undefined, 'on_error = "restart"');
   assert.deepEqual([textOf(await on.request(id, "")), textOf(await on.request(id, ""))], ["0", "1"]);
@@ -104,7 +104,7 @@ test("C3 an instance whose call failed goes with its globals; a restarted guest 
   assert.equal(textOf(await on.request(id, "")), "0");
 });
 
-test("a guest that never ends is stopped and paused, and others answer meanwhile", async () => {
+test("a guest that never returns is killed and paused, and others answer meanwhile", async () => {
   await using on = await sandboxed({
     limits: { callMs: 200, memoryBytes: 16 * 1_048_576, hostCalls: 1_000, hostBytes: 1_048_576, resultBytes: 1_048_576 },
   });
@@ -115,7 +115,7 @@ test("a guest that never ends is stopped and paused, and others answer meanwhile
   assert.equal((await stateOf(on, bad)).status, "paused");
 });
 
-test("whatever a hostile guest does, its actor says what happened and goes on once it is restarted", async () => {
+test("whatever a hostile guest does, its actor reports it, and continues after a restart", async () => {
   await using on = await sandboxed();
   const id = await on.start("hostile");
   for (const trick of "mMruopabndDeEHUgGPNS") {
@@ -126,7 +126,7 @@ test("whatever a hostile guest does, its actor says what happened and goes on on
   }
 });
 
-test("a request is answered later by the message that comes next", async () => {
+test("a request is answered later by the next message", async () => {
   await using on = await sandboxed();
   const id = await on.start("later");
   const asked = on.request(id, "?");
@@ -136,7 +136,7 @@ test("a request is answered later by the message that comes next", async () => {
   await runsAgain(on, id, 3);
 });
 
-test("a guest of April 2025 is opened a channel without its id", async () => {
+test("a guest of April 2025 accepts a channel without an id", async () => {
   await using on = await sandboxed();
   const id = await on.start("old");
   assert.equal(textOf(await on.request(id, "hello")), "hello");
@@ -145,7 +145,7 @@ test("a guest of April 2025 is opened a channel without its id", async () => {
   await runsAgain(on, id, 3);
 });
 
-test("a child from a manifest in the store runs, fails, is told of, and is stopped", async () => {
+test("a child from a manifest in the store runs, fails, is reported, and is stopped", async () => {
   await using on = await sandboxed();
   const component = await on.contents.put(componentOf("asker"));
   await on.contents.label("manifest", "child", await on.contents.put(Buffer.from(granting("child", `component = "store:${component}"`))));
@@ -165,7 +165,7 @@ test("a child from a manifest in the store runs, fails, is told of, and is stopp
   assert.deepEqual(mismatches, []);
 });
 
-test("http and environment: what the manifest names, and nothing else", async () => {
+test("http and environment permit only what the manifest names", async () => {
   await using loopback = await onLoopback(createServer((_, response) => void response.end("from outside")));
   const { url } = loopback;
   for (const [http, expected] of [
@@ -182,7 +182,7 @@ test("http and environment: what the manifest names, and nothing else", async ()
   }
 });
 
-test("a component that imports what its manifest does not grant does not begin", async () => {
+test("a component with imports that its manifest does not grant does not start", async () => {
   await using on = await sandboxed();
   const start = { to: "guest/x", manifest: 'name = "x"\n', component: componentOf("asker") } as const;
   await assert.rejects(on.guests.prepare(start), { code: "NOT_GRANTED" });

@@ -1,4 +1,4 @@
-/** Guests that are scripts: what a sandbox would run, run here. */
+/** Guests that are scripts: a sandbox that runs TypeScript functions instead of WebAssembly. */
 import { hash } from "node:crypto";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryContents, memoryStore } from "../../../core/store/index.ts";
@@ -24,10 +24,10 @@ import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestOutcome, HostCall, Sandbox } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 
-/** What the guest says is wrong. */
-export class Said extends Error {}
-/** What a sandbox finds wrong. */
-export class Ends extends Error {
+/** Thrown by a script: the guest returns an error. */
+export class GuestError extends Error {}
+/** Thrown by a script: the sandbox ends the call. */
+export class SandboxEnd extends Error {
   readonly how: "trap" | "killed" | "lost";
   constructor(how: "trap" | "killed" | "lost") {
     super(`the script is ${how}`);
@@ -35,21 +35,21 @@ export class Ends extends Error {
   }
 }
 
-export interface Asked {
+export interface ScriptContext {
   readonly call: GuestCall;
   readonly state: string | undefined;
-  /** The import's result; what it threw as `{ err }`. */
+  /** Calls an import. Its errors are returned as `{ err }`. */
   readonly ask: (name: ImportName, ...args: WitValue[]) => Promise<WitValue>;
-  /** How often this call has been tried. */
+  /** The number of this attempt. */
   readonly tried: number;
 }
 
 export type Script = Partial<
-  Record<ExportName, (asked: Asked, params: readonly WitValue[]) => Promise<{ readonly state?: string; readonly back?: WitValue }>>
+  Record<ExportName, (asked: ScriptContext, params: readonly WitValue[]) => Promise<{ readonly state?: string; readonly back?: WitValue }>>
 >;
 
-/** The same call again from the top, as when a neighbour's worker was killed. */
-export class Again extends Error {}
+/** Thrown by a script: the sandbox retries the call, as when a neighbour was killed. */
+export class RetryCall extends Error {}
 
 export class ScriptedSandbox implements Sandbox {
   readonly measures = { instances: 0, workers: 0, killed: 0, started: 0 };
@@ -82,13 +82,13 @@ export class ScriptedSandbox implements Sandbox {
       const state = call.state === undefined ? undefined : Buffer.from(call.state).toString();
       try {
         const handler = this.#scripts[name]?.[call.export];
-        if (handler === undefined) throw new Ends("trap");
+        if (handler === undefined) throw new SandboxEnd("trap");
         const { state: next = state, back } = await handler({ call, state, ask, tried }, call.params);
         return { did, host, end: "ok", state: next === undefined ? undefined : new Uint8Array(Buffer.from(next)), back };
       } catch (error) {
-        if (error instanceof Again) continue;
-        if (error instanceof Said) return { did, host, end: "error", message: error.message };
-        if (!(error instanceof Ends)) throw error;
+        if (error instanceof RetryCall) continue;
+        if (error instanceof GuestError) return { did, host, end: "error", message: error.message };
+        if (!(error instanceof SandboxEnd)) throw error;
         if (error.how === "killed") return { did, host, end: "killed", why: "time", message: error.message };
         return { did, host, end: error.how, message: error.message };
       }
@@ -122,7 +122,7 @@ export const ALL: Grants = {
   timing: { minSleepMs: 1, maxSleepMs: 10_000 },
 };
 
-/** A manifest's text is its JSON here. */
+/** Here, the text of a manifest is JSON. */
 export const manifest = (script: string, more: Partial<Manifest> = {}): string =>
   JSON.stringify({ name: script, component: script, saveChain: false, grants: ALL, onError: "pause", limits: {}, ...more });
 
@@ -134,22 +134,26 @@ export interface Stage extends AsyncDisposable {
   readonly clock: SimulatedClock;
   start(script: string, more?: Partial<Manifest>, initial?: string): Promise<ActorId>;
   state(id: ActorId): Promise<GuestState>;
-  /** Of the guest itself. */
+  /** The guest's own state. */
   own(id: ActorId): Promise<string | undefined>;
   request(id: ActorId, data: string): Promise<Reply>;
   events(id: ActorId): Promise<readonly ChainEvent[]>;
 }
 
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
-export const say = (to: ActorId, action: "send" | "request", data: string): Outgoing => ({ to, action, args: { data: base64(data) } });
-/** Of a request's answer. */
+export const guestMessage = (to: ActorId, action: "send" | "request", data: string): Outgoing => ({
+  to,
+  action,
+  args: { data: base64(data) },
+});
+/** The text of a reply to a request. */
 export const textOf = (reply: Reply): string => {
   const ok: Json = "ok" in reply ? reply.ok : null;
   const data = typeof ok === "object" && ok !== null && "data" in ok ? ok["data"] : undefined;
   return typeof data === "string" ? Buffer.from(data, "base64").toString() : JSON.stringify(reply);
 };
-/** As a guest is given it. */
-export const told = (value: WitValue): string =>
+/** The text of an argument. */
+export const decoded = (value: WitValue): string =>
   value instanceof Uint8Array ? Buffer.from(value).toString() : typeof value === "string" ? value : "";
 export const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
@@ -206,7 +210,7 @@ export async function stage(
       const bytes = state === null ? undefined : await contents.get(state);
       return bytes && Buffer.from(bytes).toString();
     },
-    request: (id, data) => engine.call(say(id, "request", data)),
+    request: (id, data) => engine.call(guestMessage(id, "request", data)),
     async events(id) {
       const events: ChainEvent[] = [];
       for await (const event of engine.history(id)) events.push(event);

@@ -11,32 +11,32 @@ import { asRecord } from "../host/values.ts";
 import { MANIFEST_SPACE, ManifestFinder } from "../manifest/manifest-finder.ts";
 import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { WitValue } from "../wit.ts";
-import { ALL, bytesOf, manifest, Said, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
+import { ALL, bytesOf, manifest, GuestError, guestMessage, type Script, stage, type Stage, textOf, decoded } from "./stage.fixture.ts";
 
 const okOf = (value: WitValue): string => {
   if (typeof value === "object" && "ok" in value)
-    return value["ok"] instanceof Uint8Array ? told(value["ok"]) : JSON.stringify(value["ok"] ?? null);
+    return value["ok"] instanceof Uint8Array ? decoded(value["ok"]) : JSON.stringify(value["ok"] ?? null);
   return JSON.stringify(value);
 };
 
 const child: Script = {
   "actor.init": async ({ state }) => {
-    if (state === "bad") throw new Said("bad seed");
+    if (state === "bad") throw new GuestError("bad seed");
     return { state: state ?? "new" };
   },
   "message-server-client.handle-send": async ({ ask }, [data]) => {
-    if (told(data) === "fail") throw new Said("child's own");
-    if (told(data) === "leave") await ask("runtime.shutdown", bytesOf("last words"));
-    return { state: told(data) };
+    if (decoded(data) === "fail") throw new GuestError("child's own");
+    if (decoded(data) === "leave") await ask("runtime.shutdown", bytesOf("last words"));
+    return { state: decoded(data) };
   },
   "message-server-client.handle-request": async ({ state }) => ({ back: bytesOf(state ?? "") }),
 };
 
-/** Does as it is told, and keeps what it heard of its children. */
+/** Runs the commands of its requests, and records the messages about its children. */
 const parent: Script = {
   "actor.init": async () => ({ state: "" }),
   "message-server-client.handle-request": async ({ ask, state }, [, data]) => {
-    const [what = "", of = "", init] = told(data).split(" ");
+    const [what = "", of = "", init] = decoded(data).split(" ");
     if (what === "heard") return { back: bytesOf(state ?? "") };
     const extra = init === undefined ? undefined : bytesOf(init);
     if (what === "spawn" || what === "resume")
@@ -44,15 +44,15 @@ const parent: Script = {
     if (what === "stop-child" || what === "restart-child" || what === "get-child-state" || what === "get-child-events")
       return { back: bytesOf(okOf(await ask(`supervisor.${what}`, of))) };
     await ask("supervisor.spawn", manifest("child", {}), undefined);
-    throw new Said("after it had a child");
+    throw new GuestError("after it had a child");
   },
   "supervisor-handlers.handle-child-error": async ({ state, ask }, [id, error]) => {
     assert.ok(typeof id === "string" && typeof error === "object" && "data" in error);
-    const data = told(error["data"]);
+    const data = decoded(error["data"]);
     if (data.includes("child's own")) assert.deepEqual(await ask("supervisor.restart-child", id), { ok: undefined });
     return { state: `${state}error ${data};` };
   },
-  "supervisor-handlers.handle-child-exit": async ({ state }, [, data]) => ({ state: `${state}exit ${told(data)};` }),
+  "supervisor-handlers.handle-child-exit": async ({ state }, [, data]) => ({ state: `${state}exit ${decoded(data)};` }),
   "supervisor-handlers.handle-child-external-stop": async ({ state }) => ({ state: `${state}stopped;` }),
 };
 const more = (of: string): Parameters<typeof manifest>[1] =>
@@ -64,24 +64,24 @@ const spawned = async (on: Stage, from: ActorId, init = ""): Promise<{ readonly 
   return { uid, id: (await on.engine.find(uid)) ?? assert.fail() };
 };
 
-test("a child that fails is paused, its parent is told and restarts it, with its id and its state", async () => {
+test("a failed child is paused, and its notified parent restarts it with its id and state", async () => {
   await using on = await stage({ child, parent });
   const from = await on.start("parent");
   const { uid, id } = await spawned(on, from, "seed");
   assert.deepEqual((await on.state(from)).children, { [uid]: id });
   assert.equal((await on.state(id)).parent, from);
-  await on.engine.call(say(id, "send", "fail"));
+  await on.engine.call(guestMessage(id, "send", "fail"));
   await until("it runs again", async () => (await on.state(id)).status === "running" && textOf(await on.request(from, "heard")) !== "");
   assert.equal(textOf(await on.request(from, "heard")), 'error {"event":2,"message":"The guest failed: child\'s own."};');
   assert.equal(textOf(await on.request(id, "?")), "seed");
   assert.equal((await on.engine.read(id))?.uid, uid);
 });
 
-test("a child that shuts down and one that is stopped are told of once each, by their own handlers", async () => {
+test("a child's shutdown and an external stop are each reported once, to their own handlers", async () => {
   await using on = await stage({ child, parent });
   const from = await on.start("parent");
   const [one, other] = [await spawned(on, from), await spawned(on, from)];
-  await on.engine.call(say(one.id, "send", "leave"));
+  await on.engine.call(guestMessage(one.id, "send", "leave"));
   await until("its parent knows", async () => Object.keys((await on.state(from)).children).length === 1);
   await on.engine.stop(other.id, "somebody wants it");
   await until("its parent knows", async () => Object.keys((await on.state(from)).children).length === 0);
@@ -89,7 +89,7 @@ test("a child that shuts down and one that is stopped are told of once each, by 
   assert.equal(textOf(await on.request(from, "heard")), "exit last words;stopped;");
 });
 
-test("a parent stops, restarts and reads its own children, and nobody else's", async () => {
+test("a parent stops, restarts and reads only its own children", async () => {
   const childEvents = async () => [{ hash: bytesOf("h"), parentHash: null, eventType: "wasm", data: bytesOf("d"), timestamp: 5 }];
   await using on = await stage({ child, parent }, { childEvents });
   const [from, stranger] = [await on.start("parent"), await on.start("parent")];
@@ -98,7 +98,7 @@ test("a parent stops, restarts and reads its own children, and nobody else's", a
   assert.match(textOf(await on.request(stranger, `get-child-state ${uid}`)), /no child of this actor/u);
   assert.match(textOf(await on.request(stranger, `stop-child ${uid}`)), /no child of this actor/u);
   assert.equal(textOf(await on.request(from, `restart-child ${uid}`)), "null");
-  await on.engine.call(say(id, "send", "other"));
+  await on.engine.call(guestMessage(id, "send", "other"));
   assert.equal(textOf(await on.request(from, `get-child-state ${uid}`)), "other");
   assert.equal(textOf(await on.request(from, `stop-child ${uid}`)), "null");
   assert.equal((await on.engine.read(id))?.status, "stopped");
@@ -107,7 +107,7 @@ test("a parent stops, restarts and reads its own children, and nobody else's", a
   assert.equal(textOf(await on.request(from, "heard")), "");
 });
 
-test("events of a child are given as Theater's chain has them", async () => {
+test("get-child-events returns events in the form of Theater's chain", async () => {
   const seen: WitValue[] = [];
   const curious: Script = {
     ...parent,
@@ -125,7 +125,7 @@ test("events of a child are given as Theater's chain has them", async () => {
   assert.deepEqual(seen, [{ ok: [event] }]);
 });
 
-test("a child is resumed from a state without its init, and one whose init fails is not there", async () => {
+test("a child is resumed from a state without init, and one whose init fails does not exist", async () => {
   await using on = await stage({ child, parent });
   const from = await on.start("parent");
   const uid: unknown = JSON.parse(textOf(await on.request(from, "resume child bad")));
@@ -136,7 +136,7 @@ test("a child is resumed from a state without its init, and one whose init fails
   assert.deepEqual(Object.keys((await on.state(from)).children), [uid]);
 });
 
-test("a guest's own manifest grants its child no more than the guest has; the operator's may", async () => {
+test("a guest's own manifest cannot grant its child more than the guest has; the operator's can", async () => {
   let trusted = false;
   await using on = await stage(
     { child, parent },
@@ -155,7 +155,7 @@ test("a guest's own manifest grants its child no more than the guest has; the op
   assert.match(textOf(await on.request(from, "spawn greedy")), /^"[0-9a-f-]{36}"$/u);
 });
 
-test("the child of a guest's own manifest may compute no more, and at no lower a price, than the guest", async () => {
+test("a child of a guest's own manifest has no higher limits and no weaker checks than the guest", async () => {
   const limited = (limits: Manifest["limits"], random: Grants["random"]): Partial<Manifest> => ({
     component: "child",
     limits,
@@ -182,7 +182,7 @@ test("the child of a guest's own manifest may compute no more, and at no lower a
   const wishing: Script = {
     ...parent,
     "message-server-client.handle-request": async ({ ask }, [, data]) => ({
-      back: bytesOf(okOf(await ask("supervisor.spawn", told(data), undefined))),
+      back: bytesOf(okOf(await ask("supervisor.spawn", decoded(data), undefined))),
     }),
   };
   await using on = await stage({ child, parent: wishing }, { manifests });
@@ -195,7 +195,7 @@ test("the child of a guest's own manifest may compute no more, and at no lower a
   for (const wish of ["longer", "higher"] as const) assert.match(await asks(wish), /grants random, which its parent was not granted/u);
 });
 
-test("a guest's own manifest names what the guest could read itself, the operator's whatever it will", async () => {
+test("a guest's own manifest can name only what the guest could read; the operator's can name anything", async () => {
   const directory = await mkdtemp(join(tmpdir(), "manifests-"));
   try {
     await writeFile(join(directory, "secret.json"), "secret");
@@ -209,13 +209,16 @@ test("a guest's own manifest names what the guest could read itself, the operato
     const reader: Script = {
       "actor.init": async () => ({}),
       "message-server-client.handle-request": async ({ ask }, [, data]) => {
-        const space = told(asRecord(await ask("store.new"))["ok"] ?? "");
+        const space = decoded(asRecord(await ask("store.new"))["ok"] ?? "");
         for (const name of ["child", "secret"]) await ask("store.store-at-label", space, name, bytesOf(name));
         const own = 'name = "o"\ncomponent = "store://SPACE/child"\n';
         await ask("store.store-at-label", space, "manifest", bytesOf(own.replace("SPACE", space)));
-        const given = told(data).replaceAll("SPACE", space).replaceAll("DIGEST", secret).replaceAll("INLINE", own.replace("SPACE", space));
+        const given = decoded(data)
+          .replaceAll("SPACE", space)
+          .replaceAll("DIGEST", secret)
+          .replaceAll("INLINE", own.replace("SPACE", space));
         const born = asRecord(await ask("supervisor.spawn", given, undefined));
-        return { back: bytesOf("err" in born ? told(born["err"]) : okOf(await ask("supervisor.get-child-state", born["ok"] ?? ""))) };
+        return { back: bytesOf("err" in born ? decoded(born["err"]) : okOf(await ask("supervisor.get-child-state", born["ok"] ?? ""))) };
       },
     };
     await using on = await stage({ child, reader }, { contents, manifests: new ManifestFinder({ directory, contents }) });
@@ -245,7 +248,7 @@ test("a guest's own manifest names what the guest could read itself, the operato
   }
 });
 
-test("a parent that fails pauses its children, keeps those it has just had, and goes on with them", async () => {
+test("a parent that fails pauses its children, including those it just spawned, and resumes with them", async () => {
   await using on = await stage({ child, parent });
   const from = await on.start("parent");
   const { id } = await spawned(on, from);
@@ -262,7 +265,7 @@ test("a parent that fails pauses its children, keeps those it has just had, and 
   await until("its children go on", are("running"));
 });
 
-test("nobody tells of a child but the child itself", async () => {
+test("only the child itself can report its end", async () => {
   await using on = await stage({ child, parent });
   const from = await on.start("parent");
   const { id } = await spawned(on, from);

@@ -5,7 +5,7 @@ import type { ImportResult } from "./values.ts";
 
 const data = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-test("C4 a call that is tried again asks nobody twice; where it asks another thing, what was asked before lasts", async () => {
+test("C4 a retried call repeats no request; if it makes another one, the earlier one is a lasting effect", async () => {
   const asked = new RequestCache();
   let count = 0;
   const ask = async (): Promise<ImportResult> => ({ result: (count += 1) });
@@ -19,7 +19,7 @@ test("C4 a call that is tried again asks nobody twice; where it asks another thi
   assert.deepEqual(await tried("a", "c"), [{ result: 1 }, { result: 4, lasting: true }]);
 });
 
-test("what was refused is refused again", async () => {
+test("a refused request is refused again", async () => {
   const asked = new RequestCache();
   const refuse = (): Promise<ImportResult> => Promise.reject(new Error("There is none."));
   await assert.rejects(asked.once(0, "other", data(""), refuse), /none/u);

@@ -10,25 +10,36 @@ import { readBody } from "../../../core/chain/index.ts";
 import { tallyKind } from "../../../testing/conformance/index.ts";
 import { type ActorId, type ContentStore, isJsonObject } from "../../../core/contract/index.ts";
 import { memoryContents } from "../../../core/store/index.ts";
-import { ALL, type Asked, bytesOf, manifest, Said, say, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
+import {
+  ALL,
+  type ScriptContext,
+  bytesOf,
+  manifest,
+  GuestError,
+  guestMessage,
+  type Script,
+  stage,
+  textOf,
+  decoded,
+} from "../guest/stage.fixture.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import type { WitValue } from "../wit.ts";
 import { asRecord, asText } from "./values.ts";
 
-/** Does in one request what a test says. */
-const doing = (act: (asked: Asked) => Promise<void>): Readonly<Record<string, Script>> => ({
+/** Runs a test's function in one request. */
+const doing = (act: (asked: ScriptContext) => Promise<void>): Readonly<Record<string, Script>> => ({
   actor: {
     "actor.init": async () => ({}),
     "message-server-client.handle-request": async (asked) => {
       await act(asked);
       return { back: bytesOf("done") };
     },
-    "message-server-client.handle-send": async (_, [data]) => ({ state: told(data) }),
+    "message-server-client.handle-send": async (_, [data]) => ({ state: decoded(data) }),
   },
 });
 
-async function does(act: (asked: Asked) => Promise<void>, grants: Grants = ALL, more: Partial<GuestOptions> = {}): Promise<void> {
+async function does(act: (asked: ScriptContext) => Promise<void>, grants: Grants = ALL, more: Partial<GuestOptions> = {}): Promise<void> {
   await using on = await stage(doing(act), more);
   const id = await on.start("actor", { grants });
   assert.equal(textOf(await on.request(id, "?")), "done");
@@ -41,12 +52,12 @@ const ok = (value: WitValue): WitValue => {
 };
 const err = (value: WitValue): string => asText(asRecord(value)["err"]);
 
-test("a store keeps contents by digest under labels, for whoever knows its id", () =>
+test("a store has contents by digest and label, for any guest that knows its id", () =>
   does(async ({ ask }) => {
     const [one, other] = [ok(await ask("store.new")), ok(await ask("store.new"))];
     assert.notEqual(one, other);
     const ref = ok(await ask("store.store", one, bytesOf("hello")));
-    assert.equal(told(ok(await ask("store.get", one, ref))), "hello");
+    assert.equal(decoded(ok(await ask("store.get", one, ref))), "hello");
     assert.match(err(await ask("store.get", other, ref)), /is not in this store/u);
     assert.deepEqual([ok(await ask("store.exists", one, ref)), ok(await ask("store.exists", other, ref))], [true, false]);
     assert.equal(ok(await ask("store.get-by-label", one, "last")), undefined);
@@ -68,7 +79,7 @@ test("a store keeps contents by digest under labels, for whoever knows its id", 
     assert.deepEqual(ok(await ask("store.list-labels", one)), []);
   }));
 
-test("a collection between a content and its label takes neither", async () => {
+test("a collection between storing a content and labelling it removes neither", async () => {
   const inner = memoryContents();
   const contents: ContentStore = {
     put: (bytes, space) => inner.put(bytes, space),
@@ -88,7 +99,7 @@ test("a collection between a content and its label takes neither", async () => {
     doing(async ({ ask }) => {
       const space = ok(await ask("store.new"));
       const ref = ok(await ask("store.store-at-label", space, "a", bytesOf("hello")));
-      assert.equal(told(ok(await ask("store.get", space, ref))), "hello");
+      assert.equal(decoded(ok(await ask("store.get", space, ref))), "hello");
       ok(await ask("store.label", space, "b", ok(await ask("store.store", space, bytesOf("more")))));
     }),
     { contents },
@@ -96,7 +107,7 @@ test("a collection between a content and its label takes neither", async () => {
   assert.equal(textOf(await on.request(await on.start("actor"), "?")), "done");
 });
 
-test("a store that is none, a label and a hash that are none are errors", () =>
+test("invalid store ids, labels and hashes are errors", () =>
   does(async ({ ask }) => {
     const id = ok(await ask("store.new"));
     for (const space of ["", "manifest", "..", "x".repeat(10_000)]) assert.match(err(await ask("store.list-labels", space)), /no store/u);
@@ -106,7 +117,7 @@ test("a store that is none, a label and a hash that are none are errors", () =>
     assert.equal(ok(await ask("store.exists", id, { hash: "0".repeat(64) })), false);
   }));
 
-test("what the manifest does not grant is denied, whatever the component imports", () =>
+test("imports that the manifest does not grant are denied", () =>
   does(async ({ ask }) => {
     const calls = [
       ["runtime.get-chain"],
@@ -148,7 +159,7 @@ test("sleep and deadline wait on the clock, within what the manifest allows", as
   );
 });
 
-test("the chain so far is given as its interface has it: newest events, ids cut to 64 bits", async () => {
+test("get-chain returns the newest events with ids of 64 bits", async () => {
   const seen: WitValue[] = [];
   await using on = await stage(doing(async ({ ask }) => void seen.push(await ask("runtime.get-chain"))));
   const id = await on.start("actor");
@@ -170,7 +181,7 @@ test("the chain so far is given as its interface has it: newest events, ids cut 
   );
 });
 
-test("the chain tells a guest no seed, from which it would know what the receivers of its messages draw", async () => {
+test("get-chain hides seeds, from which a guest could predict its receivers' random numbers", async () => {
   const seen: WitValue[] = [];
   await using on = await stage(doing(async ({ ask }) => void seen.push(await ask("runtime.get-chain"))));
   const id = await on.start("actor");
@@ -182,17 +193,17 @@ test("the chain tells a guest no seed, from which it would know what the receive
   assert.ok(typeof seed === "string");
   const events = asRecord(seen[0])["events"];
   const data = Array.isArray(events) ? asRecord(asRecord(events[0])["event"])["data"] : undefined;
-  const shown = told(data);
+  const shown = decoded(data);
   assert.ok(!shown.includes(seed));
   assert.deepEqual(JSON.parse(shown).message, rest);
 });
 
-test("to actors that are no guests go JSON actions, decided as for any viewer", async () => {
+test("other actors get JSON actions, and decide as for any viewer", async () => {
   const tally: ActorId = "tally/a";
   await using on = await stage(
     doing(async ({ ask }) => {
       assert.deepEqual(
-        JSON.parse(told(ok(await ask("message-server-host.request", tally, bytesOf('{"action":"add","args":{"by":2}}'))))),
+        JSON.parse(decoded(ok(await ask("message-server-host.request", tally, bytesOf('{"action":"add","args":{"by":2}}'))))),
         3,
       );
       for (const bad of [
@@ -214,7 +225,7 @@ test("to actors that are no guests go JSON actions, decided as for any viewer", 
   assert.equal(textOf(await on.request(id, "?")), "done");
 });
 
-test("what requires scopes is refused to a guest, requested or sent", async () => {
+test("actions that require scopes are refused to guests", async () => {
   const vault = actor("vault", {
     description: "A vault.",
     per: "link",
@@ -236,7 +247,7 @@ test("what requires scopes is refused to a guest, requested or sent", async () =
     doing(async ({ ask }) => {
       for (const how of ["request", "send"] as const)
         assert.match(err(await ask(`message-server-host.${how}`, to, bytesOf('{"action":"tools/open"}'))), /^SCOPE: .*admin/u);
-      assert.equal(told(ok(await ask("message-server-host.request", to, bytesOf('{"action":"tools/look"}')))), '"0"');
+      assert.equal(decoded(ok(await ask("message-server-host.request", to, bytesOf('{"action":"tools/look"}')))), '"0"');
     }),
     { kinds: [vault] },
   );
@@ -245,7 +256,7 @@ test("what requires scopes is refused to a guest, requested or sent", async () =
   assert.equal(textOf(await on.request(id, "?")), "done");
 });
 
-test("a send to a paused guest fails, since the guest would refuse the message unread", async () => {
+test("a send to a paused guest fails", async () => {
   const other: ActorId = "guest/actor2";
   const seen: WitValue[] = [];
   let channel = "";
@@ -254,11 +265,11 @@ test("a send to a paused guest fails, since the guest would refuse the message u
       "actor.init": async () => ({}),
       "message-server-client.handle-channel-open": async () => ({ back: { accepted: true, message: undefined } }),
       "message-server-client.handle-send": async (_, [data]) => {
-        if (told(data) === "fail") throw new Said("no");
-        return { state: told(data) };
+        if (decoded(data) === "fail") throw new GuestError("no");
+        return { state: decoded(data) };
       },
       "message-server-client.handle-request": async ({ ask }) => {
-        channel ||= told(ok(await ask("message-server-host.open-channel", other, bytesOf(""))));
+        channel ||= decoded(ok(await ask("message-server-host.open-channel", other, bytesOf(""))));
         seen.push(await ask("message-server-host.send", other, bytesOf("sent")));
         seen.push(await ask("message-server-host.send-on-channel", channel, bytesOf("said")));
         return { back: bytesOf("done") };
@@ -268,7 +279,7 @@ test("a send to a paused guest fails, since the guest would refuse the message u
   const [id, paused] = [await on.start("actor"), await on.start("actor")];
   assert.equal(paused, other);
   await on.request(id, "?");
-  await on.engine.call(say(paused, "send", "fail"));
+  await on.engine.call(guestMessage(paused, "send", "fail"));
   await on.request(id, "?");
   assert.deepEqual(seen.slice(0, 2), [{ ok: undefined }, { ok: undefined }]);
   for (const refused of seen.slice(2)) assert.match(err(refused), /^PAUSED: This actor is paused after event \d+ .*restart it/u);
@@ -277,7 +288,7 @@ test("a send to a paused guest fails, since the guest would refuse the message u
   assert.deepEqual(seen.slice(4), [{ ok: undefined }, { ok: undefined }]);
 });
 
-test("whom a guest means: a UUID, a unique name, kind/key, itself", async () => {
+test("a guest addresses actors by UUID, unique name or kind/key, and itself", async () => {
   await using on = await stage(
     doing(async ({ ask, call }) => {
       for (const name of ["actor2", "guest/actor2", call.guest])
@@ -301,11 +312,11 @@ test("whom a guest means: a UUID, a unique name, kind/key, itself", async () => 
   assert.equal(textOf(await on.request(id, "?")), "done");
 });
 
-test("files: a guest whose manifest names no directory has one of its own, where the operator has one for them", async () => {
+test("a guest without a directory in its manifest gets a private one, if the operator has one for them", async () => {
   const directory = await mkdtemp(join(tmpdir(), "guests-"));
   try {
     const grants: Grants = { filesystem: { write: true } };
-    const write = async ({ ask }: Asked): Promise<void> => void ok(await ask("filesystem.write-file", "note", "hello"));
+    const write = async ({ ask }: ScriptContext): Promise<void> => void ok(await ask("filesystem.write-file", "note", "hello"));
     await does(write, grants, { directory });
     const [own = ""] = await readdir(directory);
     assert.match(own, /^[0-9a-f-]{36}$/u);

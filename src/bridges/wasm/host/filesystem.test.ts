@@ -20,7 +20,7 @@ const on =
   (name: string, ...args: WitValue[]) =>
     callFilesystem(name, args, { root, write, maxBytes });
 
-test("a guest has one directory: it writes, reads, lists and deletes in it", async () => {
+test("a guest writes, reads, lists and deletes files in its directory", async () => {
   await using at = await place();
   const act = on(at.root);
   assert.deepEqual(await act("list-files", ""), { result: { ok: [] }, lasting: false });
@@ -38,7 +38,7 @@ test("a guest has one directory: it writes, reads, lists and deletes in it", asy
   assert.deepEqual((await act("list-files", ".")).result, { ok: [] });
 });
 
-test("no path leads out: not by .., not from the root, not by a symbolic link to a file or a directory", async () => {
+test("no path leaves the directory: not by .., not from the root, not by a symbolic link", async () => {
   await using at = await place();
   const act = on(at.root);
   await act("create-dir", "in");
@@ -56,14 +56,14 @@ test("no path leads out: not by .., not from the root, not by a symbolic link to
   await assert.rejects(act("delete-file", "way/secret"), /symbolic link/u);
   await assert.rejects(act("create-dir", "way/more"), /symbolic link/u);
   await assert.rejects(act("create-dir", "dangling"), /is there already/u);
-  // The link itself is the guest's to delete; what it names is not.
+  // The guest may delete the link itself, but not its target.
   await act("delete-file", "link");
   assert.equal(await readFile(join(at.outside, "secret"), "utf8"), "secret");
   await assert.rejects(stat(join(at.outside, "new")));
   assert.equal(await readlink(join(at.root, "way")), at.outside);
 });
 
-test("links made while files are written are not followed", async () => {
+test("links created while files are written are not followed", async () => {
   await using at = await place();
   const act = on(at.root);
   await act("write-file", "file", "mine");
@@ -84,7 +84,7 @@ test("links made while files are written are not followed", async () => {
   assert.equal(await readFile(join(at.outside, "secret"), "utf8"), "secret");
 });
 
-test("a file is replaced as a whole: who reads the former one reads it to its end; its mode stays, and nothing beside it", async () => {
+test("a file is replaced atomically: open readers see the old one, and its mode stays", async () => {
   await using at = await place();
   const act = on(at.root);
   await act("write-file", "file", "before");
@@ -99,7 +99,7 @@ test("a file is replaced as a whole: who reads the former one reads it to its en
   assert.deepEqual(await readdir(at.root), ["file"]);
 });
 
-test("what a write left that was cut off is not shown, and does not hinder the next", async () => {
+test("leftovers of an interrupted write are not listed, and do not block the next write", async () => {
   await using at = await place();
   const act = on(at.root);
   await act("write-file", "file", "before");
@@ -108,7 +108,7 @@ test("what a write left that was cut off is not shown, and does not hinder the n
   assert.deepEqual((await act("list-files", "")).result, { ok: ["file"] });
 });
 
-test("sizes are bounded, a pipe is no file, the root stays, and what is granted for reading is not written", async () => {
+test("sizes are limited, pipes are refused, the root stays, and read-only directories are not written", async () => {
   await using at = await place();
   const act = on(at.root, true, 10);
   await assert.rejects(act("write-file", "large", "x".repeat(11)), /at most 10 bytes/u);

@@ -22,11 +22,11 @@ const open = (request: WitValue, limits: HttpLimits = { allowPrivate: true }, al
 
 const serving = (listener: RequestListener): Promise<Loopback> => onLoopback(createServer(listener));
 
-/** Every name is this machine. */
+/** Resolves every name to this machine. */
 const toLoopback: LookupFunction = (_, options, callback) =>
   options.all === true ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4);
 
-test("a request goes out with its headers and its body, but those between neighbours, and comes back", async () => {
+test("a request passes headers and body, but no hop-by-hop headers, and returns the response", async () => {
   const seen: unknown[] = [];
   await using server = await serving((request, response) => {
     void (async () => {
@@ -74,7 +74,7 @@ test("private, loopback, link-local, multicast and reserved addresses are blocke
   const hosts = ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[::]", "10.0.0.1"];
   for (const host of [...hosts, "169.254.169.254", "[fe80::1]", "[fd00::1]", "224.0.0.1", "[ff02::1]", "[64:ff9b::7f00:1]"])
     await assert.rejects(open(get(`http://${host}:${port}/`), {}), /private, loopback or reserved/u, host);
-  // A name that leads here, and leads here only once it was asked for: the address that was checked is the one that is used.
+  // DNS rebinding: the name resolves to this machine only at the second lookup. The checked address is used.
   const { result } = await open(get(`http://rebound.example:${port}/`), { lookup: toLoopback });
   assert.match(JSON.stringify(result), /private, loopback or reserved/u);
   const { result: local } = await open(get(`http://localhost:${port}/`), {});
@@ -84,14 +84,14 @@ test("private, loopback, link-local, multicast and reserved addresses are blocke
   assert.match(JSON.stringify(allowed), /"status":200/u);
 });
 
-test("only addresses of the internet are public", () => {
+test("only internet addresses are public", () => {
   for (const address of ["8.8.8.8", "1.1.1.1", "172.32.0.1", "2606:4700::1111", "2a00::1"]) assert.equal(isPublic(address), true, address);
   const no = ["0.0.0.0", "100.64.0.1", "172.31.255.255", "192.168.1.1", "198.18.0.1", "203.0.113.9", "255.255.255.255", "2001::1"];
   for (const address of [...no, "2001:db8::1", "2002:7f00:1::", "::ffff:8.8.8.8", "fec0::1", "fe80::1%eth0", "", "x"])
     assert.equal(isPublic(address), false, address);
 });
 
-test("the allow-list is of hosts and of beginnings of URLs, by whole names and segments", () => {
+test("the allow list contains hosts and URL prefixes, matched by whole names and segments", () => {
   const table: readonly [string, string, boolean][] = [
     ["api.example", "https://api.example/x", true],
     ["api.example", "http://api.example:8080/x", false],
@@ -118,7 +118,7 @@ test("the allow-list is of hosts and of beginnings of URLs, by whole names and s
   assert.equal(isAllowed(new URL("https://any.test/"), []), false);
 });
 
-test("what is no request is refused before anything is sent", async () => {
+test("an invalid request is refused before anything is sent", async () => {
   const bad: readonly [WitValue, RegExp][] = [
     [get("/path"), /no absolute URL/u],
     [get("ftp://any.test/"), /Only http: and https:/u],
@@ -134,7 +134,7 @@ test("what is no request is refused before anything is sent", async () => {
   await assert.rejects(open(get("https://other.test/"), {}, ["any.test"]), /other\.test is not among the hosts/u);
 });
 
-test("redirects are given, not followed; what is too large, too slow or broken is an error", async () => {
+test("redirects are returned, not followed; large, slow or broken responses are errors", async () => {
   const asked: string[] = [];
   await using server = await serving((request, response) => {
     asked.push(request.url ?? "");

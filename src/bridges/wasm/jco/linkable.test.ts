@@ -7,11 +7,11 @@ import { readLinkable } from "./linkable.ts";
 
 const INSTANCE = section(2, vec([[0, 1, ...vec([[...text("main"), 0x12, 0]])]]));
 
-/** Core module 1, given the main one. */
+/** Core module 1, which imports from the main one. */
 const linked = (module: Bytes, instances = 1): Uint8Array =>
   component({ more: [section(1, module), ...Array.from({ length: instances }, () => INSTANCE)] });
 
-/** It imports the main one's allocator, and has so many bytes more. */
+/** Imports the main module's allocator, and has this many more bytes. */
 const seeing = (more = 0): Bytes => [
   ...MODULE,
   ...section(1, vec([[0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f]])),
@@ -19,7 +19,7 @@ const seeing = (more = 0): Bytes => [
   ...section(11, [...leb(1), 1, ...leb(more), ...Array.from({ length: more }, () => 0)]),
 ];
 
-test("core modules that see one another are linked, where they are alone refused", () => {
+test("core modules that import each other are linked with jco, and refused without", () => {
   const bytes = linked(seeing());
   assert.throws(() => readComponent(bytes), { code: "NEEDS_JCO" });
   const { component: read, main, modules, wasi } = readLinkable(bytes);
@@ -29,7 +29,7 @@ test("core modules that see one another are linked, where they are alone refused
   assert.ok(read.exports["actor.init"]);
 });
 
-test("a guest's memory is one, and the main module's", () => {
+test("a guest has one memory, that of its main module", () => {
   assert.throws(() => readLinkable(linked(coreModule({ functions: [] }))), { code: "MEMORY_LIMIT", message: /several memories/u });
 });
 
@@ -38,19 +38,19 @@ test("tables of all core modules are bounded", () => {
   assert.throws(() => readLinkable(linked(huge)), { code: "MEMORY_LIMIT", message: /2000000 elements/u });
 });
 
-test("core modules are few, and small beside the main one", () => {
+test("the number and size of other core modules are limited", () => {
   assert.throws(() => readLinkable(linked(seeing(), 40)), { code: "BAD_COMPONENT", message: /41 core modules, and 32/u });
   assert.throws(() => readLinkable(linked(seeing(1_100_000), 4)), { code: "BAD_COMPONENT", message: /more than 4194304 bytes/u });
 });
 
-test("names that would be code in generated glue are refused, of exports that nobody uses too", () => {
+test("names that would become code in generated glue are refused, also of unused exports", () => {
   for (const name of ["a'b", "a\\", "a`", "a\nb", "${a}", "a\u2028"]) {
     const module = coreModule({ functions: [{ name, type: { params: [], results: [] } }], memory: [] });
     assert.throws(() => readLinkable(linked(module)), { code: "BAD_COMPONENT", message: /names that jco makes code of/u });
   }
 });
 
-test("names of components are those that WIT has, wherever they are nested", () => {
+test("names in components must be valid in WIT, at any nesting", () => {
   for (const name of ["url=<x>", "my:own/thing'+x+'", "a b"])
     assert.throws(() => readComponent(component({ imports: { [name]: {} } })), { code: "BAD_COMPONENT", message: /no name that WIT has/u });
 });

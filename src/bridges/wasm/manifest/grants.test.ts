@@ -17,7 +17,7 @@ const read = readComponent(
   }),
 );
 
-void test("what a component imports tells the handlers its manifest has to list", () => {
+void test("the imports of a component determine the handlers that its manifest must list", () => {
   assert.doesNotThrow(() => checkGranted(readComponent(component({})), {}));
   const all = Object.fromEntries(Object.entries(IMPORTS).map(([name, functions]) => [`theater:simple/${name}`, functions]));
   assert.throws(
@@ -35,7 +35,7 @@ void test("what a component imports tells the handlers its manifest has to list"
   );
 });
 
-void test("what is not granted is named, with the functions that want it and the TOML that grants it", () => {
+void test("the error for a missing grant names it, the functions that need it, and the TOML to add", () => {
   assert.doesNotThrow(() => checkGranted(read, { runtime: true, messageServer: true, timing: { minSleepMs: 1, maxSleepMs: 1_000 } }));
   assert.throws(
     () => checkGranted(read, { runtime: true }),

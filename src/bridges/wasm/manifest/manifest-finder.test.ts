@@ -11,7 +11,7 @@ const TEXT = 'name = "counter"\ncomponent = "counter.wasm"\n';
 const encoded = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** A directory of manifests, with things beside it that are not to be had. */
+/** A directory of manifests, with files outside that must not be readable. */
 function place(): Disposable & { readonly directory: string; readonly outside: string } {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "troupe-manifests-")));
   const directory = join(root, "manifests");
@@ -25,7 +25,7 @@ function place(): Disposable & { readonly directory: string; readonly outside: s
   return { directory, outside: root, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-test("a manifest is found below the directory, by a path relative to it or absolute, and its component beside it", async () => {
+test("a manifest is found by a relative or absolute path in the directory, and its component next to it", async () => {
   using at = place();
   await using contents = memoryContents();
   const finder = new ManifestFinder({ directory: at.directory, contents });
@@ -38,7 +38,7 @@ test("a manifest is found below the directory, by a path relative to it or absol
   assert.equal(text(await finder.content("shared.wasm", undefined)), "another component");
 });
 
-test("nothing outside the directory is read, and an answer does not say what is there", async () => {
+test("nothing outside the directory is read, and errors do not reveal what exists there", async () => {
   using at = place();
   await using contents = memoryContents();
   symlinkSync(join(at.outside, "secret.toml"), join(at.directory, "link.toml"));
@@ -72,7 +72,7 @@ test("nothing outside the directory is read, and an answer does not say what is 
   assert.deepEqual(await finder.find("within.toml"), { text: TEXT, origin: "counter/counter.toml" });
 });
 
-test("nothing is read from a closed directory below it, whichever way leads there, and an answer does not say what is there", async () => {
+test("nothing is read from a closed directory by any path, and errors do not reveal what exists there", async () => {
   using at = place();
   await using contents = memoryContents();
   const data = join(at.directory, "data");
@@ -99,12 +99,12 @@ test("nothing is read from a closed directory below it, whichever way leads ther
     await assert.rejects(finder.find("link.toml"), { code: "NOT_FOUND" });
     assert.deepEqual(await finder.find("database/good.toml"), { text: TEXT, origin: "database/good.toml" });
   }
-  // Manifests may lie in a closed directory themselves.
+  // The manifests directory may itself be inside a closed directory.
   const inside = new ManifestFinder({ directory: join(data, "guests"), closed: [data], contents });
   assert.deepEqual(await inside.find("evil.toml"), { text: TEXT, origin: "evil.toml" });
 });
 
-test("without a directory no path is followed, and the error says how one is named", async () => {
+test("paths are refused without a directory, and the error names the option for one", async () => {
   await using contents = memoryContents();
   const finder = new ManifestFinder({ contents });
   for (const ask of [finder.find("/etc/hostname"), finder.content("x.wasm", undefined)])
@@ -115,7 +115,7 @@ test("without a directory no path is followed, and the error says how one is nam
   await assert.rejects(gone.find("x.toml"), { code: "NOT_FOUND", message: /directory of manifests is not there/ });
 });
 
-test("the store gives manifests and components by label and by digest, in spaces", async () => {
+test("manifests and components are found in the store by label and by digest, in spaces", async () => {
   await using contents = memoryContents();
   const digest = await contents.put(encoded(TEXT));
   await contents.label(MANIFEST_SPACE, "counter", digest);
@@ -147,7 +147,7 @@ test("the store gives manifests and components by label and by digest, in spaces
     await assert.rejects(finder.find(far), { name: "ManifestError", code: "NOT_ALLOWED", message: /nothing is fetched/ });
 });
 
-test("for a reader, what it may have made up leads to stores it may read, and nowhere else", async () => {
+test("a manifest that a reader may have written can name only stores that it may read", async () => {
   using at = place();
   await using contents = memoryContents();
   const digest = await contents.put(encoded(TEXT), "mine");
@@ -177,7 +177,7 @@ test("for a reader, what it may have made up leads to stores it may read, and no
   assert.equal(text(await finder.content("../shared.wasm", "counter/counter.toml", reader)), "another component");
 });
 
-test("what is too large, or no text, is refused before it is taken in", async () => {
+test("a manifest that is too large or not text is refused", async () => {
   using at = place();
   await using contents = memoryContents();
   writeFileSync(join(at.directory, "large.toml"), "");
@@ -196,7 +196,7 @@ const WITH_FILES = 'name = "x"\n[[handlers]]\ntype = "filesystem"\nconfig = { pa
 const WITH_VARIABLES = 'name = "x"\n[[handlers]]\ntype = "environment"\nconfig = { allowed_vars = ["PATH"] }\n';
 const WITH_PREFIXES = 'name = "x"\n[[handlers]]\ntype = "environment"\nconfig = { allowed_prefixes = [""] }\n';
 
-test("directories and variables are granted by files of the manifests directory alone", async () => {
+test("only files of the manifests directory can grant directories and variables", async () => {
   using at = place();
   await using contents = memoryContents();
   const finder = new ManifestFinder({ directory: at.directory, contents });
@@ -212,7 +212,7 @@ test("directories and variables are granted by files of the manifests directory 
   assert.deepEqual((await closed.read('name = "x"\n[[handlers]]\ntype = "filesystem"', undefined)).grants.filesystem, { write: true });
 });
 
-test("a directory that a manifest names is resolved, and must be there", async () => {
+test("a directory that a manifest names is resolved, and must exist", async () => {
   using at = place();
   await using contents = memoryContents();
   symlinkSync(at.outside, join(at.directory, "counter", "linked"));

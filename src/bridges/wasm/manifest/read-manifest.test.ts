@@ -86,7 +86,7 @@ call_ms = 250
 memory_mb = 16
 `;
 
-test("a manifest of April 2025 is read, and grants messages to all, which it could not list", () => {
+test("a manifest of April 2025 grants messages, which it could not list", () => {
   assert.deepEqual(readManifest(APRIL), {
     name: "hello",
     component: "target/hello.wasm",
@@ -99,7 +99,7 @@ test("a manifest of April 2025 is read, and grants messages to all, which it cou
   });
 });
 
-test("a manifest of June 2025 is read, and grants what it lists alone", () => {
+test("a manifest of June 2025 grants only what it lists", () => {
   assert.deepEqual(readManifest(JUNE), {
     name: "chat",
     version: "0.2.1",
@@ -138,7 +138,7 @@ test("a manifest with [[handler]] and fields inline is read, with on_error and l
   });
 });
 
-test("a handler without fields has the bounds of Theater, and opens nothing that it does not name", () => {
+test("a handler without fields has Theater's bounds, and exposes nothing that it does not name", () => {
   const { grants } = readManifest(
     `name = "x"\n${["timing", "random", "environment", "filesystem", "http-client"].map((type) => `[[handlers]]\ntype = "${type}"\n`).join("")}`,
   );
@@ -152,7 +152,7 @@ test("a handler without fields has the bounds of Theater, and opens nothing that
   assert.deepEqual(readManifest('name = "x"').grants, {});
 });
 
-test("what is wrong is told with its line and column, and what to write", () => {
+test("errors have line and column, and say what to write", () => {
   const wrong: readonly (readonly [text: string, line: number, column: number, said: RegExp])[] = [
     ['component = "x.wasm"', 1, 1, /write name =/],
     ['name = ""', 1, 1, /write name =/],
@@ -203,7 +203,7 @@ test("what is wrong is told with its line and column, and what to write", () => 
     );
 });
 
-test("a manifest is bounded: in bytes, in handlers, in entries, in depth", () => {
+test("a manifest has limits for bytes, handlers, entries and depth", () => {
   assert.throws(() => readManifest(`name = "x"\n#${"x".repeat(65_536)}`), { name: "ManifestError", code: "TOO_LARGE" });
   assert.throws(() => readManifest(`name = "x"\n${'[[handlers]]\ntype = "runtime"\n'.repeat(65)}`), /64 are the most/);
   const names = JSON.stringify(Array.from({ length: 257 }, () => "A"));
@@ -212,14 +212,14 @@ test("a manifest is bounded: in bytes, in handlers, in entries, in depth", () =>
   assert.throws(() => readManifest(`name = "x"\n${"a.".repeat(20_000)}b = 1\non_error = 1`), /on_error/);
 });
 
-test("an error shows nothing of the text beyond what it names: it may be a file of another kind", () => {
+test("an error quotes nothing else of the text, which may be a private file", () => {
   assert.throws(
     () => readManifest("# a file\npassword: hunter2\nother"),
     (error: unknown) => error instanceof ManifestError && !error.message.includes("hunter2"),
   );
 });
 
-test("a manifest cut at any place, or with any character replaced, is read or refused in words", () => {
+test("a manifest truncated anywhere, or with any character replaced, is read or refused with a message", () => {
   const refusedOrRead = (text: string): void => {
     try {
       assert.equal(readManifest(text).text, text);

@@ -7,7 +7,7 @@ const LOG: HostCall = { name: "runtime.log", args: ["Grüße"], result: undefine
 const NOW: HostCall = { name: "timing.now", args: [], result: 2n ** 63n };
 const RANDOM: HostCall = { name: "random.random-bytes", args: [2], result: { ok: new Uint8Array([1, 2]) } };
 
-test("the other side reads what was recorded, whole and in order", () => {
+test("the main thread reads recorded calls completely and in order", () => {
   const reader = new CallRecorderReader();
   const recorder = new CallRecorder(reader.shared);
   assert.deepEqual(reader.read(), []);
@@ -20,7 +20,7 @@ test("the other side reads what was recorded, whole and in order", () => {
   assert.deepEqual(reader.read(), []);
 });
 
-test("what has no room is refused, and harms nothing", () => {
+test("a call that does not fit is refused, and earlier ones stay", () => {
   const reader = new CallRecorderReader();
   const recorder = new CallRecorder(reader.shared);
   assert.equal(recorder.add({ ...LOG, args: ["x".repeat(100_000)] }), false);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock, until } from "../../../testing/index.ts";
-import { type Answer, ECHO, HOSTILE, hostOf, LIMITS, request, said, utf8 } from "./guests.fixture.ts";
+import { type Answer, ECHO, HOSTILE, hostOf, LIMITS, request, resultOf, utf8 } from "./guests.fixture.ts";
 import { createSandbox } from "./guest-pool.ts";
 
 const SHORT = 60;
@@ -9,7 +9,7 @@ const spin = (guest: string, before = "", callMs = SHORT) => request(guest, `${b
 const TOO_LONG = `killed: The guest computed for more than ${SHORT} ms in one call: let it do less in each.`;
 const DONE: Answer = { result: { ok: undefined } };
 
-test("a guest that spins is killed, and its neighbours' calls run again to the right answers", async () => {
+test("a guest that spins is killed, and its neighbours' calls run again with correct results", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();
   const waiting = hostOf(() => gate.promise);
@@ -19,15 +19,15 @@ test("a guest that spins is killed, and its neighbours' calls run again to the r
   await until("they wait", () => waiting.hosts.length === 3);
   const spins = sandbox.run(spin("s"));
   const echoes = Array.from({ length: 30 }, (_, n) => sandbox.run(request(`e${n}`, `echo ${n}`, { component: ECHO })));
-  assert.equal(said(await spins), TOO_LONG);
+  assert.equal(resultOf(await spins), TOO_LONG);
   assert.deepEqual(
-    (await Promise.all(echoes)).map(said),
+    (await Promise.all(echoes)).map(resultOf),
     Array.from({ length: 30 }, (_, n) => `echo ${n}`),
   );
   assert.equal(waiting.hosts.length, 3, "they wait for what their first host is doing");
   gate.resolve(DONE);
   assert.deepEqual(
-    (await Promise.all(waits)).map(said),
+    (await Promise.all(waits)).map(resultOf),
     ["w1", "w2", "w3"].map((guest) => `ok\n&&\nok ${guest}`),
   );
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("a guest that spins is killed, and its neighbours' calls run again to the r
   assert.deepEqual(sandbox.measures, { instances: 33, workers: 1, killed: 1, started: 2 });
 });
 
-test("guests that are answered at once compute one after the other, each watched", async () => {
+test("guests that compute one after the other are each watched", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);
@@ -48,13 +48,13 @@ test("guests that are answered at once compute one after the other, each watched
   gate.resolve({ ...DONE, lasting: true });
   const outcomes = await Promise.all(calls);
   assert.ok(
-    outcomes.some((outcome) => said(outcome) === TOO_LONG),
+    outcomes.some((outcome) => resultOf(outcome) === TOO_LONG),
     "a worker ends with the first that spins, and the others with it",
   );
-  assert.ok(outcomes.every((outcome) => outcome.end === "lost" || said(outcome) === TOO_LONG));
+  assert.ok(outcomes.every((outcome) => outcome.end === "lost" || resultOf(outcome) === TOO_LONG));
 });
 
-test("an outcome tells the host calls of its own attempt only, and its host", async () => {
+test("an outcome has the host calls of its own attempt only, and its host", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();
   let asked = 0;
@@ -88,10 +88,10 @@ test("an outcome tells the host calls of its own attempt only, and its host", as
   assert.equal([...made][1], outcome.host);
 });
 
-test("one that was killed tells all it did, its last words too", async () => {
+test("a killed call reports all its host calls, including the last log lines", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const outcome = await sandbox.run(spin("s", "runtime.log a\n&&\ntiming.sleep 1\n&&\nruntime.log b\n&&\ntiming.now\n&&\n"));
-  assert.equal(said(outcome), TOO_LONG);
+  assert.equal(resultOf(outcome), TOO_LONG);
   assert.deepEqual(
     outcome.did.map(({ name }) => name),
     ["runtime.log", "timing.sleep", "runtime.log", "timing.now"],
@@ -105,7 +105,7 @@ test("one that was killed tells all it did, its last words too", async () => {
   );
 });
 
-test("a call whose host did something that lasts is not run again", async () => {
+test("a call is not retried after a host call with a lasting effect", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();
   let asked = 0;
@@ -125,10 +125,10 @@ test("a call whose host did something that lasts is not run again", async () => 
     ],
   );
   assert.deepEqual([before.hosts.length, during.hosts.length], [1, 1]);
-  assert.equal(said(await sandbox.run(request("a", "get"))), "ok none", "its guest is free again");
+  assert.equal(resultOf(await sandbox.run(request("a", "get"))), "ok none", "its guest is free again");
 });
 
-test("a call whose worker is ended under it ten times, each for another guest, is given up", async () => {
+test("a call is lost after its worker was killed ten times for other guests", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const { host, hosts } = hostOf(() => gates[hosts.length - 1]?.promise ?? DONE);
   const gates = Array.from({ length: 10 }, () => Promise.withResolvers<Answer>());
@@ -139,23 +139,23 @@ test("a call whose worker is ended under it ten times, each for another guest, i
     gate.resolve(DONE);
   }
   const outcome = await waits;
-  assert.ok(outcome.end === "lost" && outcome.message.includes("under it 10 times"), said(outcome));
+  assert.ok(outcome.end === "lost" && outcome.message.includes("under it 10 times"), resultOf(outcome));
   assert.equal(hosts.length, gates.length);
 });
 
-test("one that had not begun is run again however often", async () => {
+test("a call that has not started is retried any number of times", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const calls = [1, 2, 3, 4, 5].map((n) => sandbox.run(spin(`s${n}`)));
   const last = sandbox.run(request("e", "at last", { component: ECHO }));
   assert.deepEqual(
-    (await Promise.all(calls)).map(said),
+    (await Promise.all(calls)).map(resultOf),
     Array.from({ length: 5 }, () => TOO_LONG),
   );
-  assert.equal(said(await last), "at last");
+  assert.equal(resultOf(await last), "at last");
   assert.equal(sandbox.measures.killed, 5);
 });
 
-test("while a guest waits nothing is counted, however often the watchdog looks", async () => {
+test("time spent waiting for the host does not count", async () => {
   const clock = new SimulatedClock();
   await using sandbox = createSandbox({ workers: 1, clock });
   const gate = Promise.withResolvers<Answer>();
@@ -165,30 +165,30 @@ test("while a guest waits nothing is counted, however often the watchdog looks",
   await clock.advance(100_000);
   assert.equal(clock.pending, 0, "with nobody to watch it does not look");
   gate.resolve(DONE);
-  assert.equal(said(await waits), "ok");
+  assert.equal(resultOf(await waits), "ok");
 });
 
 const STAYS = 9_000;
 
-test("many short stays count together", async () => {
-  // The watchdog never looks: time stands still. Many, since a thread's time is told in ticks on some machines.
+test("many short intervals of computing add up", async () => {
+  // The clock stands still, so the watchdog never checks. Many intervals, since some machines measure thread time in ticks.
   await using sandbox = createSandbox({ workers: 1, clock: new SimulatedClock() });
   const script = Array.from({ length: STAYS }, () => "timing.sleep 1").join("\n&&\n");
   const outcome = await sandbox.run(request("w", script, { callMs: 1 }));
-  assert.ok(outcome.end === "killed" && outcome.why === "time", said(outcome));
+  assert.ok(outcome.end === "killed" && outcome.why === "time", resultOf(outcome));
   assert.ok(outcome.did.length < STAYS);
   assert.equal(sandbox.measures.killed, 0, "its worker lives");
 });
 
-test("a guest that spins where it is made, allocates or cleans up is killed, and what it broke is not used again", async () => {
+test("a guest that spins while it starts, allocates or cleans up is killed, and its instance is not reused", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const hostile = (message: string) => request("h", message, { component: HOSTILE, callMs: SHORT });
   const init = { ...hostile(""), export: "actor.init", state: utf8("l"), params: ["id"] } as const;
-  assert.equal(said(await sandbox.run(init)), TOO_LONG);
-  for (const message of ["l", "X"]) assert.equal(said(await sandbox.run(hostile(message))), TOO_LONG, message);
-  assert.equal(said(await sandbox.run(hostile("L"))), "still here", "from now on its allocator never ends");
-  assert.equal(said(await sandbox.run(hostile("?"))), TOO_LONG);
-  assert.equal(said(await sandbox.run(hostile("?"))), "still here");
+  assert.equal(resultOf(await sandbox.run(init)), TOO_LONG);
+  for (const message of ["l", "X"]) assert.equal(resultOf(await sandbox.run(hostile(message))), TOO_LONG, message);
+  assert.equal(resultOf(await sandbox.run(hostile("L"))), "still here", "from now on its allocator never ends");
+  assert.equal(resultOf(await sandbox.run(hostile("?"))), TOO_LONG);
+  assert.equal(resultOf(await sandbox.run(hostile("?"))), "still here");
   assert.equal(sandbox.measures.killed, 4);
 });
 
@@ -203,26 +203,26 @@ test("a memory bomb and deep recursion stay in their instance", async () => {
     ["r", "trap"],
   ] as const) {
     const [outcome, beside] = await Promise.all([sandbox.run(hostile(message)), neighbour()]);
-    assert.deepEqual([outcome.end, said(beside)], [end, "here"], said(outcome));
+    assert.deepEqual([outcome.end, resultOf(beside)], [end, "here"], resultOf(outcome));
   }
   assert.deepEqual(sandbox.measures, { instances: 1, workers: 1, killed: 0, started: 1 });
 });
 
-test("a worker that dies by itself takes the guest inside for guilty, and nobody else", async () => {
+test("when a worker dies by itself, only the guest that was running is blamed", async () => {
   await using sandbox = createSandbox({ workers: 1, heapMb: 24 });
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);
   const waits = sandbox.run(request("w", "timing.sleep 1", { host }));
   await until("it waits", () => hosts.length === 1);
-  // A million lines that it logs fill the heap, where these limits allow it.
+  // With these limits, a million log lines fill the heap.
   const limits = { ...LIMITS, hostCalls: 1e9, hostBytes: 1e12 };
   const logs = sandbox.run(request("h", "G", { component: HOSTILE, limits }));
   const beside = sandbox.run(request("e", "here", { component: ECHO }));
   const outcome = await logs;
-  assert.ok(outcome.end === "trap" && outcome.message.includes("memory"), said(outcome));
+  assert.ok(outcome.end === "trap" && outcome.message.includes("memory"), resultOf(outcome));
   assert.ok(outcome.did.length > 0);
-  assert.equal(said(await beside), "here");
+  assert.equal(resultOf(await beside), "here");
   gate.resolve(DONE);
-  assert.equal(said(await waits), "ok");
+  assert.equal(resultOf(await waits), "ok");
   assert.deepEqual([hosts.length, sandbox.measures.started], [2, 2]);
 });

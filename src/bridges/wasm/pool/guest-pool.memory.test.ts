@@ -4,13 +4,13 @@ import { until } from "../../../testing/index.ts";
 import { coreModule, op } from "../abi/core-module.fixture.ts";
 import type { Component } from "../component/component.ts";
 import { createSandbox } from "./guest-pool.ts";
-import { type Answer, ASKER, ECHO, hostOf, LIMITS, request, said, utf8 } from "./guests.fixture.ts";
+import { type Answer, ASKER, ECHO, hostOf, LIMITS, request, resultOf, utf8 } from "./guests.fixture.ts";
 
 const PAGE = 65_536;
 const PAGES = 16;
 const i32s = (count: number): readonly "i32"[] => Array.from({ length: count }, () => "i32");
 
-/** Takes a mebibyte of memory, then waits. */
+/** Allocates a mebibyte of memory, then waits for its host. */
 const large: Component = {
   ...ASKER,
   digest: "large",
@@ -32,7 +32,7 @@ const large: Component = {
   exports: { "message-server-client.handle-request": { core: "request" } },
 };
 
-test("where guests that wait hold too much memory, those with the most end, and what they did is on record", async () => {
+test("when waiting guests hold too much memory, the largest end, and their host calls are recorded", async () => {
   await using sandbox = createSandbox({ workers: 2, waitingBytes: 4.5 * PAGES * PAGE });
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);
@@ -47,18 +47,18 @@ test("where guests that wait hold too much memory, those with the most end, and 
   const lost = outcomes.filter(({ end }) => end === "lost");
   assert.deepEqual([lost.length, outcomes.filter(({ end }) => end === "ok").length], [8, 4]);
   for (const outcome of lost) {
-    assert.match(said(outcome), /no room in this process/);
+    assert.match(resultOf(outcome), /no room in this process/);
     assert.deepEqual(
       outcome.did.map(({ name, result }) => [name, result]),
       [["timing.sleep", { ok: undefined }]],
     );
   }
-  assert.equal(said(await small), "ok");
+  assert.equal(resultOf(await small), "ok");
   assert.equal((await wait("large 0", large)).end, "ok", "its guest is free again");
   assert.equal(sandbox.measures.killed, 0);
 });
 
-test("of calls that hold the same memory the newest end, and a single call may wait", async () => {
+test("among calls with equal memory the newest end, and a single call may always wait", async () => {
   await using sandbox = createSandbox({ workers: 1, waitingBytes: 2.5 * PAGES * PAGE });
   const gate = Promise.withResolvers<Answer>();
   const { host, hosts } = hostOf(() => gate.promise);
@@ -83,7 +83,7 @@ declare const WebAssembly: { readonly Memory: new (limits: { readonly initial: n
 
 const echo = (guest: string) => request(guest, guest, { component: ECHO });
 
-/** Takes the address space of the process. */
+/** Uses up the address space of the process. */
 function fill(): readonly object[] {
   const memories: object[] = [];
   try {
@@ -93,24 +93,24 @@ function fill(): readonly object[] {
   }
 }
 
-test("where no memory can be had, idle instances make room", async () => {
+test("when no memory can be allocated, idle instances are dropped", async () => {
   await using sandbox = createSandbox({ workers: 1, instances: 10_000 });
   const guests = 100;
-  for (let n = 0; n < guests; n += 1) assert.equal(said(await sandbox.run(echo(`g${n}`))), `g${n}`);
+  for (let n = 0; n < guests; n += 1) assert.equal(resultOf(await sandbox.run(echo(`g${n}`))), `g${n}`);
   const taken = fill();
   assert.ok(taken.length > 1_000);
-  // Those that a collection gives back meanwhile are had first.
+  // Memories that the garbage collector frees meanwhile are used first.
   let more = 0;
   while (sandbox.measures.instances === guests + more && more < 2_000) {
     more += 1;
-    assert.equal(said(await sandbox.run(echo(`m${more}`))), `m${more}`);
+    assert.equal(resultOf(await sandbox.run(echo(`m${more}`))), `m${more}`);
   }
   const { instances, started } = sandbox.measures;
   assert.equal(started, 1);
   assert.ok(instances < guests + more, `${instances} instances are kept`);
 });
 
-/** What becomes of a call for which no memory can be had, while another guest waits; undefined: there was some. */
+/** The result of a call for which no memory can be allocated while another guest waits; undefined if there was memory. */
 async function squeezed(taken: object[]): Promise<string | undefined> {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();
@@ -120,15 +120,15 @@ async function squeezed(taken: object[]): Promise<string | undefined> {
   taken.push(...fill());
   const outcome = await sandbox.run(echo("a"));
   gate.resolve({ result: { ok: undefined } });
-  assert.equal(said(await waits), "ok\n&&\nok kept");
+  assert.equal(resultOf(await waits), "ok\n&&\nok kept");
   assert.equal(sandbox.measures.started, 1);
-  return outcome.end === "ok" ? undefined : said(outcome);
+  return outcome.end === "ok" ? undefined : resultOf(outcome);
 }
 
-test("where there is none to make, a call is given up with a sentence, and nobody is harmed", async () => {
+test("a call for which no memory can be freed is lost with a message, and others continue", async () => {
   const taken: object[] = [];
   let told = await squeezed(taken);
-  // What a collection gives back meanwhile is had first.
+  // Memory that the garbage collector frees meanwhile is used first.
   for (let again = 0; told === undefined && again < 30; again += 1) told = await squeezed(taken);
   assert.match(told ?? "none", /^lost: .*no room/);
   assert.ok(taken.length > 1_000);

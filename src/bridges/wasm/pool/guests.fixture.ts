@@ -9,12 +9,12 @@ import type { WitValue } from "../wit.ts";
 const GUESTS = join(import.meta.dirname, "../../../../test/wasm/guests");
 const read = (name: string): Component => readComponent(readFileSync(join(GUESTS, name, `${name}.wasm`)));
 
-/** Does what it is told: `spin`, `timing.sleep 5`, `message-server-host.send <actor> <data>`, divided by lines of `&&`. */
+/** Runs the commands of its message: `spin`, `timing.sleep 5`, `message-server-host.send <actor> <data>`, separated by lines of `&&`. */
 export const ASKER = read("asker");
-/** Answers each request with how many came before, by a global. */
+/** Answers each request with the number of earlier ones, from a global. */
 export const GLOBALS = read("globals");
 export const ECHO = read("echo");
-/** What the first byte of its message says: test/wasm/guests/hostile. */
+/** The first byte of its message selects what it does: test/wasm/guests/hostile. */
 export const HOSTILE = read("hostile");
 
 export const LIMITS: GuestLimits = {
@@ -28,19 +28,19 @@ export const LIMITS: GuestLimits = {
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export type Answer = Awaited<ReturnType<GuestHost["call"]>>;
-export type Answering = (name: ImportName, args: readonly WitValue[]) => Answer | Promise<Answer>;
+export type AnswerFunction = (name: ImportName, args: readonly WitValue[]) => Answer | Promise<Answer>;
 
-const NOTHING: Answering = () => ({ result: { ok: undefined } });
+const NOTHING: AnswerFunction = () => ({ result: { ok: undefined } });
 
-/** A host, and all it was asked. */
-export function hostOf(answer: Answering = NOTHING): { readonly host: () => GuestHost; readonly hosts: ImportName[][] } {
+/** A host, and the imports called on each attempt. */
+export function hostOf(answer: AnswerFunction = NOTHING): { readonly host: () => GuestHost; readonly hosts: ImportName[][] } {
   const hosts: ImportName[][] = [];
   const host = (): GuestHost => {
-    const asked: ImportName[] = [];
-    hosts.push(asked);
+    const calls: ImportName[] = [];
+    hosts.push(calls);
     return {
       call: async (name, args) => {
-        asked.push(name);
+        calls.push(name);
         return answer(name, args);
       },
     };
@@ -48,7 +48,7 @@ export function hostOf(answer: Answering = NOTHING): { readonly host: () => Gues
   return { host, hosts };
 }
 
-/** A request to a guest, which says what it is asked to do. */
+/** A request with a script for the guest ASKER. */
 export function request(guest: string, script: string, more: Partial<GuestCall> & { readonly callMs?: number } = {}): GuestCall {
   const { callMs = LIMITS.callMs, ...rest } = more;
   return {
@@ -69,8 +69,8 @@ export function request(guest: string, script: string, more: Partial<GuestCall> 
   };
 }
 
-/** What a request was answered, or how else it ended. */
-export function said(outcome: GuestOutcome): string {
+/** The text of a reply, or how the call ended. */
+export function resultOf(outcome: GuestOutcome): string {
   if (outcome.end !== "ok") return `${outcome.end}: ${outcome.message}`;
   return outcome.back instanceof Uint8Array ? new TextDecoder().decode(outcome.back) : "nothing";
 }

@@ -6,13 +6,13 @@ function come(residents: InstanceTable, guest: string, bytes = 1): readonly stri
   return [...residents.callStarted(guest), ...residents.callEnded(guest, bytes)];
 }
 
-test("who was used longest ago goes first, and a use counts", () => {
+test("the least recently used instance is dropped first", () => {
   const residents = new InstanceTable(2, 100);
   assert.deepEqual([come(residents, "a"), come(residents, "b"), come(residents, "a"), come(residents, "c")], [[], [], [], ["b"]]);
   assert.deepEqual([residents.has("a"), residents.has("b"), residents.has("c"), residents.size], [true, false, true, 2]);
 });
 
-test("nobody goes whose call runs, though there are too many", () => {
+test("an instance with a running call is not dropped, even if there are too many", () => {
   const residents = new InstanceTable(2, 100);
   for (const guest of ["a", "b", "c"]) assert.deepEqual(residents.callStarted(guest), []);
   assert.deepEqual(residents.callEnded("b", 1), ["b"]);
@@ -20,7 +20,7 @@ test("nobody goes whose call runs, though there are too many", () => {
   assert.deepEqual([residents.callEnded("a", 1), residents.size], [[], 2]);
 });
 
-test("their memory is bounded together, as it grows", () => {
+test("the total memory of instances is bounded, also when it grows", () => {
   const residents = new InstanceTable(10, 100);
   for (const guest of ["a", "b", "c"]) assert.deepEqual(come(residents, guest, 30), []);
   assert.deepEqual(come(residents, "b", 60), ["a"]);
@@ -29,7 +29,7 @@ test("their memory is bounded together, as it grows", () => {
   assert.deepEqual([come(residents, "d", 100), come(residents, "e", 101)], [["c"], ["d", "e"]]);
 });
 
-test("what was dropped counts no longer", () => {
+test("dropped instances no longer count", () => {
   const residents = new InstanceTable(10, 100);
   come(residents, "a", 90);
   assert.equal(residents.delete("a"), true);
@@ -37,7 +37,7 @@ test("what was dropped counts no longer", () => {
   assert.deepEqual(come(residents, "b", 90), []);
 });
 
-test("what instances hold outside their memory counts, and is not reported as memory", () => {
+test("what instances hold outside their memory counts, but is not reported as memory", () => {
   const residents = new InstanceTable(10, 100);
   residents.callStarted("a");
   assert.deepEqual(residents.callEnded("a", 10, 60), []);

@@ -108,8 +108,8 @@ export const GUEST_LIMITS: GuestLimits = {
 export const MOST_GUEST_LIMITS: Pick<GuestLimits, "callMs" | "memoryBytes"> = { callMs: 60_000, memoryBytes: 256 * MEBIBYTE };
 
 /** The limits of a guest: those of its manifest, capped by those of the operator. */
-export function limitsOf({ limits: asked }: Manifest, { limits, most = {} }: Pick<GuestOptions, "limits" | "most">): GuestLimits {
-  const { callMs = limits.callMs, memoryBytes = limits.memoryBytes } = asked;
+export function limitsOf({ limits: requested }: Manifest, { limits, most = {} }: Pick<GuestOptions, "limits" | "most">): GuestLimits {
+  const { callMs = limits.callMs, memoryBytes = limits.memoryBytes } = requested;
   return {
     ...limits,
     callMs: Math.min(callMs, Math.max(most.callMs ?? 0, limits.callMs)),

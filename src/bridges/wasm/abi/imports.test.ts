@@ -4,8 +4,7 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import type { ImportName } from "../component/world.ts";
 import { CALL } from "./guest.fixture.ts";
-import { isLocalImport, localAnswers, type LocalContext } from "./imports.ts";
-import { GuestRandom } from "./random.ts";
+import { GuestRandom, isLocalImport, localAnswers, type LocalContext } from "./imports.ts";
 
 const answers = (facts: Partial<LocalContext> = {}) => localAnswers({ ...CALL, ...facts });
 

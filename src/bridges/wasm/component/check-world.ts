@@ -96,14 +96,16 @@ function checkExport(of: string, name: ExportName, func: Func): ActorExport {
 
 /** Returns its exports of Theater; others are never called. Throws `WasmError` WRONG_WORLD. */
 export function checkExports(exports: Exports): ActorExports {
-  let theirs: TheaterPackage | undefined;
+  let theaterPackage: TheaterPackage | undefined;
   const functions = new Map<ExportName, ActorExport>();
   for (const [of, entity] of exports) {
     const name = interfaceName(of);
     if (name === undefined || !isExportInterface(name.interface) || entity.sort !== "instance") continue;
-    if (theirs !== undefined && theirs !== name.package)
-      throw worldError(`The component exports interfaces of ${theirs} and ${quoted(of)}: build it against one of the two packages.`);
-    theirs = name.package;
+    if (theaterPackage !== undefined && theaterPackage !== name.package)
+      throw worldError(
+        `The component exports interfaces of ${theaterPackage} and ${quoted(of)}: build it against one of the two packages.`,
+      );
+    theaterPackage = name.package;
     for (const [each, func] of functionsOf(entity.exports)) {
       const full = `${name.interface}.${each}`;
       if (!isExportName(full)) continue;
@@ -111,10 +113,10 @@ export function checkExports(exports: Exports): ActorExports {
       functions.set(full, checkExport(of, full, func));
     }
   }
-  if (theirs === undefined || !functions.has("actor.init"))
+  if (theaterPackage === undefined || !functions.has("actor.init"))
     throw worldError(
       `The component is no actor: it has to export the interface theater:simple/actor (or ntwk:theater/actor) with init: ${printFunction(signatureOf(EXPORTS.actor.init))}. ` +
         `It exports ${exports.size === 0 ? "nothing" : shortList([...exports.keys()])}.`,
     );
-  return { package: theirs, functions };
+  return { package: theaterPackage, functions };
 }

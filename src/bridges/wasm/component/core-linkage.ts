@@ -132,7 +132,7 @@ export function theaterImportsOf(
 ): Imports {
   if (imports.length > MAX_IMPORTS)
     throw new WasmError("BAD_COMPONENT", `The core module has ${imports.length} imports, and ${MAX_IMPORTS} are read: build it with less.`);
-  const theirs: Imports[number][] = [];
+  const theaterImports: Imports[number][] = [];
   for (const each of imports) {
     const { module, field } = each;
     const found = findLowered(main, each, fixups);
@@ -150,9 +150,9 @@ export function theaterImportsOf(
         `The core module imports ${name} otherwise than as (${signature.params.join(", ")}) -> (${signature.results.join(", ")}): build it again.`,
       );
     onOptions(found.options);
-    theirs.push({ name, module, field });
+    theaterImports.push({ name, module, field });
   }
-  return theirs;
+  return theaterImports;
 }
 
 /** Throws `WasmError` NEEDS_JCO. */
@@ -168,14 +168,14 @@ const exportNameOf = (item: CoreItem | undefined, instance: ModuleInstance): str
 /** Whether a module uses only `_initialize` of the main one and calls it at its start, as we do when we instantiate the main module alone. */
 function onlyInitializes(main: MainModule, { module, args }: ModuleInstance): boolean {
   const { imports, start } = readCoreModule(module);
-  const theirs = imports.flatMap(({ module: of, field }, at) => {
+  const used = imports.flatMap(({ module: of, field }, at) => {
     const arg = args.get(of);
     const name =
       arg === main.instance ? field : arg !== undefined && "items" in arg ? exportNameOf(arg.items.get(field), main.instance) : undefined;
     return name === undefined ? [] : [{ name, at }];
   });
-  const [only] = theirs;
-  if (only?.name !== INITIALIZE || theirs.length !== 1) return false;
+  const [only] = used;
+  if (only?.name !== INITIALIZE || used.length !== 1) return false;
   main.func({ sort: "func", from: main.instance, name: INITIALIZE }, { params: [], results: [] });
   return start === imports.slice(0, only.at).filter(({ sort }) => sort === "func").length;
 }

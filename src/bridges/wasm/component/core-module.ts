@@ -102,9 +102,9 @@ const START = 8;
 const MAX_FUNCTIONS = 1_000_000;
 const MAX_OTHERS = 100_000;
 
-function boundedCount(reader: ByteReader, most: number, what: string): number {
+function boundedCount(reader: ByteReader, max: number, what: string): number {
   const count = reader.count();
-  if (count > most) throw reader.damaged(`${count} ${what} are more than ${most}`);
+  if (count > max) throw reader.damaged(`${count} ${what} are more than ${max}`);
   return count;
 }
 

@@ -79,8 +79,8 @@ function readCoreArguments(reader: ByteReader, scope: Scope): Map<string, CoreIn
 function readCoreInstance(reader: ByteReader, scope: Scope): void {
   scope.budget.step(reader);
   const how = reader.u8();
-  let made: CoreInstance;
-  if (how === OF_DEFINITION) made = { module: scope.entity(reader, "module").bytes, args: readCoreArguments(reader, scope) };
+  let instance: CoreInstance;
+  if (how === OF_DEFINITION) instance = { module: scope.entity(reader, "module").bytes, args: readCoreArguments(reader, scope) };
   else if (how === INLINE) {
     const items = new Map<string, CoreItem>();
     for (let left = reader.count(); left > 0; left -= 1) {
@@ -88,10 +88,10 @@ function readCoreInstance(reader: ByteReader, scope: Scope): void {
       const key = reader.name();
       addUnique(reader, items, key, scope.coreItem(reader, readCoreItemSort(reader)));
     }
-    made = { items };
+    instance = { items };
   } else throw reader.damaged(`${how} makes no core instance`);
-  scope.coreInstances.push(made);
-  scope.budget.coreInstances.push(made);
+  scope.coreInstances.push(instance);
+  scope.budget.coreInstances.push(instance);
 }
 
 /** Reads a reference by sort and index. Components neither export nor import core items. */

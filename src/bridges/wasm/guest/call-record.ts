@@ -60,10 +60,10 @@ async function moveOldCallsOut(did: readonly Json[], put: Put): Promise<readonly
       room = PIECE_TEXT - text.length;
     } else piece.push(text);
   }
-  const apart = await Promise.all(
+  const stored = await Promise.all(
     pieces.map(async (piece) => ({ calls: piece.length, ...(await storeText(`[${piece.join(",")}]`, put)) })),
   );
-  return [...apart, ...did.slice(-INLINE_CALLS)];
+  return [...stored, ...did.slice(-INLINE_CALLS)];
 }
 
 /** The record of a call, as read from its event. */
@@ -105,9 +105,9 @@ export async function readRecord(record: Json | undefined, get: ContentStore["ge
 async function loadCalls(did: readonly Json[], get: ContentStore["get"]): Promise<readonly Json[]> {
   const parts = await Promise.all(
     did.map(async (one) => {
-      const apart = isJsonObject(one) ? one["kept"] : undefined;
-      if (!isJsonObject(apart) || typeof apart["digest"] !== "string") return one;
-      return loadText(apart["digest"], get);
+      const stored = isJsonObject(one) ? one["kept"] : undefined;
+      if (!isJsonObject(stored) || typeof stored["digest"] !== "string") return one;
+      return loadText(stored["digest"], get);
     }),
   );
   return parts.flatMap((part) => (isList(part) ? part : [part]));

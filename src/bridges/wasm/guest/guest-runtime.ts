@@ -64,7 +64,7 @@ export interface ExportCall {
   readonly isStart?: true;
   /** The id of the request that this call handles. */
   readonly request?: string;
-  readonly answer: (back: WitValue, gathered: CallEffects) => CallAnswer;
+  readonly answer: (back: WitValue, effects: CallEffects) => CallAnswer;
 }
 
 export const refusal = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });

@@ -25,10 +25,10 @@ export class RecentContents {
   readonly #beginnings = new Map<Digest, number>();
 
   /** `ms`: longer than any turn takes, from its first content to its commit. */
-  constructor(clock: Clock, ms: number, most: number = MAX_BEGINNINGS) {
+  constructor(clock: Clock, ms: number, maxBeginnings: number = MAX_BEGINNINGS) {
     this.#clock = clock;
     this.#ms = ms;
-    this.#maxBeginnings = most;
+    this.#maxBeginnings = maxBeginnings;
   }
 
   /** A content that a guest is started from. Its first commit is not visible here, so it stays recent for the whole time. */

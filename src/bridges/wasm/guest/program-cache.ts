@@ -134,8 +134,8 @@ export class WeightedCache<V> {
   readonly #maxWeight: number;
   #weight = 0;
 
-  constructor(most: number) {
-    this.#maxWeight = most;
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight;
   }
 
   /** `load` returns a value and its weight. Errors are not cached. */

@@ -38,8 +38,9 @@ export async function reexecuteGuest(runtime: GuestRuntime, id: ActorId): Promis
   for await (const event of runtime.engine().history(id)) {
     const body = readBody(event);
     const after = body === undefined ? undefined : stateAfter(before, body);
-    const again = body === undefined ? "erased" : await callToRerun(body, before, after, (digest) => runtime.programs.contents.get(digest));
-    const outcome = typeof again === "string" ? again : await compareRerun(runtime, event, again);
+    const recorded =
+      body === undefined ? "erased" : await callToRerun(body, before, after, (digest) => runtime.programs.contents.get(digest));
+    const outcome = typeof recorded === "string" ? recorded : await compareRerun(runtime, event, recorded);
     if (typeof outcome === "string") taken[outcome] += 1;
     else {
       run += 1;
@@ -62,20 +63,25 @@ async function callToRerun(
   after: Json | undefined,
   get: ContentStore["get"],
 ): Promise<RecordedCall | SkipReason> {
-  const read = await readRecord(record, get).catch((error: unknown) => {
+  const callRecord = await readRecord(record, get).catch((error: unknown) => {
     if (error instanceof MissingContent) return "collected" as const;
     throw error;
   });
-  if (read === "collected") return read;
-  if (read === undefined || !isMessage(message)) return "other";
-  if (read.end === "lost") return "lost";
+  if (callRecord === "collected") return callRecord;
+  if (callRecord === undefined || !isMessage(message)) return "other";
+  if (callRecord.end === "lost") return "lost";
   if (!isGuestState(after)) return "erased";
-  const left: GuestState = after;
+  const state: GuestState = after;
   const beginning = message.action === "start" ? parseBeginning(message) : undefined;
   // A life starts from what its message names, not from the state of the previous life.
   if (beginning !== undefined)
-    return { record: read, message, before: { ...left, state: beginning.initialState ?? null, children: {}, outstanding: [] }, after };
-  return isGuestState(before) ? { record: read, message, before, after } : "erased";
+    return {
+      record: callRecord,
+      message,
+      before: { ...state, state: beginning.initialState ?? null, children: {}, outstanding: [] },
+      after,
+    };
+  return isGuestState(before) ? { record: callRecord, message, before, after } : "erased";
 }
 
 const isMessage = (value: unknown): value is Message =>
@@ -172,16 +178,16 @@ async function differencesOf(
   { outcome, host }: Rerun,
   name: DescribeMismatch,
 ): Promise<readonly GuestMismatch[]> {
-  const found: GuestMismatch[] = [];
-  if (outcome.end !== record.end) found.push(name("end", record.end, outcome.end));
+  const mismatches: GuestMismatch[] = [];
+  if (outcome.end !== record.end) mismatches.push(name("end", record.end, outcome.end));
   else if (outcome.end === "ok") {
     const state = outcome.state === undefined ? null : digestOf(outcome.state);
-    if (state !== after.state) found.push(name("state", after.state, state));
+    if (state !== after.state) mismatches.push(name("state", after.state, state));
     const back = await storeValue(outcome.back, digestOf);
-    if (JSON.stringify(back) !== JSON.stringify(record.back ?? null)) found.push(name("reply", record.back ?? null, back));
+    if (JSON.stringify(back) !== JSON.stringify(record.back ?? null)) mismatches.push(name("reply", record.back ?? null, back));
   } else if (outcome.message.toWellFormed() !== record.message)
-    found.push(name("message", record.message ?? null, outcome.message.toWellFormed()));
-  const made = await Promise.all(
+    mismatches.push(name("message", record.message ?? null, outcome.message.toWellFormed()));
+  const calls = await Promise.all(
     outcome.did.map(async (call) => [
       call.name,
       await Promise.all(call.args.map((arg) => storeValue(arg, digestOf))),
@@ -189,12 +195,12 @@ async function differencesOf(
     ]),
   );
   const was = record.did.map(({ name: of, args, result }) => [of, args, result]);
-  const at = Array.from({ length: Math.max(made.length, was.length) }, (_, n) => n).find(
-    (n) => JSON.stringify(made[n]) !== JSON.stringify(was[n]),
+  const at = Array.from({ length: Math.max(calls.length, was.length) }, (_, n) => n).find(
+    (n) => JSON.stringify(calls[n]) !== JSON.stringify(was[n]),
   );
-  if (at !== undefined) found.push(name("host-call", was[at] ?? null, made[at] ?? null));
-  else if (host.unexpectedCall !== undefined) found.push(name("host-call", null, host.unexpectedCall));
-  return found;
+  if (at !== undefined) mismatches.push(name("host-call", was[at] ?? null, calls[at] ?? null));
+  else if (host.unexpectedCall !== undefined) mismatches.push(name("host-call", null, host.unexpectedCall));
+  return mismatches;
 }
 
 const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");

@@ -15,12 +15,12 @@ import type { Handler } from "./message-handlers.ts";
 export const runGuest =
   (runtime: GuestRuntime, delivery: Delivery, exportCall: ExportCall): Work<GuestState> =>
   async (context) => {
-    const found = await load(runtime.programs, exportCall);
-    if (found instanceof Error) return programRefusal(found);
-    const { component } = found.program;
+    const loaded = await load(runtime.programs, exportCall);
+    if (loaded instanceof Error) return programRefusal(loaded);
+    const { component } = loaded.program;
     return component.exports[exportCall.export] === undefined
       ? exportCall.ifNotExported
-      : callExport(runtime, delivery, exportCall, found, context);
+      : callExport(runtime, delivery, exportCall, loaded, context);
   };
 
 interface Loaded {
@@ -30,11 +30,11 @@ interface Loaded {
 
 /** Returns an error that the caller receives. Throws if the store of a started guest fails, so that the message is delivered again. */
 async function load(
-  library: ProgramCache,
+  programs: ProgramCache,
   { state: { manifest, component, origin, state }, isStart }: ExportCall,
 ): Promise<Loaded | Error> {
   try {
-    return { program: await library.program(manifest, component, origin), state: await library.state(state) };
+    return { program: await programs.program(manifest, component, origin), state: await programs.state(state) };
   } catch (error) {
     if (!(error instanceof Error) || (error instanceof StoreError && isStart !== true)) throw error;
     return error;
@@ -78,8 +78,8 @@ async function callExport(
   }
 }
 
-const stateAfter = async (library: ProgramCache, { state }: ExportCall, outcome: GuestOutcome, put: Put): Promise<GuestState["state"]> =>
-  outcome.end === "ok" ? library.putState(outcome.state, state.state, put) : state.state;
+const stateAfter = async (programs: ProgramCache, { state }: ExportCall, outcome: GuestOutcome, put: Put): Promise<GuestState["state"]> =>
+  outcome.end === "ok" ? programs.putState(outcome.state, state.state, put) : state.state;
 
 function newHost(environment: CallEnvironment, hosts: Map<GuestHost, CallHost>): CallHost {
   const host = new CallHost(environment);
@@ -226,13 +226,14 @@ export const interrupted: Handler = (runtime, { message, state, self }) => {
     return refusal("INVALID", "Only who runs an actor tells it what a call left behind.");
   const { children, record = null } = args;
   return async () => {
-    const ids = idsIn(children).filter((id) => !Object.values(state.children).includes(id));
+    const ids = guestIdsIn(children).filter((id) => !Object.values(state.children).includes(id));
     const added = await livingChildren(runtime, self, ids);
     const next: GuestState = { ...state, children: { ...state.children, ...Object.fromEntries(added) } };
     return { state: added.length === 0 ? state : next, record };
   };
 };
 
-const idsIn = (given: Json | undefined): readonly ActorId[] => (Array.isArray(given) ? given.filter(isGuestId).slice(0, MAX_CHILDREN) : []);
+const guestIdsIn = (given: Json | undefined): readonly ActorId[] =>
+  Array.isArray(given) ? given.filter(isGuestId).slice(0, MAX_CHILDREN) : [];
 
 const isGuestId = (value: Json): value is ActorId => typeof value === "string" && value.startsWith("guest/");

@@ -155,7 +155,7 @@ test("a guest's own manifest cannot grant its child more than the guest has; the
   assert.match(textOf(await on.request(from, "spawn greedy")), /^"[0-9a-f-]{36}"$/u);
 });
 
-test("a child of a guest's own manifest has no higher limits and no weaker checks than the guest", async () => {
+test("a child of a guest's own manifest has no higher limits or random grants than the guest", async () => {
   const limited = (limits: Manifest["limits"], random: Grants["random"]): Partial<Manifest> => ({
     component: "child",
     limits,

@@ -9,7 +9,7 @@ import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 
 const SHUTDOWN = "shutdown";
-const LONGEST_MESSAGE = 4_096;
+const MAX_MESSAGE = 4_096;
 
 export interface FinishedCall {
   readonly delivery: Delivery;
@@ -26,15 +26,16 @@ export function turnOfCall(finished: FinishedCall, state: GuestState["state"]): 
   const { outcome, exportCall, effects } = finished;
   if (outcome.end === "ok") return succeeded(finished, outcome, state);
   if (outcome.end !== "lost") return failed(finished, outcome);
-  const reply = failedReply("OUTCOME_UNKNOWN", lost(outcome.message));
+  const reply = failedReply("OUTCOME_UNKNOWN", unknownOutcome(outcome.message));
   const send = closeOpened(effects, "its opener lost it");
   if (exportCall.isStart) return { state: exportCall.state, reply, send, stop: "its start was lost" };
   // Spawned children belong to the actor although the outcome is unknown, and opened channels must be closed. A refusal could do neither.
   if (effects.spawned.size + effects.stopped.size + send.length > 0) return { state: withChildren(exportCall.state, effects), reply, send };
-  return refusal("OUTCOME_UNKNOWN", lost(outcome.message));
+  return refusal("OUTCOME_UNKNOWN", unknownOutcome(outcome.message));
 }
 
-const lost = (message: string): string => `${message} What it did outside is in the event's record: look there before asking again.`;
+const unknownOutcome = (message: string): string =>
+  `${message} What it did outside is in the event's record: look there before asking again.`;
 
 /** These changes have already happened, whatever the outcome. */
 function withChildren(state: GuestState, { spawned, stopped }: CallEffects): GuestState {
@@ -78,9 +79,9 @@ function answers({ answers: given }: CallEffects, { request }: ExportCall): Pick
   return later.length === 0 ? {} : { answer: Object.fromEntries(later) };
 }
 
-type Begun = Turn<GuestState> & { readonly state: GuestState; readonly reply: NonNullable<Turn<GuestState>["reply"]> };
+type TurnWithState = Turn<GuestState> & { readonly state: GuestState; readonly reply: NonNullable<Turn<GuestState>["reply"]> };
 
-function shutdownTurn({ self }: Delivery, turn: Begun, effects: CallEffects, data: Uint8Array | undefined): Turn<GuestState> {
+function shutdownTurn({ self }: Delivery, turn: TurnWithState, effects: CallEffects, data: Uint8Array | undefined): Turn<GuestState> {
   const { parent, channels } = turn.state;
   const why = "the actor has shut down";
   const sends = [...effects.sends];
@@ -130,7 +131,7 @@ const closeOpened = ({ opened }: CallEffects, why: string): readonly Outgoing[] 
 const PREFIX: Readonly<Record<Failure["end"], string>> = { error: "The guest failed: ", trap: "Trap: ", killed: "" };
 
 function sentence({ end, message }: Failure): string {
-  const text = message.slice(0, LONGEST_MESSAGE).toWellFormed().trim();
+  const text = message.slice(0, MAX_MESSAGE).toWellFormed().trim();
   if (text === "") return "The guest failed, and did not say why.";
   return `${PREFIX[end]}${text}${/[.!?…]$/u.test(text) ? "" : "."}`;
 }

@@ -139,9 +139,10 @@ async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Tra
   worker.on("exit", () => reject(failed("its thread ended")));
   const undo = clock.after(LONGEST_MS, () => reject(failed(`it took more than ${LONGEST_MS / 1_000} seconds`)));
   try {
-    const made = await promise;
-    if (made.script.length > MAX_SCRIPT) throw failed(`it has ${made.script.length} characters, and at most ${MAX_SCRIPT} are run`);
-    return made;
+    const transpiled = await promise;
+    if (transpiled.script.length > MAX_SCRIPT)
+      throw failed(`it has ${transpiled.script.length} characters, and at most ${MAX_SCRIPT} are run`);
+    return transpiled;
   } finally {
     undo();
     await worker.terminate();

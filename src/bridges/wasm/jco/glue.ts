@@ -40,9 +40,9 @@ function compileGlue(glue: Glue): Compiled {
   const instantiate: unknown = compileFunction(glue.script, SHADOWED)(undefined, SILENT);
   if (!isInstantiate(instantiate)) throw new GuestTrap("The guest's glue is damaged: start it again.");
   const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, new webAssembly.Module(bytes)]));
-  const made = { instantiate, modules };
-  compiled.set(glue, made);
-  return made;
+  const compiledGlue = { instantiate, modules };
+  compiled.set(glue, compiledGlue);
+  return compiledGlue;
 }
 
 /**

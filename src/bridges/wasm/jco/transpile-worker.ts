@@ -23,8 +23,8 @@ async function transpiled({ url, bytes }: TranspileStart): Promise<Transpiled> {
   const jco: unknown = await import(url);
   const transpile = isRecord(jco) ? (jco["transpileBytes"] ?? jco["transpile"]) : undefined;
   if (typeof transpile !== "function") throw new Error(`${url} has no transpileBytes: install another version of jco`);
-  const made: unknown = await transpile(bytes, OPTIONS);
-  const files = isRecord(made) && isRecord(made["files"]) ? Object.entries(made["files"]) : [];
+  const output: unknown = await transpile(bytes, OPTIONS);
+  const files = isRecord(output) && isRecord(output["files"]) ? Object.entries(output["files"]) : [];
   let script: string | undefined;
   const modules: Record<string, string> = {};
   for (const [name, content] of files) {

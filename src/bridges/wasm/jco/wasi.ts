@@ -1,6 +1,6 @@
 // Owns: WASI 0.2 for guests: time, randomness and a log, derived from the call. Everything else traps.
 import { GuestTrap } from "../abi/webassembly.ts";
-import { GuestRandom } from "../abi/random.ts";
+import { GuestRandom } from "../abi/imports.ts";
 
 /** The virtual time of a call, in nanoseconds since 1970. */
 interface CallTime {

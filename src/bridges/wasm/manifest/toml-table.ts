@@ -22,11 +22,11 @@ export class ManifestTable {
   }
 
   /** A string of at most `most` bytes. */
-  string(key: string, most: number): string | undefined {
+  string(key: string, maxBytes: number): string | undefined {
     const value = this.#value(key);
     if (value === undefined) return undefined;
     if (typeof value !== "string") throw this.error(key, `${key} is ${describeKind(value)}; write a text: ${key} = "…"`);
-    return this.#checked(value, most, key, [key]);
+    return this.#checked(value, maxBytes, key, [key]);
   }
 
   boolean(key: string): boolean | undefined {
@@ -35,16 +35,16 @@ export class ManifestTable {
     throw this.error(key, `${key} is ${describeKind(value)}; write ${key} = true or ${key} = false.`);
   }
 
-  integer(key: string, least: number, most: number | bigint): bigint | undefined {
+  integer(key: string, min: number, max: number | bigint): bigint | undefined {
     const value = this.#value(key);
     if (value === undefined) return undefined;
     const n = typeof value === "bigint" ? value : typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : undefined;
-    if (n === undefined || n < BigInt(least) || n > BigInt(most))
-      throw this.error(key, `${key} is ${n === undefined ? describeKind(value) : n}; write a whole number from ${least} to ${most}.`);
+    if (n === undefined || n < BigInt(min) || n > BigInt(max))
+      throw this.error(key, `${key} is ${n === undefined ? describeKind(value) : n}; write a whole number from ${min} to ${max}.`);
     return n;
   }
 
-  strings(key: string, most: number): readonly string[] | undefined {
+  strings(key: string, maxBytes: number): readonly string[] | undefined {
     const value = this.#value(key);
     if (value === undefined) return undefined;
     const expected = `write a list of texts: ${key} = ["…"]`;
@@ -52,7 +52,7 @@ export class ManifestTable {
     if (value.length > MOST_TEXTS) throw this.error(key, `${key} has ${value.length} entries, ${MOST_TEXTS} are the most.`);
     return value.map((each, n) => {
       if (typeof each !== "string") throw this.#errorAt([key, n], `${key} holds ${describeKind(each)}; ${expected}`);
-      return this.#checked(each, most, key, [key, n]);
+      return this.#checked(each, maxBytes, key, [key, n]);
     });
   }
 
@@ -85,8 +85,8 @@ export class ManifestTable {
     return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
   }
 
-  #checked(value: string, most: number, key: string, below: TomlPath): string {
-    if (Buffer.byteLength(value) > most) throw this.#errorAt(below, `${key} is longer than ${most} bytes. Shorten it.`);
+  #checked(value: string, maxBytes: number, key: string, below: TomlPath): string {
+    if (Buffer.byteLength(value) > maxBytes) throw this.#errorAt(below, `${key} is longer than ${maxBytes} bytes. Shorten it.`);
     if (value.includes("\0")) throw this.#errorAt(below, `${key} holds a NUL. Leave it away.`);
     return value;
   }

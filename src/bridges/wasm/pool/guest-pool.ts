@@ -255,13 +255,13 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     const open = [...this.#workers].filter((worker) => worker.acceptsCalls);
     const home = open.find((worker) => worker.instances.has(guest));
     if (home !== undefined && home.load < BUSY_CALLS) return home;
-    let [least] = open;
-    for (const worker of open) if (least === undefined || worker.load < least.load) least = worker;
-    if (least === undefined || (least.load > 0 && open.length < this.#options.workers)) least = this.#startWorker();
-    if (home === undefined) return least;
-    if (least.load * 2 > home.load) return home;
+    let [leastLoaded] = open;
+    for (const worker of open) if (leastLoaded === undefined || worker.load < leastLoaded.load) leastLoaded = worker;
+    if (leastLoaded === undefined || (leastLoaded.load > 0 && open.length < this.#options.workers)) leastLoaded = this.#startWorker();
+    if (home === undefined) return leastLoaded;
+    if (leastLoaded.load * 2 > home.load) return home;
     home.forget(guest);
-    return least;
+    return leastLoaded;
   }
 
   #startWorker(): PoolWorker {

@@ -16,9 +16,9 @@ export class InstanceTable {
   readonly #maxBytes: number;
   #bytes = 0;
 
-  constructor(most: number, mostBytes: number) {
-    this.#maxInstances = most;
-    this.#maxBytes = mostBytes;
+  constructor(maxInstances: number, maxBytes: number) {
+    this.#maxInstances = maxInstances;
+    this.#maxBytes = maxBytes;
   }
 
   get size(): number {

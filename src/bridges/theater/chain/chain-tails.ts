@@ -2,20 +2,20 @@ import type { ActorId, ContentStore, Engine } from "../../../core/contract/index
 import type { TheaterEvent } from "../theater-stage.ts";
 import { Projector } from "./projector.ts";
 
-/** Of one chain. */
+/** Limits of the cached events of one chain. */
 const MOST_EVENTS = 1_000;
 const MOST_BYTES = 2 * 1_048_576;
 const MOST_CHAINS = 32;
 
 /**
- * The newest events of chains. An event's hash follows from all before it, so each chain has to be told from its first event, but
- * only once: of those asked for last it is kept how far they were told, and they are told on from there. An event that is erased
- * or a content that is collected afterwards changes no hash of what was told before.
+ * An LRU cache of the newest events of chains. An event's hash depends on all earlier events, so a chain must be projected from its
+ * first event, but only once: each cached chain remembers its projector's position and continues from there. Erasing an event or
+ * collecting a content later changes no hash that was computed before.
  */
 export class ChainTails {
   readonly #engine: Pick<Engine, "history">;
   readonly #get: ContentStore["get"];
-  /** The one asked for last is last. */
+  /** Least recently used first. */
   readonly #tails = new Map<ActorId, Tail>();
 
   constructor(engine: Pick<Engine, "history">, get: ContentStore["get"]) {
@@ -23,7 +23,7 @@ export class ChainTails {
     this.#get = get;
   }
 
-  /** Oldest first: at most 1,000, and of at most 2 MiB. */
+  /** Oldest first: at most 1,000 events, and at most 2 MiB. */
   newest(id: ActorId): Promise<readonly TheaterEvent[]> {
     const tail = this.#tails.get(id) ?? new Tail(new Projector(this.#get));
     this.#tails.delete(id);
@@ -46,10 +46,10 @@ class Tail {
     this.#projector = projector;
   }
 
-  /** One reader at a time: a projector takes events in their order. */
+  /** One reader at a time, since a projector takes events in order. */
   async newest(after: (seq: number) => ReturnType<Engine["history"]>): Promise<readonly TheaterEvent[]> {
     const read = this.#reading.then(() => this.#readOn(after));
-    // Whoever comes next goes on from where this one could not.
+    // After a failed read, the next one continues where it stopped.
     this.#reading = read.catch(() => undefined);
     await read;
     return Array.from(this.#events);

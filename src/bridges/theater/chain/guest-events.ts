@@ -24,7 +24,7 @@ const bytesOf = (value: Printable): Uint8Array => printJson(value, LONGEST);
 const listOf = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 const textIn = (bag: JsonObject, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 
-/** What one event of a guest was: its call, what its host did for it, and how it ended. */
+/** The events of one call into a guest: the call, the host calls it made, and its result. */
 export async function guestEvents(header: Header, body: Body, state: Json | undefined, get: Get): Promise<readonly Unlinked[]> {
   const { record } = body;
   const call = isJsonObject(record) ? record["call"] : undefined;
@@ -45,7 +45,7 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
   ];
 }
 
-/** One host call, or, of a call that made many, the first of them, which are kept apart: `{ calls, kept }`. */
+/** The events of one host call, or of the first of many that are stored as one content: `{ calls, kept }`. */
 async function hostCalls(told: Json, at: number, kept: KeptValues): Promise<readonly Unlinked[]> {
   if (!isJsonObject(told)) return [];
   const apart = told["kept"];
@@ -62,7 +62,7 @@ async function hostCalls(told: Json, at: number, kept: KeptValues): Promise<read
   return events;
 }
 
-/** Those that give something besides the state. */
+/** Exports that return a value besides the state. */
 const GIVING: ReadonlySet<string> = new Set(["message-server-client.handle-request", "message-server-client.handle-channel-open"]);
 
 interface Told {
@@ -85,7 +85,7 @@ async function stateBytes(state: Json | undefined, get: Get): Promise<Told> {
   return { bytes };
 }
 
-/** Events that called nothing in the guest. */
+/** Events without a call into the guest. */
 function withoutCall({ type }: Header, { message }: Body): readonly Unlinked[] {
   const args = isJsonObject(message) && isJsonObject(message["args"]) ? message["args"] : {};
   if (type === "update") return updated(textIn(args, "origin") || textIn(args, "component"));

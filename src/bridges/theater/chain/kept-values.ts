@@ -5,8 +5,8 @@ import { EVENT_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 const lengthOf = ({ length }: JsonObject): number => (typeof length === "number" ? length : Infinity);
 
 /**
- * What one event's record kept, as far as it is told. What is left out follows from the lengths in the record alone, in its order,
- * whatever the content store still has: hashes depend on it.
+ * The values that one event's record holds, within the limits. What is omitted depends only on the lengths in the record and their
+ * order, not on what the content store still has, since hashes depend on it.
  */
 export class KeptValues {
   readonly #get: ContentStore["get"];
@@ -17,7 +17,7 @@ export class KeptValues {
     this.#get = get;
   }
 
-  /** Undefined where its content was collected, is left out, or is no kept value. */
+  /** Undefined if its content was collected, it is omitted, or it is not a recorded value. */
   async value(kept: Json | undefined): Promise<WitValue> {
     if (kept === undefined) return undefined;
     try {
@@ -34,7 +34,7 @@ export class KeptValues {
     return values;
   }
 
-  /** A piece of many host calls, or why it is not told. */
+  /** One content with many host calls, or why it is omitted. */
   async calls(apart: JsonObject): Promise<readonly Json[] | string> {
     const { digest } = apart;
     if (typeof digest !== "string") return "that are not kept";
@@ -43,14 +43,14 @@ export class KeptValues {
     return isList(calls) ? calls : "that are no longer kept";
   }
 
-  /** What was left out since the last time, for a description; undefined: nothing. */
+  /** What was omitted since the last note, for a description. */
   note(): string | undefined {
     const [first, ...more] = this.#out;
     this.#out = [];
     return first === undefined ? undefined : `left out: ${first}${more.length === 0 ? "" : `, and ${more.length} more`}`;
   }
 
-  /** A value that is kept as a whole has others kept apart within. */
+  /** Loads a value that is stored as one content, which may refer to others. */
   async #within(kept: Json): Promise<Json> {
     const apart = isJsonObject(kept) ? kept["kept"] : undefined;
     const digest = isJsonObject(apart) ? apart["digest"] : undefined;
@@ -60,7 +60,7 @@ export class KeptValues {
     return whole === undefined ? null : this.#told(whole);
   }
 
-  /** Null in the place of what is left out. */
+  /** Replaces what is omitted by null. */
   #told(kept: Json): Json {
     if (isList(kept)) return kept.map((one) => this.#told(one));
     if (!isJsonObject(kept)) return kept;

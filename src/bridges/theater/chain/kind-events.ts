@@ -6,11 +6,11 @@ import { wasmCall, wasmError, wasmResult } from "./wasm-events.ts";
 
 interface Part {
   readonly bytes: Uint8Array;
-  /** Why it is not there. */
+  /** Why the bytes are omitted. */
   readonly missing?: string;
 }
 
-/** Its JSON; of what is longer, null and its digest. */
+/** The JSON of a value. If it is too long, null and its digest. */
 function part(what: string, value: Json | undefined, most: number): Part {
   const text = JSON.stringify(value ?? null);
   const bytes = Buffer.from(text);
@@ -18,7 +18,7 @@ function part(what: string, value: Json | undefined, most: number): Part {
   return { bytes: Buffer.from("null"), missing: `${what} ${sha256(text)} of ${bytes.length} bytes is left out` };
 }
 
-/** What one event of an actor that is no guest was: a call by the name `kind.action`, its arguments, state and reply as JSON. */
+/** The events of an actor that is not a guest: a call named `kind.action`, with arguments, state and reply as JSON. */
 export function kindEvents(kind: string, { type }: Header, { message, reply }: Body, state: Json | undefined): readonly Unlinked[] {
   const name = `${kind}.${type}`;
   const refused = isJsonObject(reply) ? reply["refused"] : undefined;

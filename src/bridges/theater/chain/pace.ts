@@ -1,7 +1,7 @@
-/** In about a millisecond or two so much is read, printed and hashed. */
+/** Reading, printing and hashing this much takes one or two milliseconds. */
 const TURN_BYTES = 131_072;
 
-/** Lets others have the event loop whenever so much of it was taken: stores may answer without ever giving it back. */
+/** Yields to the event loop after a certain amount of work: stores may answer without ever yielding. */
 export class Pace {
   #taken = 0;
 
@@ -9,7 +9,7 @@ export class Pace {
     this.#taken += bytes;
   }
 
-  /** Settles at once where little was taken. */
+  /** Settles at once after little work. */
   async rest(): Promise<void> {
     if (this.#taken < TURN_BYTES) return;
     this.#taken = 0;

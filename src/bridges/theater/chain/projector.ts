@@ -10,21 +10,20 @@ import { Pace } from "./pace.ts";
 import { stateAfter } from "./told-state.ts";
 import { loaded, noted } from "./wasm-events.ts";
 
-/** What an event takes besides its bytes, as if it were bytes. */
+/** The cost of an event besides its bytes, in bytes. */
 const EVENT_COST = 1_024;
 
 /**
- * Tells one actor's chain as Theater would: each event as a call, what the host did in it, and its result, linked by SHA-1.
+ * Projects one actor's chain to Theater's form: each event becomes a call, the host calls it made, and its result, linked by SHA-1.
  *
- * The same events and contents always have the same hashes. A guest's state is in the result of each call, as Theater has it;
- * states of events long past may have been collected from the content store: such a result holds null, its description says so,
- * and it and all after it have other hashes than they had. What a record named and is gone is told as empty.
+ * The same events and contents always have the same hashes. As in Theater, the result of each call has the guest's state. Old states
+ * may have been collected from the content store. Such a result holds null and a description that says so, and the hashes of it and of
+ * all later events differ from before. Other collected contents are projected as empty.
  *
- * What is long is left out from the beginning, and the description has its digest and its length: a state of more than 16 KiB, a
- * value (a parameter, what a host call was given or gave, a reply) of more than 64 KiB, and what is kept beside one event and goes
- * beyond 1 MiB with what was told before it.
+ * Long data is omitted from the start, with its digest and length in the description: a state of more than 16 KiB, a value (a
+ * parameter, a host call's argument or result, a reply) of more than 64 KiB, and what exceeds 1 MiB for all values of one event.
  *
- * Others have the event loop between its steps, however long the chain.
+ * Yields to the event loop between its steps, however long the chain.
  */
 export class Projector {
   readonly #get: ContentStore["get"];
@@ -43,19 +42,19 @@ export class Projector {
     };
   }
 
-  /** Of the last event told; null before the first. */
+  /** The hash of the last projected event; null before the first. */
   get head(): Uint8Array | null {
     return this.#head;
   }
 
-  /** Of the last event it was given, of our own chain: whoever follows goes on behind it. 0 before the first. */
+  /** The sequence number of the last event it took from our own chain, after which to continue. 0 before the first. */
   get seq(): number {
     return this.#seq;
   }
 
   /**
-   * What is told of the next event of the chain. One call at a time, in the chain's order. Where it throws (a content cannot be
-   * read), the same event is the next again.
+   * Projects the next event of the chain. One call at a time, in order. If it throws because a content cannot be read, the same event is
+   * the next again.
    */
   async next(event: ChainEvent): Promise<readonly TheaterEvent[]> {
     const header = readHeader(event);
@@ -86,7 +85,7 @@ export class Projector {
   }
 }
 
-/** Whether an operator edited the state. A kind may have a message of that name: its event names no head. */
+/** Whether an operator edited the state. A kind may have a message of the same name, but its event does not name the head. */
 function isEdit({ type, parent }: Header, { message }: Body): boolean {
   const args = isJsonObject(message) ? message["args"] : undefined;
   return type === "edit" && isJsonObject(args) && args["head"] === parent;
@@ -97,7 +96,7 @@ function manifestOf(kind: string, state: Json | undefined): string {
   return typeof named === "string" ? named : `kind:${kind}`;
 }
 
-/** The whole of a chain, told by a `Projector`. */
+/** Projects a whole chain. */
 export async function* theaterEvents(
   events: AsyncIterable<ChainEvent> | Iterable<ChainEvent>,
   get: ContentStore["get"],

@@ -7,18 +7,18 @@ import type { TheaterEvent } from "../theater-stage.ts";
 import { isSha1, printEvent, printJson, readEvent, readWireJson, WireError } from "../wire/index.ts";
 import { hashOf, hexOf, sameHash } from "./link.ts";
 
-/** Chains on disk as Theater keeps them: `events/<hash>`, each the JSON of one event; `chains/<actor>`, the JSON of its head's hash. */
+/** A chain on disk in Theater's format: `events/<hash>` has the JSON of one event, `chains/<actor>` the JSON of its head's hash. */
 export interface SavedChain {
   /** Oldest first. */
   readonly events: readonly TheaterEvent[];
-  /** Where the chain could not be followed further back: the hash of an event whose file is absent, too large or no such event. */
+  /** The hash of the event at which the chain could not be followed further back: its file is absent, too large or invalid. */
   readonly missing?: { readonly hash: string; readonly why: string };
 }
 
 export interface SavedChainLimits {
-  /** Of one file. Default 64 MiB. */
+  /** One file. Default 64 MiB. */
   readonly fileBytes: number;
-  /** Of all files read. Default 512 MiB. */
+  /** All files that are read. Default 512 MiB. */
   readonly bytes: number;
 }
 
@@ -35,8 +35,8 @@ const chainFile = (directory: string, actor: string): string => {
 const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
 
 /**
- * Writes a chain, its head last: whoever reads meanwhile finds the chain before or this one. Events that are there are not
- * written again, so a chain that grew costs what is new. Each file appears whole or not at all.
+ * Writes a chain, its head last, so that concurrent readers find either the previous chain or this one. Existing events are not written
+ * again, so a chain that grew costs only what is new. Each file is written atomically.
  */
 export async function saveChain(
   directory: string,
@@ -57,8 +57,8 @@ export async function saveChain(
 }
 
 /**
- * Reads a chain from its head back, as far as the files go: an event that is absent, or whose content does not have the hash it is
- * named by, is `missing`. Undefined: no chain of that actor was saved. Follows no links, reads no more than the limits.
+ * Reads a chain back from its head as far as the files go. An event that is absent, or whose content has another hash than its name,
+ * is `missing`. Undefined if no chain of that actor was saved. Follows no links, and reads no more than the limits.
  */
 export async function loadChain(directory: string, actor: string, limits: SavedChainLimits = LIMITS): Promise<SavedChain | undefined> {
   const named = await read(chainFile(directory, actor), limits.fileBytes);
@@ -79,7 +79,7 @@ export async function loadChain(directory: string, actor: string, limits: SavedC
   return { events: events.toReversed() };
 }
 
-/** A hash names one content only, so no chain of events that have their hashes comes back to itself. */
+/** Hashes are checked, so the chain cannot form a cycle. */
 function eventIn(file: Uint8Array, hash: Uint8Array): TheaterEvent | string {
   try {
     const event = readEvent(readWireJson(file, READ), "event");

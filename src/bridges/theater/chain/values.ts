@@ -3,10 +3,10 @@ import type { Printable } from "../wire/index.ts";
 
 const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
 
-/** Rust's names for what WIT calls `event-type`. */
+/** Rust's form of WIT names such as `event-type`. */
 const snake = (name: string): string => name.replaceAll("-", "_");
 
-/** A WIT value as serde prints its Rust counterpart. */
+/** A WIT value in the form in which serde prints its Rust counterpart. */
 export function printWit(value: WitValue): Printable {
   if (value === undefined) return null;
   if (typeof value !== "object" || value instanceof Uint8Array) return value;
@@ -16,7 +16,7 @@ export function printWit(value: WitValue): Printable {
 
 const NO_BYTES = new Uint8Array(0);
 
-// What a record holds may be of another version, or its content gone: an event tells the rest of it all the same.
+// A record may be of another version, or its content collected: such a value is projected as empty.
 export const text = (value: WitValue): string => (typeof value === "string" ? value : "");
 export const bytes = (value: WitValue): Uint8Array => (value instanceof Uint8Array ? value : NO_BYTES);
 export const someBytes = (value: WitValue): Uint8Array | null => (value instanceof Uint8Array ? value : null);

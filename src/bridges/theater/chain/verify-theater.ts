@@ -1,12 +1,12 @@
 import type { TheaterEvent } from "../theater-stage.ts";
 import { hashOf, hexOf, sameHash } from "./link.ts";
 
-/** `at`: the first event that is wrong, from 0. */
+/** `at`: the index of the first invalid event. */
 export type TheaterVerdict =
   | { readonly ok: true; readonly events: number }
   | { readonly ok: false; readonly at: number; readonly why: string };
 
-/** Whether each event's hash is that of its content, and names the event before it. The first may name one that is not here: `from`. */
+/** Checks that each event has the hash of its content and names the event before it. `from`: the parent of the first event. */
 export function verifyTheater(events: Iterable<TheaterEvent>, from: Uint8Array | null = null): TheaterVerdict {
   let parent = from;
   let at = 0;

@@ -5,11 +5,11 @@ const told = (data: Printable, description: string): Unlinked => ({ eventType: "
 
 const behind = (missing: string | undefined): string => (missing === undefined ? "" : ` (${missing})`);
 
-/** `missing`: what of its parameters is left out. */
+/** `missing`: which of its parameters are omitted. */
 export const wasmCall = (name: string, params: Uint8Array, missing?: string): Unlinked =>
   told({ WasmCall: { function_name: name, params } }, `Wasm call to function '${name}'${behind(missing)}`);
 
-/** `state`: null where there is none. `missing`: why there is none here, though the actor had one. */
+/** `state`: null if there is none. `missing`: why it is omitted. */
 export const wasmResult = (name: string, state: Uint8Array | null, result: Uint8Array, missing: string | undefined): Unlinked =>
   told({ WasmResult: { function_name: name, result: [state, result] } }, `Wasm call to function '${name}' completed${behind(missing)}`);
 
@@ -33,7 +33,7 @@ export const updated = (component: string): readonly Unlinked[] => [
   runtime({ ActorUpdateComplete: { new_component_address: component } }, `Updated to component [${component}]`),
 ];
 
-/** What Theater has no event for. */
+/** For events that Theater does not have. */
 export const noted = (message: string): Unlinked => ({
   eventType: "runtime",
   data: { Runtime: { Log: { level: "info", message } } },

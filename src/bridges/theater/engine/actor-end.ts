@@ -2,14 +2,14 @@ import { type Body, type ContentStore, isJsonObject, type Json, isList } from ".
 import { loadValue } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 
-/** A call that failed, which a parent is told of like an end. */
+/** The failure recorded in an event. A parent is notified of it like of an end. */
 export function failureIn(body: Body | undefined, last: TheaterEvent | undefined): ActorEnd | undefined {
   const { end, message } = isJsonObject(body?.record) ? body.record : {};
   if (typeof end !== "string" || end === "ok") return undefined;
   return { how: "error", event: last, message: typeof message === "string" ? message : `The call ended: ${end}.` };
 }
 
-/** How an actor ended with the event of this body. */
+/** How the actor ended with the event of this body. */
 export async function endOf(body: Body | undefined, get: ContentStore["get"]): Promise<ActorEnd> {
   const { did } = isJsonObject(body?.record) ? body.record : {};
   const left = isList(did) ? did.findLast((call) => isJsonObject(call) && call["name"] === "runtime.shutdown") : undefined;
@@ -23,5 +23,5 @@ async function said(args: Json | undefined, get: ContentStore["get"]): Promise<U
   return value instanceof Uint8Array ? value : undefined;
 }
 
-/** The engine's own stop: the behaviour was not asked. */
+/** The engine's own stop, which runs no code of the behaviour. */
 const isOperators = (body: Body | undefined): boolean => isJsonObject(body?.message) && body.message["action"] === "stop";

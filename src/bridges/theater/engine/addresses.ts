@@ -9,7 +9,7 @@ const MOST_NAME_BYTES = 256;
 
 const isId = (text: string): text is ActorId => ID.test(text);
 
-/** An actor of that kind, by its name. Throws `InvalidRequest` where that cannot be one. */
+/** The id of an actor of that kind, by its name. Throws `InvalidRequest` if the name is not valid. */
 export function actorNamed(kind: string, name: string): ActorId {
   const bytes = Buffer.byteLength(name);
   if (bytes === 0 || bytes > MOST_NAME_BYTES)
@@ -18,9 +18,9 @@ export function actorNamed(kind: string, name: string): ActorId {
   return `${kind}/${encodeURIComponent(name)}`;
 }
 
-/** The same of a guest, which its name alone stands for. */
+/** The id of a guest. Its name may be used in place of the id. */
 export function guestNamed(name: string): ActorId {
-  // A name that looks like an id would name another actor than itself.
+  // A name that looks like an id would address another actor.
   if (UUID.test(name) || isId(name)) throw new StageError("InvalidRequest", `"${name}" looks like an actor's id: choose another name.`);
   return actorNamed(GUEST, name);
 }
@@ -31,7 +31,7 @@ export const notFound = (id: string): StageError =>
     `There is no actor ${JSON.stringify(id.slice(0, 200))}: list_actors tells who is there, by their ids, the names given to them, and names that stand for them where only one has it.`,
   );
 
-/** Of whoever has that UUID, that `kind/key`, or, a guest, that name. Throws `ActorNotFound`. */
+/** Resolves a UUID, a `kind/key` or the name given to a guest. Throws `ActorNotFound`. */
 export async function addressed(engine: Pick<Engine, "find">, id: string): Promise<ActorId> {
   if (UUID.test(id)) {
     const found = await engine.find(id.toLowerCase());
@@ -43,10 +43,10 @@ export async function addressed(engine: Pick<Engine, "find">, id: string): Promi
   return `${GUEST}/${encodeURIComponent(id)}`;
 }
 
-/** Of more guests than these a name is not looked for: it could be another's as well. */
+/** Manifest names are not searched among more guests than this: a partial search could miss a second actor of that name. */
 const MOST_NAMED = 1_000;
 
-/** The only one of those that run whose manifest has that name. Throws `InvalidRequest` where there are several. */
+/** The only running guest whose manifest has that name. Throws `InvalidRequest` if there are several. */
 export async function named(engine: Pick<Engine, "count" | "list" | "read">, name: string): Promise<Snapshot | undefined> {
   if (UUID.test(name) || isId(name)) return undefined;
   if ((await engine.count({ kind: GUEST, live: true })) > MOST_NAMED) return undefined;

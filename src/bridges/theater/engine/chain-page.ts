@@ -4,13 +4,13 @@ import { charactersIn, omitUndefined } from "../../../core/contract/internal.ts"
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
-/** A whole state is written again after this many patches at the latest, or nearly. */
+/** A chain has a whole state again after at most about this many patches. */
 const LOOK_BACK = 128;
 
-/** Of the events on one page, together: one may have megabytes. At least one is on it. */
+/** Limit for all events of a page together, since a single one may have megabytes. A page has at least one event. */
 const PAGE_CHARACTERS = 16 * 1_048_576;
 
-/** Events of one actor, oldest first; fewer than `limit` where they are long. */
+/** Events of one actor, oldest first; fewer than `limit` if they are long. */
 export async function pageOf(engine: Engine, id: ActorId, actor: string, head: number, query: EventQuery): Promise<readonly StageEvent[]> {
   const { after, before, limit } = query;
   const end = before === undefined || after !== undefined ? head : (await seqOf(engine, id, before)) - 1;
@@ -19,7 +19,7 @@ export async function pageOf(engine: Engine, id: ActorId, actor: string, head: n
   const [first] = events;
   const changed = first === undefined ? new Set<string>() : await changedIn(engine, id, readHeader(first).seq - 1, events);
   const page: StageEvent[] = [];
-  // One after the other: what one event caused may be long, too.
+  // Sequential, since the events that one caused may be long, too.
   for (const [index, event] of events.entries())
     page.push(await stageEvent(engine, actor, event, events[index + 1] ?? next, changed.has(event.id)));
   return page;
@@ -27,11 +27,11 @@ export async function pageOf(engine: Engine, id: ActorId, actor: string, head: n
 
 interface Read {
   readonly events: readonly ChainEvent[];
-  /** The next in the chain is a child of the last. */
+  /** The event after the last one, of which it is a child. */
   readonly next?: ChainEvent;
 }
 
-/** Up to that seq, as many as may be held: the `first` of them, or the last. */
+/** Reads up to the sequence number `last`, as many events as may be held: the `first` of them, or the newest. */
 async function read(history: AsyncIterable<ChainEvent>, last: number, first: boolean): Promise<Read> {
   const events: ChainEvent[] = [];
   let characters = 0;
@@ -77,7 +77,7 @@ async function stageEvent(
   return { id: event.id, actor, at, type: changed ? "StateChanged" : type, parent, data: dataOf(event), children };
 }
 
-/** Its body; where that was erased, its header says so. */
+/** The event's body, or a mark if it was erased. */
 function dataOf(event: ChainEvent): Json {
   const body = readBody(event);
   if (body === undefined) return { erased: true };
@@ -90,7 +90,7 @@ function dataOf(event: ChainEvent): Json {
   };
 }
 
-/** Those that left another state than they found. A whole state says that only beside the one before it. */
+/** Ids of the events that changed the state. A whole state must be compared with the one before it. */
 async function changedIn(engine: Engine, id: ActorId, from: number, events: readonly ChainEvent[]): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const isGuest = id.startsWith(`${GUEST}/`);
@@ -121,17 +121,17 @@ async function changedIn(engine: Engine, id: ActorId, from: number, events: read
 
 const same = (state: Json): Json => state;
 
-/** What a guest's actor keeps beside it, its channels and children, is no state of the guest's. */
+/** A guest's actor also stores channels and children, which are not part of the guest's own state. */
 const ownState = (state: Json): Json => (isJsonObject(state) ? (state["state"] ?? null) : state);
 
-/** What it is before its first event. */
+/** The state before an actor's first event. */
 const noState = (isGuest: boolean, event: ChainEvent): string | undefined =>
   isGuest && readHeader(event).parent === null ? "null" : undefined;
 
 function patchesOwn(patch: Json): boolean {
   if (!isJsonObject(patch)) return true;
   const change = patch["state"];
-  // A key that moved and has no change of its own.
+  // The key was moved and has no change of its own.
   return change !== undefined && !(isList(change) && change.length === 2 && change[1] === null);
 }
 

@@ -7,9 +7,9 @@ import { byteListLength } from "../wire/index.ts";
 import { endOf, failureIn } from "./actor-end.ts";
 import { olderPage, tailPage } from "./theater-page.ts";
 
-/** As Theater prints them. */
+/** Limit for a whole chain, as Theater prints it. */
 const SENT_BYTES = 32 * 1_048_576;
-/** Of an event's text besides its data, about. */
+/** Approximate length of an event's text without its data. */
 const EVENT_TEXT = 256;
 
 const tooLong = (events: number): StageError =>
@@ -23,7 +23,7 @@ export interface Follower {
   ended(end: ActorEnd): void;
 }
 
-/** Chains as Theater tells them, whole and as they grow. */
+/** Chains in Theater's form: whole, by pages, and as they grow. */
 export class Chains {
   readonly #engine: Pick<Engine, "history" | "watch">;
   readonly #contents: Pick<ContentStore, "get">;
@@ -36,9 +36,9 @@ export class Chains {
     this.#tails = new ChainTails(engine, (digest) => contents.get(digest));
   }
 
-  /** Throws `InvalidRequest` where an event it names is none of the chain's. */
+  /** Throws `InvalidRequest` if the chain lacks an event that the query names. */
   async page({ id }: Pick<Snapshot, "id">, query: EventQuery): Promise<ChainPage> {
-    // Most ask for what came since they asked last: that is told without telling the chain from its beginning again.
+    // Most callers want what is new since their last query. The cached newest events answer that without projecting the whole chain.
     const newest = tailPage(await this.#tails.newest(id), query);
     return (
       newest ??
@@ -61,7 +61,7 @@ export class Chains {
     return events;
   }
 
-  /** Once it settles, nothing that is committed later is missed, and nothing from before is told, but for the end of an actor that has ended. */
+  /** Reports each event that is committed after this settles. Of earlier ones it reports only the end of an actor that has ended. */
   async follow({ id, seq, status }: Pick<Snapshot, "id" | "seq" | "status">, follower: Follower): Promise<() => void> {
     if (status === "stopped") {
       for await (const event of this.#engine.history(id, seq - 1))
@@ -82,7 +82,7 @@ export class Chains {
   }
 }
 
-/** One actor's chain, told once to all who follow it. */
+/** One actor's chain, projected once for all its followers. */
 class Followed {
   readonly #engine: Pick<Engine, "history" | "watch">;
   readonly #id: ActorId;
@@ -90,10 +90,10 @@ class Followed {
   readonly #projector: Projector;
   readonly #left: () => void;
   readonly #unwatch: () => void;
-  /** With the last event each knew when it came. */
+  /** Followers, with the sequence number that each knew when it was added. */
   readonly #followers = new Map<Follower, number>();
   #reading: Promise<void> = Promise.resolve();
-  /** Read last, unless it was told as the actor's end. */
+  /** The last event read, unless it was already reported as the actor's end. */
   #last: { readonly event: ChainEvent } | undefined;
 
   constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">, id: ActorId, left: () => void) {
@@ -119,7 +119,7 @@ class Followed {
     this.#left();
   }
 
-  /** In the chain's order, one reader at a time; what cannot be read now comes with the next change. */
+  /** Reads in the chain's order, one reader at a time. What cannot be read now is read after the next change. */
   #readOn(change?: Change): Promise<void> {
     this.#reading = this.#reading.then(() => this.#read(change)).catch(() => undefined);
     return this.#reading;
@@ -136,7 +136,7 @@ class Followed {
         if (failure !== undefined) follower.ended(failure);
       });
     }
-    // An event may be read before it is announced that the actor ended with it.
+    // An event may be read before the change arrives that says the actor ended with it.
     if (change?.status !== "stopped" || this.#last?.event.id !== change.head) return;
     const { event } = this.#last;
     this.#last = undefined;

@@ -15,25 +15,25 @@ const CLOSED = "closed by its other end";
 const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
 
-/** Channels between guests and whoever is outside: they live as long as this process. */
+/** Channels between guests and outside callers. They live as long as this process. */
 export class Channels {
   readonly #open = new Map<string, Open>();
   readonly #engine: Engine;
   readonly #entropy: Entropy;
   readonly #host: string;
 
-  /** `host` names this process in what guests keep of their channels. */
+  /** `host` names this process in the channels that guests store. */
   constructor(engine: Engine, entropy: Entropy, host: string) {
     this.#engine = engine;
     this.#entropy = entropy;
     this.#host = host;
   }
 
-  /** Throws `ChannelRejected` where the guest does not accept. */
+  /** Throws `ChannelRejected` if the guest does not accept. */
   async open(actor: ActorId, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
     const id = `ch_${this.#entropy.hex(8)}`;
     const channel: Open = { actor, peer, unwatch: this.#engine.watch(actor, (change) => this.#told(id, change)) };
-    // Before the guest is asked: it may send on the channel as it accepts it.
+    // Registered first, since the guest may send on the channel while it accepts it.
     this.#open.set(id, channel);
     try {
       const args = { channel: id, data: encode(initial), end: { host: this.#host } };
@@ -56,7 +56,7 @@ export class Channels {
     }
   }
 
-  /** Nobody outside is there any more. Sent, since a guest may be busy for longer than anybody waits: it hears it all the same, if need be from the next process. */
+  /** Uses sends, since a guest may be busy for longer than a shutdown waits. If need be, the next process delivers them. */
   async closeAll(): Promise<void> {
     const closed = [...this.#open].map(([channel, { actor }]) => {
       this.#forget(channel);

@@ -19,7 +19,7 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   OUTCOME_UNKNOWN: "CommunicationError",
   DRAINING: "RuntimeError",
   MAILBOX_FULL: "RuntimeError",
-  // As guests' actors say it themselves.
+  // Codes that guests' actors use themselves.
   ActorAlreadyExists: "ActorAlreadyExists",
   ActorNotRunning: "ActorNotRunning",
   ChannelNotFound: "ChannelNotFound",
@@ -27,18 +27,18 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 
 const codeFor = (code: string): StageCode => getOwn(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
-/** Where the engine's own sentence speaks of what nobody has here. */
+/** Replaces messages of the engine that name things which callers of a stage do not have. */
 const SAID: Readonly<Partial<Record<string, string>>> = {
   NO_ACTOR: "There is no such actor: list_actors tells who is there.",
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
 };
 
-/** Whatever an engine, a store or a sandbox threw, as Theater calls it. `onFault` is told of what has no name there. */
+/** Converts an error of an engine, a store or a sandbox. `onFault` receives those that Theater has no code for. */
 function stageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
-  // A store that failed beneath a guest's work, which is told by its own name.
+  // A store failed below a guest's work: report the store's error.
   if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
     return stageError(error.cause, onFault);
   if (error instanceof TroupeError) return new StageError(codeFor(error.code), getOwn(SAID, error.code) ?? error.message, { cause: error });
@@ -46,7 +46,7 @@ function stageError(error: unknown, onFault: ((error: unknown) => void) | undefi
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }
 
-/** The value of a reply that has one. Throws what stands in its place. */
+/** The value of a reply. Throws a `StageError` for a refusal or a question. */
 export function valueOf(reply: Reply): unknown {
   if (hasOwn(reply, "ok")) return reply.ok;
   if (hasOwn(reply, "refused")) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
@@ -56,7 +56,7 @@ export function valueOf(reply: Reply): unknown {
   );
 }
 
-/** Runs it; what it throws is a `StageError`. */
+/** Runs `run` and converts what it throws to a `StageError`. */
 export async function staged<T>(run: () => Promise<T>, onFault?: (error: unknown) => void): Promise<T> {
   try {
     return await run();

@@ -30,26 +30,26 @@ import { guestIn } from "./guest-in.ts";
 import { actorOf, detailsOf, haltOf } from "./sight.ts";
 import { bytesOf, said, type Said } from "./speech.ts";
 
-/** What `EngineStage` takes. */
+/** Options of `EngineStage`. */
 export interface EngineStageOptions {
   readonly engine: Engine;
-  /** Absent: no guests are started here. */
+  /** Default: no guests can be started. */
   readonly guests?: Guests;
-  /** Default: the guests' own; where there are none, nothing. */
+  /** Default: the content store of `guests`, or an empty one without guests. */
   readonly contents?: Pick<ContentStore, "get">;
-  /** Those that `kind:<name>` starts. */
+  /** The kinds that `kind:<name>` starts. */
   readonly kinds: readonly Behaviour[];
   readonly entropy?: Entropy;
-  /** What a listener threw. */
+  /** Receives what a listener threw. */
   readonly onFault?: (error: unknown) => void;
 }
 
 const NO_CONTENTS: Pick<ContentStore, "get"> = { get: async () => undefined };
 const KIND = "kind:";
-/** All actors of all kinds. */
+/** The address of all actors of all kinds. */
 const ALL = "*/*";
 
-/** Our own engine as a stage: guests and all other actors. */
+/** Our own engine as a stage, with guests and all other actors. */
 export class EngineStage implements TheaterStage, Closable {
   readonly #options: EngineStageOptions & Required<Pick<EngineStageOptions, "contents" | "entropy">>;
   readonly #engine: Engine;
@@ -228,7 +228,7 @@ export class EngineStage implements TheaterStage, Closable {
     await this.#channels.closeAll();
   }
 
-  /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
+  /** An action of a linked actor is requested by its tool name, like an own action, and goes to the actor the link leads to now. */
   #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
     if (!isTool(action) || !this.#isLinked(actor, action)) return this.#engine.call({ to: actor.id, action, args }, { signal });
     const viewer = { scopes: [], ...omitUndefined({ principal: actor.owner }) };
@@ -244,7 +244,7 @@ export class EngineStage implements TheaterStage, Closable {
     return staged(run, this.#options.onFault);
   }
 
-  // ── whom it is about ──────────────────────────────────────────────────────
+  // ── lookup ────────────────────────────────────────────────────────────────
 
   async #known(id: string): Promise<Snapshot> {
     const snapshot = (await this.#engine.read(await addressed(this.#engine, id))) ?? (await named(this.#engine, id));
@@ -269,13 +269,13 @@ export class EngineStage implements TheaterStage, Closable {
     return snapshot;
   }
 
-  /** A guest hears it before it is asked anything: what it answers may hang on who is there. If it fails at that, what it is asked fails too. */
+  /** Closes channels of ended processes first: the reply may depend on them. If the guest fails at that, the call fails as well. */
   async #closeStale(id: ActorId, guest: GuestState): Promise<void> {
     const closes = this.#options.guests?.stale(id, guest) ?? [];
     if (closes.length > 0) await Promise.allSettled(closes.map((close) => this.#engine.call(close)));
   }
 
-  // ── beginnings ────────────────────────────────────────────────────────────
+  // ── start ─────────────────────────────────────────────────────────────────
 
   #guests(): Guests {
     const { guests } = this.#options;
@@ -319,12 +319,12 @@ export class EngineStage implements TheaterStage, Closable {
     return this.#options.kinds.map(({ kind }) => kind).join(", ") || "none";
   }
 
-  // ── what is heard ─────────────────────────────────────────────────────────
+  // ── changes ───────────────────────────────────────────────────────────────
 
   async #tell(change: Change, listener: (change: StageChange) => void): Promise<void> {
     const snapshot = await this.#engine.read(change.id).catch(() => undefined);
     if (snapshot === undefined) return;
-    // By its messages, since another life goes on in the same chain.
+    // By the message count, since a new incarnation continues the same chain.
     const what = change.status === "stopped" ? "ended" : snapshot.messageCount === 1 ? "began" : "changed";
     try {
       listener({ actor: snapshot.uid, what });
@@ -339,7 +339,7 @@ function notAfter(error: unknown): never {
   throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.", { cause: error });
 }
 
-/** Several may run under one manifest's name. */
+/** With the id, since several actors may run under one manifest's name. */
 const nameOf = (snapshot: Snapshot): string => `${actorOf(snapshot).name} (${snapshot.uid})`;
 const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 
@@ -355,6 +355,6 @@ function jsonOf(bytes: Uint8Array): Json {
 
 const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 
-/** A restart cancels what runs, though nobody who asked has left. */
+/** A restart cancels running calls although their callers have not cancelled. */
 const isRestart = (error: unknown, signal: AbortSignal): boolean =>
   error instanceof EngineError && error.code === "CANCELLED" && !signal.aborted;

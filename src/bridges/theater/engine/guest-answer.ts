@@ -2,14 +2,14 @@ import { type JsonObject, isJsonObject } from "../../../core/contract/index.ts";
 import { getOwn } from "../../../core/contract/internal.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
-/** A guest that computed too long has failed like any other, and what it did is known: `Timeout` would say that it is not. */
+/** Exceeding the compute limit is a failure with a known outcome, so it is not mapped to `Timeout`, which leaves it open. */
 const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   ActorInitializationError: "ActorInitializationError",
   ActorNotRunning: "ActorNotRunning",
   OUTCOME_UNKNOWN: "CommunicationError",
 };
 
-/** What a guest's actor replied. A call that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
+/** The reply of a guest's actor. A failed call leaves an event, so the actor cannot refuse: it reports the failure in its reply. */
 export function guestAnswer(value: unknown): JsonObject {
   if (!isJsonObject(value)) return {};
   const { failed } = value;

@@ -1,7 +1,7 @@
 import { isJsonObject, type Snapshot } from "../../../core/contract/index.ts";
 import { GUEST, type GuestState } from "../../wasm/index.ts";
 
-/** A guest's state, as its actor keeps it; undefined where the actor is no guest. */
+/** A guest's stored state; undefined if the actor is not a guest. */
 export function guestIn({ id, state }: Pick<Snapshot, "id" | "state">): GuestState | undefined {
   if (!id.startsWith(`${GUEST}/`) || !isJsonObject(state)) return undefined;
   return isGuest(state) ? state : undefined;

@@ -5,7 +5,7 @@ import { guestIn } from "./guest-in.ts";
 import { UUID } from "./addresses.ts";
 import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
 
-/** The one table of an actor's status. */
+/** An actor's status in Theater's terms. */
 const STATUS = { live: "RUNNING", failed: "FAILED", stopped: "STOPPED" } as const satisfies Readonly<
   Record<Snapshot["status"], StageStatus>
 >;
@@ -15,7 +15,7 @@ const statusOf = (status: Snapshot["status"], guest: GuestState | undefined): St
 
 function givenIn(id: ActorId): string | undefined {
   const key = decodeURIComponent(id.slice(id.indexOf("/") + 1));
-  // Those that nobody named have a UUID in its place.
+  // A guest without a given name has a UUID as its key.
   return UUID.test(key) ? undefined : key;
 }
 
@@ -33,7 +33,7 @@ export function actorOf(snapshot: Snapshot): StageActor {
 
 const utf8 = new TextDecoder();
 
-/** The event after which it takes nothing more, and why. Undefined: it plays. */
+/** The event after which the actor processes no more messages, and why; undefined if it is running. */
 export async function haltOf(engine: Pick<Engine, "history">, snapshot: Snapshot): Promise<StageDetails["halted"]> {
   const { id, head, status } = snapshot;
   if (status === "failed") return { after: head, why: "it could not be loaded or begun" };

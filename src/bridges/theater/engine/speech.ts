@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 
-/** What an actor that is no guest is told. */
+/** A message to an actor that is not a guest. */
 export interface Said {
   readonly action: string;
   readonly args: Json;
@@ -11,7 +11,7 @@ export interface Said {
 const SHAPE = 'JSON text {"action": "tools/look", "args": {…}}';
 const text = new TextDecoder("utf-8", { fatal: true });
 
-/** Messages are bytes in Theater's protocol and JSON inside: to actors that are no guests they are JSON text of an action and its arguments. */
+/** Messages are bytes in Theater's protocol. For actors that are not guests they hold JSON text of an action and its arguments. */
 export function said(data: Uint8Array): Said {
   const excess = tooManyValues(data, VALUE_LIMITS);
   if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);

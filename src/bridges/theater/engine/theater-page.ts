@@ -2,7 +2,7 @@ import { type EventQuery, StageError } from "../stage.ts";
 import type { ChainPage, TheaterEvent } from "../theater-stage.ts";
 import { byteListLength } from "../wire/index.ts";
 
-/** As Theater prints them: half of what a frame holds, since a page is asked for by whoever wants an answer soon. */
+/** Limit in Theater's printed form: half a frame, since callers of a page want a quick answer. */
 const PAGE_BYTES = 16 * 1_048_576;
 
 const idOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex");
@@ -10,7 +10,7 @@ const idOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex
 const noEvent = (id: string): StageError =>
   new StageError("InvalidRequest", `The actor has no event ${JSON.stringify(id.slice(0, 64))}: take a hash from its events.`);
 
-/** Undefined: these newest events are not enough to tell. */
+/** A page of the newest events; undefined if it needs older ones. */
 export function tailPage(newest: readonly TheaterEvent[], { after, before, limit }: EventQuery): ChainPage | undefined {
   const end = before === undefined ? newest.length : newest.findIndex((event) => idOf(event) === before);
   const from = after === undefined ? 0 : newest.findIndex((event) => idOf(event) === after) + 1;
@@ -22,7 +22,7 @@ export function tailPage(newest: readonly TheaterEvent[], { after, before, limit
   return { events: newest.slice(first, end), more: !isFirst };
 }
 
-/** The chain is read as far as it must be, and no more of it is held than is told. Throws `InvalidRequest`. */
+/** Reads the chain only as far as needed and holds only the page. Throws `InvalidRequest`. */
 export async function olderPage(chain: AsyncIterable<TheaterEvent>, { after, before, limit }: EventQuery): Promise<ChainPage> {
   const page = new Page(limit);
   let begun = after === undefined;
@@ -57,7 +57,7 @@ class Page {
     while (this.#isTooLong) this.#dropped(this.#events.shift());
   }
 
-  /** Whether there was too much. */
+  /** Whether the page is full. */
   dropLast(): boolean {
     if (this.#isTooLong) this.#dropped(this.#events.pop());
     return this.#more;
@@ -67,7 +67,7 @@ class Page {
     return { events: this.#events, more: this.#more };
   }
 
-  /** One is told, however long. */
+  /** A page has at least one event, however long. */
   get #isTooLong(): boolean {
     return this.#events.length > this.#limit || (this.#bytes > PAGE_BYTES && this.#events.length > 1);
   }

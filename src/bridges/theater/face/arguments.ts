@@ -2,10 +2,10 @@ import { type JsonObject, isJsonObject, type Json } from "../../../core/contract
 import { bytesIn } from "./base64.ts";
 import { InvalidArgument } from "./invalid.ts";
 
-// An id is 36 characters, a name a few more: what is longer is nobody's.
+// Ids have 36 characters and names a few more, so nothing longer can match.
 const ID_LENGTH = 1_024;
 
-// Own members only: a client may name an argument `constructor`.
+// Own properties only: a client may name an argument `constructor`.
 const given = (args: JsonObject, name: string): Json | undefined => (Object.hasOwn(args, name) ? args[name] : undefined);
 
 export function optionalText(args: JsonObject, name: string, maxLength = ID_LENGTH): string | undefined {
@@ -35,7 +35,7 @@ export function bytes(args: JsonObject, name: string, maxBytes: number): Uint8Ar
   return value;
 }
 
-/** A whole number from `least` to `most`; `usual` where it is not given. */
+/** A whole number from `least` to `most`; `usual` if it is absent. */
 export function whole(args: JsonObject, name: string, least: number, most: number, usual: number): number {
   const value = given(args, name);
   if (value === undefined) return usual;

@@ -2,10 +2,7 @@ import { InvalidArgument } from "./invalid.ts";
 
 export const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
-/**
- * The bytes of standard base64 with its padding, and of nothing else: what is guessed at here would reach an actor as
- * bytes that nobody sent. Throws `InvalidArgument`.
- */
+/** Accepts canonical base64 only: a guess would deliver bytes to an actor that no client sent. Throws `InvalidArgument`. */
 export function bytesIn(argument: string, text: string, maxBytes: number): Uint8Array {
   const bad = (why: string): InvalidArgument =>
     new InvalidArgument(
@@ -22,7 +19,7 @@ export function bytesIn(argument: string, text: string, maxBytes: number): Uint8
   }
   if (text.length % 4 !== 0) throw bad(`its length, ${text.length}, is no multiple of four`);
   const bytes = Buffer.from(text, "base64");
-  // Bits beyond the last byte are zero in one spelling only.
+  // Bits beyond the last byte are zero in canonical base64 only.
   const end = text.slice(-4);
   if (Buffer.from(end, "base64").toString("base64") !== end) throw bad("its last character holds bits that belong to no byte");
   if (bytes.length > maxBytes) throw new InvalidArgument(`\`${argument}\` is longer than ${maxBytes} bytes: send less at a time.`);

@@ -1,6 +1,6 @@
 import { type CancelSignal, type Clock, EngineError } from "../../../core/contract/index.ts";
 
-/** Rung when there may be something new; who waits for it looks again. A ring that nobody waits for counts for the next. */
+/** Wakes one waiter. A notification without a waiter wakes the next one at once. */
 export class Bell {
   #rung = false;
   #wake: (() => void) | undefined;
@@ -10,7 +10,7 @@ export class Bell {
     this.#wake?.();
   }
 
-  /** Settles with a ring or after `ms`. Throws `CANCELLED`. */
+  /** Settles when notified, or after `ms`. Throws `CANCELLED`. */
   async next(clock: Clock, ms: number, signal: CancelSignal | undefined): Promise<void> {
     if (!this.#rung && signal?.aborted !== true) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ export class Bell {
   }
 }
 
-/** The bells of those who wait now. Closed, nobody waits any longer. */
+/** The waits in progress. `close` ends them. */
 export class Bells {
   readonly #bells = new Set<Bell>();
   #closed = false;

@@ -120,7 +120,7 @@ const receiveOnChannel = faceTool(
         undo();
       }
     });
-    // Another call may have closed it meanwhile.
+    // Another call may have closed it in the meantime.
     const { messages, dropped, closed } = channels.called(viewer, id).take(limit);
     if (closed !== undefined) channels.forget(id, closed);
     return {

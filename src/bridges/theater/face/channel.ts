@@ -4,13 +4,13 @@ import type { FaceLimits } from "./options.ts";
 
 export interface Received {
   readonly messages: readonly Uint8Array[];
-  /** Of those that came before them. */
+  /** How many messages before these were dropped. */
   readonly dropped: number;
-  /** Nothing more will come, and why. */
+  /** Why no more messages will come. */
   readonly closed?: string;
 }
 
-/** One channel of one viewer, and what came on it since it was last asked. */
+/** One channel of one viewer, with the messages it has not received yet. */
 export class Channel implements ChannelPeer {
   readonly owner: string | undefined;
   readonly #limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">;
@@ -21,7 +21,7 @@ export class Channel implements ChannelPeer {
   #bytes = 0;
   #dropped = 0;
   #closed: string | undefined;
-  /** When its viewer last called. */
+  /** When its viewer last used it. */
   calledAt: number;
 
   constructor(owner: string | undefined, now: number, limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">) {
@@ -39,7 +39,7 @@ export class Channel implements ChannelPeer {
     return this.#actor;
   }
 
-  /** Undefined: the actor has not accepted it yet. */
+  /** Undefined until the actor has accepted. */
   get stage(): StageChannel | undefined {
     return this.#stage;
   }
@@ -66,7 +66,7 @@ export class Channel implements ChannelPeer {
     this.#tell();
   }
 
-  /** Takes nothing. */
+  /** Removes nothing. */
   peek(): Received {
     return {
       messages: [...this.#pending],
@@ -75,7 +75,7 @@ export class Channel implements ChannelPeer {
     };
   }
 
-  /** The oldest, at most `limit`. That it is closed is told with the last of them. */
+  /** Removes the oldest messages, at most `limit`. `closed` comes with the last of them. */
   take(limit: number): Received {
     const messages = this.#pending.splice(0, limit);
     for (const { length } of messages) this.#bytes -= length;
@@ -86,12 +86,12 @@ export class Channel implements ChannelPeer {
     return { messages, dropped, ...omitUndefined({ closed }) };
   }
 
-  /** Whether `take` would give anything. */
+  /** Whether `take` would return anything. */
   get waiting(): boolean {
     return this.#pending.length > 0 || this.#closed !== undefined;
   }
 
-  /** Told when what waits changed. Returns its undo. */
+  /** Calls `listener` when the pending messages have changed. Returns a function that removes it. */
   listen(listener: () => void): () => void {
     const own = (): void => listener();
     this.#listeners.add(own);

@@ -4,10 +4,10 @@ import { Channel } from "./channel.ts";
 import type { FaceLimits } from "./options.ts";
 import { within } from "./within.ts";
 
-// Those whose ends are still known, so that a late call hears why.
+// Ended channels that are remembered, so that a later call learns why.
 const MOST_ENDED = 1_000;
 
-/** Every viewer's channels: nobody else's are there for it. */
+/** The channels of all viewers. Each viewer has access to its own only. */
 export class Channels {
   readonly #stage: Pick<Stage, "open">;
   readonly #clock: Clock;
@@ -40,13 +40,13 @@ export class Channels {
       return opened;
     } catch (error) {
       this.#held.delete(channel);
-      // Accepted too late for whoever asked: nobody will ever close it.
+      // Accepted after the caller has left: no one else would close it.
       void opening.then((late) => late.close()).catch(() => undefined);
       throw error;
     }
   }
 
-  /** A call of its viewer: it goes on for another while. Throws `ChannelNotFound`. */
+  /** The channel for a call of its viewer, whose idle time starts again. Throws `ChannelNotFound`. */
   called(viewer: Viewer, id: string): Channel & { readonly stage: StageChannel } {
     const channel = this.find(viewer, id);
     if (channel === undefined || !isOpened(channel)) throw this.#absent(viewer, id);
@@ -54,13 +54,13 @@ export class Channels {
     return channel;
   }
 
-  /** Undefined: this viewer has none of that id. */
+  /** Undefined if this viewer has no channel of that id. */
   find(viewer: Viewer, id: string): Channel | undefined {
     const channel = this.#byId.get(id);
     return channel?.owner === viewer.principal ? channel : undefined;
   }
 
-  /** Its end was told, or was its viewer's own doing. */
+  /** Removes a channel whose viewer knows that it has ended. */
   forget(id: string, why: string): void {
     const channel = this.#byId.get(id);
     if (channel === undefined) return;
@@ -103,7 +103,7 @@ export class Channels {
     const { idleMs } = this.#limits;
     const undo = this.#clock.after(Math.max(1, channel.calledAt + idleMs - this.#clock.now()), () => {
       if (this.#clock.now() - channel.calledAt >= idleMs) {
-        // Its end waits as long again to be told.
+        // The reason stays available for another idle period.
         if (channel.ended !== undefined) return this.forget(id, channel.ended);
         channel.closed(`there was no call for ${idleMs / 1_000} s`);
         channel.calledAt = this.#clock.now();

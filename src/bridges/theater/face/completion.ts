@@ -1,11 +1,11 @@
 import { type Stage, type StageActor, StageError } from "../stage.ts";
 
-// The most that MCP lets one answer carry.
+// The most that MCP allows in one answer.
 const MOST = 100;
-// Each name is looked up: only one that names its actor can stand for it.
+// Each name is looked up, since only a unique one can replace an id.
 const NAMES = 20;
 
-/** Ids, names given at a start, and unique names that begin with what was typed; an actor of whose name that is not sure is given by its id. */
+/** Ids, given names and unique names that begin with `typed`. An actor whose name may be ambiguous is completed by its id. */
 export async function completeActor(stage: Pick<Stage, "list" | "actor">, typed: string, limit: number): Promise<readonly string[]> {
   const begin = typed.toLowerCase();
   const fits = (text: string | undefined): text is string => text?.toLowerCase().startsWith(begin) === true;

@@ -1,6 +1,6 @@
 import type { Json } from "../../../core/contract/index.ts";
 
-// JSON is read to any depth, but written with the stack: what a guest says may be deeper than that.
+// JSON.parse takes any depth, but JSON.stringify recurses, and an actor's data may be too deep for it.
 const DEEPEST = 100;
 
 /** Whether it is nested at most 100 levels deep. */

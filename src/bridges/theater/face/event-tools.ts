@@ -10,13 +10,13 @@ import { idOf } from "./subject.ts";
 import { type Backstage, faceTool, LOOKS, type ToolCaller } from "./tool.ts";
 
 const LONGEST_MS = 60_000;
-// Hints may be lost on their way from a stage elsewhere: a wait looks by itself now and then.
+// Hints of a remote stage may be lost, so a wait also polls.
 const LOOK_MS = 2_000;
 
 const EVENTS: JsonObject = { type: "array", items: EVENT, description: "Oldest first" };
 const NEXT = string("The last of them: give it as `after`");
 
-/** Its events as they are shown, bounded: the first after `after`, else the last. */
+/** An actor's events as JSON, bounded: the first after `after`, else the last. */
 export async function eventsShown(
   { stage, limits }: Pick<Backstage, "stage" | "limits">,
   id: string,

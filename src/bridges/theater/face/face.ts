@@ -49,8 +49,8 @@ const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] },
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
 
 /**
- * Theater as MCP has it, over any stage. Errors of the stage are a tool's errors, under Theater's names. Disposing it ends its
- * viewers' channels and waits, not the stage.
+ * Theater's MCP server, as a source over any stage. Errors of the stage become tool errors with Theater's codes. Disposing it ends its
+ * viewers' channels and waits, but not the stage.
  */
 export function theaterFace(options: FaceOptions): Source & Closable {
   const face = new TheaterFace(options);
@@ -79,7 +79,7 @@ class TheaterFace implements Source, Closable {
     return this.#admits(viewer) ? this.#listing.surface() : NOTHING;
   }
 
-  // Without the entries of the actors: their URIs are those of a template, so a call need not know who is there.
+  // Without the resources of single actors: their URIs match a template, so a call does not depend on which actors exist.
   catalogue(viewer: Viewer): Catalogue {
     return this.#admits(viewer) ? CATALOGUE : NOTHING.catalogue;
   }

@@ -3,7 +3,7 @@ import type { Stage, StageChange } from "../stage.ts";
 
 type Listener = (change: StageChange) => void;
 
-/** The stage's hints, heard once for everybody here, and only while somebody listens: a stage elsewhere pays for being watched. */
+/** Shares one watch of the stage among all listeners. It lasts only while there are any, since a remote stage polls while watched. */
 export class Hints {
   readonly #stage: Pick<Stage, "watch">;
   readonly #all = new Set<Listener>();
@@ -14,7 +14,7 @@ export class Hints {
     this.#stage = stage;
   }
 
-  /** Of every actor. Returns its undo. */
+  /** Listens to changes of every actor. Returns a function that removes the listener. */
   all(listener: Listener): () => void {
     const own: Listener = (change) => listener(change);
     this.#all.add(own);
@@ -25,7 +25,7 @@ export class Hints {
     };
   }
 
-  /** Of one actor, by its id. Returns its undo. */
+  /** Listens to changes of one actor, by its id. Returns a function that removes the listener. */
   of(actor: string, listener: Listener): () => void {
     const own: Listener = (change) => listener(change);
     this.#byActor.put(actor, own);

@@ -1,4 +1,4 @@
-/** For the client's model. */
+/** Instructions for the client's model. */
 export const INSTRUCTIONS = `Theater runs actors: each has a state of its own, handles one message at a time, and leaves an event for everything that happened to it.
 
 - See who is there: the resource theater://actors, or list_actors. One actor: theater://actor/{actor_id} and …/state, or get_actor. What happened to it: theater://events/{actor_id}, or get_events. Subscribe to any of these, or call wait_for_event.

@@ -1,4 +1,4 @@
-/** The arguments are wrong; the message says what to give instead. */
+/** The arguments are invalid. The message says what to send instead. */
 export class InvalidArgument extends Error {
   override readonly name = "InvalidArgument";
 }

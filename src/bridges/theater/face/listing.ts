@@ -3,12 +3,12 @@ import { type Stage, type StageActor, type StageChange, StageError } from "../st
 import type { Hints } from "./hints.ts";
 import { actorUri } from "./shown.ts";
 
-// Of a hundred thousand actors most come and go beyond what is listed: a full list is asked for again this long after one began.
+// With more actors than are listed, most that start do not affect the list: it is read again at most this often.
 const FULL_MS = 1_000;
-// A name is its author's: a list of a thousand stays a list.
+// Authors choose names. Bounded, so that a list of a thousand actors has a sensible size.
 const NAME_LENGTH = 256;
 
-/** `actor/<id>`: a resource for each actor that is listed. */
+/** The name of an actor's own resource is `actor/<id>`. */
 export const ENTRY = "actor/";
 
 const shownName = ({ given, name }: StageActor): string => (given ?? name).slice(0, NAME_LENGTH);
@@ -25,10 +25,10 @@ function offerOf(actor: StageActor): Offer {
   return Object.freeze({ name: ENTRY + id, action: "actor", readOnly: true, definition: Object.freeze(definition) });
 }
 
-// Links, though none: who will be there nobody knows ahead, and no client may keep the list for long.
+// Links, although there are none, mark a list that may change at any time, so that no client caches it for long.
 const surfaceOf = (catalogue: Catalogue): Surface => ({ catalogue, off: {}, links: {} });
 
-/** The surface with an entry for each actor, at most `limit`: asked for again when actors come and go, and one for all viewers. */
+/** The surface with a resource for each actor, at most `limit`. One for all viewers; read again when actors start or end. */
 export class Listing {
   readonly #stage: Pick<Stage, "list">;
   readonly #hints: Hints;
@@ -60,13 +60,13 @@ export class Listing {
   }
 
   surface(): Surface | Promise<Surface> {
-    // Unheard, what was listed may be long gone.
+    // Without watchers there are no hints, so the last list may be outdated.
     if (this.#undo !== undefined && !this.#stale && this.#asking === undefined) return this.#surface;
     if (this.#asking === undefined || this.#stale) this.#ask();
     return this.#asking ?? this.#surface;
   }
 
-  /** Told when the lists may differ. Returns its undo. */
+  /** Calls `dirty` when the lists may have changed. Returns a function that removes it. */
   watch(dirty: () => void): () => void {
     const own = (): void => dirty();
     this.#watchers.add(own);
@@ -83,7 +83,7 @@ export class Listing {
     };
   }
 
-  /** An actor began or ended by a call through here: told though the stage's own hint may come later. */
+  /** An actor started or ended through a tool call. Reported at once, although the stage's own hint may come later. */
   note(actor: string, what: "began" | "ended"): void {
     this.#hear({ actor, what });
   }
@@ -118,14 +118,14 @@ export class Listing {
     const asked = this.#asked;
     try {
       const actors = await this.#stage.list(this.#limit);
-      // Two may be under way: the later question has the later answer.
+      // Two requests may be in flight: the later one has the later answer.
       if (asked > this.#answered) {
         this.#answered = asked;
         this.#take(actors.slice(0, this.#limit));
       }
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
-      // Tools can be called whether or not the actors can be had; reading theater://actors says why not.
+      // Tools work whether or not the actors can be listed. Reading theater://actors reports the error.
       this.#stale = true;
     }
     return this.#surface;

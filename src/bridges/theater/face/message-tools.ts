@@ -7,7 +7,7 @@ import { idOf } from "./subject.ts";
 import { faceTool, SPEAKS } from "./tool.ts";
 import { within } from "./within.ts";
 
-// A response is told twice, for models that cannot read base64: of a long one that would cost more than it helps.
+// Responses are repeated as text for models that cannot read base64. For a long one that would cost more than it helps.
 const TEXT_BYTES = 65_536;
 
 const sendMessage = faceTool(

@@ -1,24 +1,24 @@
 import type { Clock } from "../../../core/contract/index.ts";
 import type { Stage } from "../stage.ts";
 
-/** How a server of this face names itself. */
+/** Name and version of Theater's MCP server. */
 export const THEATER_INFO = { name: "theater-mcp", version: "0.1.0" } as const;
 
-/** Bounds of what a client may send, hold or be sent. */
+/** Limits of what a client may send, hold or receive. */
 export interface FaceLimits {
   /** Actors in one list, and in the list of resources. Default 1,000. */
   readonly listed: number;
   /** Events in one answer. Default 1,000. */
   readonly events: number;
-  /** Of all events in one answer, in characters of their JSON; at least one is given. Default 4 Mi. */
+  /** Length of all events in one answer, in characters of JSON; at least one event is sent. Default 4 Mi. */
   readonly eventsLength: number;
-  /** Of a state that a tool or a prompt carries; longer ones are named by their resource. Default 256 KiB. */
+  /** A state in a tool result or a prompt; for a longer one its resource is named. Default 256 KiB. */
   readonly stateBytes: number;
-  /** Of one message to an actor, and of an initial state. Default 4 MiB. */
+  /** One message to an actor, or an initial state. Default 4 MiB. */
   readonly messageBytes: number;
-  /** Default 8 MiB. */
+  /** A component. Default 8 MiB. */
   readonly componentBytes: number;
-  /** Of a manifest's text, in characters. Default 1 Mi. */
+  /** A manifest's text, in characters. Default 1 Mi. */
   readonly manifestLength: number;
   /** How long a request waits for its response. Default 5 minutes. */
   readonly requestMs: number;
@@ -26,15 +26,15 @@ export interface FaceLimits {
   readonly channels: number;
   /** Channels of all viewers. Default 10,000. */
   readonly allChannels: number;
-  /** Messages of one channel that wait to be received; the oldest are dropped. Default 1,000. */
+  /** Messages of one channel that wait to be received; beyond that the oldest are dropped. Default 1,000. */
   readonly pendingMessages: number;
   /** The same, in bytes. Default 4 MiB. */
   readonly pendingBytes: number;
-  /** A channel ends after this long without a call of its viewer. Default 10 minutes. */
+  /** A channel ends after this time without a call of its viewer. Default 10 minutes. */
   readonly idleMs: number;
 }
 
-/** The default bounds of the Theater MCP server. */
+/** Default limits of Theater's MCP server. */
 export const FACE_LIMITS: FaceLimits = {
   listed: 1_000,
   events: 1_000,
@@ -51,24 +51,24 @@ export const FACE_LIMITS: FaceLimits = {
   idleMs: 10 * 60_000,
 };
 
-/** Besides the arguments that are bounded: a request's frame, ids, names. */
+/** Room for everything but the arguments with limits: the request's frame, ids, names. */
 const REST_BYTES = 65_536;
 
-/** What a gateway and its listeners have to take at once so that a call may be as long as these limits let it, in bytes. */
+/** The message size in bytes that a gateway and its listeners must accept for calls within these limits. */
 export const faceMessageBytes = (limits: Partial<FaceLimits> = {}): number => {
   const { componentBytes, messageBytes, manifestLength } = { ...FACE_LIMITS, ...limits };
-  // A component and a message are base64; in a manifest each line's end takes two bytes.
+  // Components and messages are base64; each line break of a manifest takes two bytes.
   return Math.max(Math.ceil(componentBytes / 3) * 4 + 2 * manifestLength + messageBytes, Math.ceil(messageBytes / 3) * 4) + REST_BYTES;
 };
 
-/** What `theaterFace` takes. */
+/** Options of `theaterFace`. */
 export interface FaceOptions {
-  /** Not disposed with the face. */
+  /** Not disposed with the source. */
   readonly stage: Stage;
   readonly clock?: Clock;
-  /** For a viewer without this scope there is nothing here. Default: none is asked for. */
+  /** A viewer without this scope sees nothing. Default: no scope is required. */
   readonly requireScope?: string;
-  /** For the client's model; replaces what the face says of itself. */
+  /** Replaces the default instructions for the client's model. */
   readonly instructions?: string;
   readonly limits?: Partial<FaceLimits>;
 }

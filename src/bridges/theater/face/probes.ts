@@ -1,18 +1,18 @@
 import type { Clock } from "../../../core/contract/index.ts";
 import type { Hints } from "./hints.ts";
 
-// A hint says that something changed, not what: who watches what few hints are about looks this long after one.
+// Hints say that something changed, but not what. Content that few hints are about is polled this long after one.
 const AFTER_MS = 250;
 
 interface Probe {
   readonly look: () => Promise<string>;
   readonly dirty: () => void;
   seen: string | undefined;
-  /** A hint came before the first look: what it was about may be in it already. */
+  /** A hint came before the first poll, which may already include the change. */
   missed: boolean;
 }
 
-/** What can only be known to have changed by looking again: one look at a time, however many watch and however fast hints come. */
+/** Detects changes that only a poll can show. One poll at a time, whatever the number of watchers and hints. */
 export class Probes {
   readonly #hints: Hints;
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class Probes {
     this.#clock = clock;
   }
 
-  /** `look` gives the content in few characters; a throw counts as a content of its own. Returns its undo. */
+  /** `look` returns the content in few characters; a throw counts as a content of its own. Returns a function that ends the watch. */
   add(look: () => Promise<string>, dirty: () => void): () => void {
     const probe: Probe = { look, dirty, seen: undefined, missed: false };
     this.#probes.add(probe);
@@ -55,7 +55,7 @@ export class Probes {
   }
 
   async #round(): Promise<void> {
-    // From here on a hint is for the next round: at most one waits in the line.
+    // A hint from here on is for the next round: at most one waits in the queue.
     this.#due = undefined;
     for (const probe of Array.from(this.#probes)) await this.#look(probe);
   }

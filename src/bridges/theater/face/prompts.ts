@@ -26,7 +26,7 @@ const shown = (uri: string, json: string): Json => ({
   content: { type: "resource", resource: { uri, mimeType: "application/json", text: json } },
 });
 
-/** Details, state and last events of an actor, each as the resource it is. */
+/** Details, state and last events of an actor, each as its resource. */
 async function exhibits(
   backstage: Backstage,
   named: string,

@@ -11,7 +11,7 @@ import type { Backstage } from "./tool.ts";
 
 type Read = (backstage: Backstage, args: JsonObject, viewer: Viewer) => Promise<string>;
 
-/** JSON text, never a value: what an actor says could be taken for content blocks of ours. */
+/** JSON text, never a value: what an actor says must not be taken for content blocks of this server. */
 const READS: Readonly<Record<string, Read>> = {
   async actors({ stage, limits }) {
     const [actors, total] = await Promise.all([stage.list(limits.listed), stage.count()]);
@@ -45,7 +45,7 @@ function channelShown(channels: Channels, id: string, viewer: Viewer): string {
   });
 }
 
-/** Undefined: there is no resource of that name. Throws as a tool does. */
+/** Undefined if there is no resource of that name. Throws like a tool. */
 export function readResource(backstage: Backstage, name: string, args: JsonObject, viewer: Viewer): Promise<string> | undefined {
   const entry = name.startsWith(ENTRY) ? { actor_id: name.slice(ENTRY.length) } : undefined;
   if (entry !== undefined) return READS["actor"]?.(backstage, entry, viewer);

@@ -4,7 +4,7 @@ import { InvalidArgument } from "./invalid.ts";
 
 type Refused = Extract<Reply, { refused: unknown }>;
 
-/** What to do next, with the tools there are. */
+/** The suggested next step, in terms of the available tools. */
 const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
   ActorNotFound: "list_actors shows those there are.",
   ActorAlreadyExists: "Give another name, or stop_actor the one that has it.",
@@ -18,13 +18,13 @@ const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
   Timeout: "get_events shows whether it did.",
 };
 
-// Where the actor itself may be what is in the way.
+// Codes for which the actor itself may be paused.
 const MAYBE_HALTED: ReadonlySet<StageCode> = new Set(["ActorError", "ActorNotRunning"]);
 
-// What ends in an example, such as lines of a manifest, ends there.
+// A message that ends in an example, such as lines of a manifest, gets no full stop.
 const sentence = (text: string): string => (/[.!?]$/.test(text) || text.includes("\n") ? text : `${text}.`);
 
-/** A failure as a tool's error: Theater's name for it, what was wrong, and the next step. Rethrows what is neither. */
+/** A failure as a tool error: Theater's code, the reason and the next step. Rethrows unknown errors. */
 export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, actor: unknown): Promise<Refused> {
   if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
   if (!(error instanceof StageError)) throw error;
@@ -44,10 +44,10 @@ async function halted(stage: Pick<Stage, "actor">, named: string, why: string): 
   return `It is paused after event ${details.halted.after} (${details.halted.why.slice(0, 500)}); ${resume}`;
 }
 
-// A name that no stage could take names nothing either.
+// A name that no stage accepts cannot exist either.
 const ABSENT: ReadonlySet<StageCode> = new Set(["ActorNotFound", "ChannelNotFound", "InvalidRequest"]);
 
-/** The same of a resource: what is not there is UNKNOWN. */
+/** Like `toolRefusal`, for a resource: what does not exist is UNKNOWN. */
 export function resourceRefusal(error: unknown): Refused {
   if (error instanceof InvalidArgument) return { refused: { code: "UNKNOWN", message: error.message } };
   if (!(error instanceof StageError)) throw error;
@@ -55,7 +55,7 @@ export function resourceRefusal(error: unknown): Refused {
   return { refused: { code: ABSENT.has(code) ? "UNKNOWN" : code, message: `${code}: ${sentence(message)}` } };
 }
 
-/** The same of a prompt: an actor that is not there is a wrong argument. */
+/** Like `toolRefusal`, for a prompt: an actor that does not exist is an invalid argument. */
 export function promptRefusal(error: unknown): Refused {
   if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
   if (!(error instanceof StageError)) throw error;

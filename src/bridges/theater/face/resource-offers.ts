@@ -14,7 +14,7 @@ const offer = (
     definition: Object.freeze({ ...where, title, description, mimeType: "application/json" }),
   });
 
-/** `name` is what `readResource` and `watchResource` go by. */
+/** `readResource` and `watchResource` find a resource by its `name`. */
 export const RESOURCES: readonly Offer[] = [
   offer("actors", { uri: ACTORS_URI }, "Actors", "List of all running actors in the Theater system"),
   offer("actor", { uriTemplate: "theater://actor/{actor_id}" }, "Actor", "Detailed information about a specific actor"),

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 
-/** A schema of an object whose `required` members are those named. */
+/** The schema of an object with the given required members. */
 export const object = (properties: JsonObject, required: readonly string[] = []): JsonObject => ({
   type: "object",
   properties,

@@ -10,7 +10,7 @@ export const stateUri = (id: string): string => `${actorUri(id)}/state`;
 export const eventsUri = (id: string): string => `theater://events/${encodeURIComponent(id)}`;
 const eventUri = (id: string): string => `theater://event/${encodeURIComponent(id)}`;
 
-// Beyond it a Date has no ISO form and would throw: a stage elsewhere may say any number.
+// Later times have no ISO form and throw. A remote stage may send any number.
 const LATEST_MS = 8.64e15;
 
 const isoOf = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LATEST_MS) : 0).toISOString();
@@ -57,7 +57,7 @@ function metricsShown(metrics: StageMetrics): JsonObject {
   };
 }
 
-/** JSON text and its value; undefined: the bytes are something else, or deeper than anybody can write it again. */
+/** JSON text and its value; undefined if the bytes are something else, or nested too deep to be written again. */
 function jsonIn(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
   const text = textOf(bytes);
   if (text === undefined) return undefined;
@@ -75,7 +75,7 @@ export function stateShown(state: Uint8Array | undefined): Json {
   return json === undefined ? { _raw_state_base64: base64Of(state) } : json.value;
 }
 
-/** The same as text. Where it is JSON, the actor's own: numbers that this process cannot hold stay as they are. */
+/** The same as text. The actor's own JSON is not printed anew, so that numbers beyond double precision stay exact. */
 export function stateText(state: Uint8Array | undefined): string {
   return (state === undefined ? undefined : jsonIn(state)?.text) ?? JSON.stringify(stateShown(state));
 }
@@ -98,7 +98,7 @@ export function eventShown({ id, actor, at, type, parent, data, children }: Stag
   };
 }
 
-/** As many as fit into that many characters of JSON, one at least: of the `first`, or of the last. In their order. */
+/** As many events as fit in that many characters of JSON, at least one: the `first`, or the last. In their order. */
 export function fitting(events: readonly JsonObject[], maxLength: number, first: boolean): readonly JsonObject[] {
   const kept: JsonObject[] = [];
   let left = maxLength;

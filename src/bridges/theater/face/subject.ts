@@ -3,12 +3,12 @@ import type { Hints } from "./hints.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The id behind an id or a unique name. Throws `ActorNotFound`. */
+/** Resolves an id or a unique name to the id. Throws `ActorNotFound`. */
 export async function idOf(stage: Pick<Stage, "actor">, named: string): Promise<string> {
   return UUID.test(named) ? named.toLowerCase() : (await stage.actor(named)).id;
 }
 
-/** Tells of every change of one actor, by whichever way it is named. Returns its undo. */
+/** Reports every change of one actor, given by its id or name. Returns a function that ends the watch. */
 export function follow(stage: Pick<Stage, "actor">, hints: Hints, named: string, told: () => void): () => void {
   if (UUID.test(named)) return hints.of(named.toLowerCase(), told);
   const bearer = new Bearer(stage, named, told);
@@ -19,7 +19,7 @@ export function follow(stage: Pick<Stage, "actor">, hints: Hints, named: string,
   };
 }
 
-/** A name is whoever bears it at the time. */
+/** Watches whichever actor has the name at the time. */
 class Bearer {
   readonly #stage: Pick<Stage, "actor">;
   readonly #named: string;

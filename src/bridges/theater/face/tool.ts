@@ -6,7 +6,7 @@ import type { Hints } from "./hints.ts";
 import type { Listing } from "./listing.ts";
 import type { FaceLimits } from "./options.ts";
 
-/** What runs behind every offer of the face. */
+/** What tools, resources and prompts use. */
 export interface Backstage {
   readonly stage: Stage;
   readonly clock: Clock;
@@ -17,13 +17,13 @@ export interface Backstage {
   readonly bells: Bells;
 }
 
-/** Who calls. */
+/** The caller of a tool. */
 export interface ToolCaller {
   readonly viewer: Viewer;
   readonly signal: CancelSignal | undefined;
 }
 
-/** The arguments are as the client gave them. Throws `InvalidArgument`, `StageError`, `CANCELLED`. */
+/** Arguments are as the client sent them. Throws `InvalidArgument`, `StageError`, `CANCELLED`. */
 export type Run = (backstage: Backstage, args: JsonObject, caller: ToolCaller) => Promise<JsonObject>;
 
 export interface FaceTool {
@@ -51,7 +51,7 @@ const hints = (readOnly: boolean, destructive: boolean, idempotent: boolean, ope
   openWorldHint: open,
 });
 
-/** What a call may do, for hosts that ask people about it. A message may do whatever its actor may. */
+/** What a call may do, for hosts that ask people first. A message may do whatever its actor may. */
 export const LOOKS = hints(true, false, true, false);
 export const ADDS = hints(false, false, false, false);
 export const TAKES = hints(false, false, false, false);

@@ -13,7 +13,7 @@ const textIn = (args: JsonObject, name: string): string | undefined => {
   return typeof value === "string" ? value : undefined;
 };
 
-/** Told when what the resource shows may have changed. Returns its undo. */
+/** Reports that the content of a resource may have changed. Returns a function that ends the watch. */
 export function watchResource(
   backstage: Backstage & { readonly probes: Probes },
   name: string,
@@ -24,12 +24,12 @@ export function watchResource(
   const { stage, hints, probes, channels } = backstage;
   const actor = name.startsWith(ENTRY) ? name.slice(ENTRY.length) : textIn(args, "actor_id");
   if (name === "actors") return watchActors(backstage, told);
-  // What was before an event does not change.
+  // Events before a given event do not change.
   if (name === "earlier") return NOTHING;
   if (actor !== undefined && name === "state") return watchState(backstage, actor, told);
   if (actor !== undefined) return follow(stage, hints, actor, told);
   const event = textIn(args, "event_id");
-  // An event stays as it is; what follows from it may be in any chain.
+  // An event is immutable, but its children may appear in any chain.
   if (event !== undefined) return probes.add(async () => ((await stage.event(event))?.children ?? []).join(" "), told);
   const channel = textIn(args, "channel_id");
   return (channel === undefined ? undefined : channels.find(viewer, channel))?.listen(told) ?? NOTHING;
@@ -45,14 +45,14 @@ function watchState({ stage, hints }: Backstage, actor: string, told: () => void
   };
 }
 
-/** Most messages leave a state as it was. C8: one look at a time, and a digest of what was seen. */
+/** Most messages leave a state unchanged, so digests are compared, one read at a time (C8). */
 class StateWatch {
   readonly #stage: Pick<Stage, "state">;
   readonly #actor: string;
   readonly #told: () => void;
   #seen: string | undefined;
   #looking = false;
-  /** A hint came while it was looked at: what was between two looks may have been read. */
+  /** A hint came during a read, which may have seen a state in between. */
   #missed = false;
   #closed = false;
 
@@ -102,7 +102,7 @@ class StateWatch {
 function watchActors({ stage, hints, limits, probes }: Backstage & { readonly probes: Probes }, told: () => void): () => void {
   const undo = [
     hints.all(({ what }) => what !== "changed" && told()),
-    // That a status changed, no hint says.
+    // No hint reports that a status changed.
     probes.add(async () => (await stage.list(limits.listed)).map(({ id, status }) => `${id} ${status}`).join(" "), told),
   ];
   return () => {

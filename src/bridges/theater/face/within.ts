@@ -7,7 +7,7 @@ export interface Bounds {
   readonly signal: CancelSignal | undefined;
 }
 
-/** What `run` gives, unless its caller leaves first (`CANCELLED`) or time is up (`Timeout`): what does not heed its signal is waited for no longer. */
+/** Runs with a time limit and the caller's signal. Throws `Timeout` or `CANCELLED`, even if `run` does not heed its own signal. */
 export async function within<T>(what: string, { clock, ms, signal }: Bounds, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   // One controller for both: AbortSignal.any costs as much as the rest of a call.
   const over = new AbortController();

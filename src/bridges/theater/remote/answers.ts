@@ -1,6 +1,6 @@
 import type { Answer, Command, Push, Response } from "../wire/index.ts";
 
-/** What answers what, where it is no error. */
+/** The answer to each command that succeeds. */
 const ANSWERS = {
   StartActor: "ActorStarted",
   StopActor: "ActorStopped",
@@ -31,14 +31,14 @@ export type AnswerTo<Is extends Command["is"]> = Having<Answer, (typeof ANSWERS)
 const idOf = (message: Answer | Command): string | undefined =>
   "channelId" in message ? message.channelId : "id" in message ? message.id : undefined;
 
-/** Whether it can be the reply to that. One to another id is not. */
+/** Whether it may be the reply to that command. A reply for another id is not. */
 export function answers<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["is"]> {
   if (reply.is !== ANSWERS[command.is]) return false;
   const [asked, told] = [idOf(command), idOf(reply)];
   return asked === undefined || told === undefined || asked === told;
 }
 
-/** A channel's end is told by the same words that answer whoever closes it. */
+/** The pushed end of a channel has the same form as the answer to closing it. */
 export function isPush(response: Response, asked: Command | undefined): response is Push {
   switch (response.is) {
     case "ActorEvent":

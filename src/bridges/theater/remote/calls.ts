@@ -8,12 +8,12 @@ import type { Settings } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { asStageError } from "./refusals.ts";
 
-/** How often a read is sent at most, and a connection tried before anything is written to it. */
+/** How often a read is sent, and how often a connection is tried before anything is written to it. */
 const TRIES = 3;
 
 const isBroken = (error: unknown): error is LineError => error instanceof LineError && (error.why === "ended" || error.why === "garbled");
 
-/** Commands and their answers. What only reads is sent again where its connection broke; nothing else ever is. Throws `StageError`. */
+/** Sends commands. Reads are repeated after a broken connection; other commands never are. Throws `StageError`. */
 export class Calls {
   readonly #settings: Settings;
   readonly #quick: Pool;
@@ -25,7 +25,7 @@ export class Calls {
     this.#requests = new Pool(settings, dialer, settings.limits.requests);
   }
 
-  /** Undefined: the server closed the connection where it owed an answer, whenever it was asked. */
+  /** Undefined if the server closed the connection instead of answering, each time. */
   async read<C extends Command>(
     command: C,
     limitMs = this.#settings.limits.replyMs,
@@ -42,7 +42,7 @@ export class Calls {
     }
   }
 
-  /** Sent once at most. */
+  /** Sent at most once. */
   async once<C extends Command>(command: C): Promise<AnswerTo<C["is"]>> {
     try {
       return await this.#written(command, this.#quick, { limitMs: this.#settings.limits.replyMs });
@@ -52,8 +52,8 @@ export class Calls {
   }
 
   /**
-   * Sent once at most, and waited for as long as an actor may take, on a connection nobody else waits for. Undefined: the server closed
-   * it in place of an answer.
+   * Sent at most once, on a connection that no other command waits for. Undefined if the server closed the connection instead of
+   * answering.
    */
   async request(id: string, data: Uint8Array, signal: AbortSignal): Promise<AnswerTo<"RequestActorMessage"> | undefined> {
     const command = { is: "RequestActorMessage", id, data } as const;
@@ -73,13 +73,13 @@ export class Calls {
           return await line.ask(command, options);
         });
       } catch (error) {
-        // Whatever was not written cannot have been carried out.
+        // What was not written cannot have been executed.
         if (!isBroken(error) || error.sent || tries >= TRIES) throw error;
       }
     }
   }
 
-  /** A connection the server has closed meanwhile should not cost what cannot be sent again. */
+  /** Tests an idle connection first: the server may have closed it, and the command cannot be sent twice. */
   async #prove(line: Line): Promise<void> {
     const { clock, limits } = this.#settings;
     if (line.heardAt !== undefined && clock.now() - line.heardAt < limits.freshMs) return;
@@ -92,6 +92,6 @@ export class Calls {
   }
 }
 
-/** Of an actor the list does not have. */
+/** The actor is not in the server's list. */
 export const notFound = (id: string, { server }: Settings): StageError =>
   new StageError("ActorNotFound", `There is no actor ${id.slice(0, 200)} at ${server}: list the actors to see who is there.`);

@@ -6,15 +6,15 @@ import { LineError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
 import { asStageError } from "./refusals.ts";
 
-/** What the actor may say before its channel is known to be open. */
+/** Messages buffered before the channel is known to be open. */
 const MOST_EARLY = 1_000;
 
 export interface ChannelEnds {
-  /** Once, whoever ended it. */
+  /** Called once, whichever side ended the channel. */
   over(channel: RemoteChannel): void;
 }
 
-/** A connection to itself: what is said on a channel comes unasked, and a slow actor holds up this alone. */
+/** A channel has a connection of its own: its messages are pushed, and a slow actor delays nothing else. */
 export class RemoteChannel implements StageChannel {
   readonly id: string;
   readonly actor: string;
@@ -50,7 +50,7 @@ export class RemoteChannel implements StageChannel {
       const command = { is: "OpenChannel", with: { actor }, initialMessage: initial } as const;
       const { channelId } = await line.ask(command, { limitMs: settings.limits.replyMs });
       const channel = new RemoteChannel(settings, line, channelId, actor, peer, ends);
-      // Not before whoever opened it has it.
+      // Delivered only after the caller has the channel.
       setImmediate(() => {
         for (const push of early) channel.#hear(push);
         hear = (push) => channel.#hear(push);
@@ -79,14 +79,14 @@ export class RemoteChannel implements StageChannel {
     try {
       await this.#line.ask({ is: "CloseChannel", channelId: this.id }, { limitMs: this.#settings.limits.replyMs });
     } catch (error) {
-      // It ends with its connection, whatever was answered.
+      // The channel ends with its connection, whatever the answer.
       if (!(error instanceof LineError) && !(error instanceof StageError)) throw error;
     } finally {
       this.#line.close();
     }
   }
 
-  /** Not by its own `close`. */
+  /** Ends the channel, unless its own `close` already did. */
   end(why: string): void {
     if (this.#why !== undefined) return;
     this.#over(why);

@@ -3,7 +3,7 @@ import { RemoteChannel } from "./channel.ts";
 import type { Dialer } from "./dialer.ts";
 import type { Settings } from "./options.ts";
 
-/** The channels that are open, each with a look at whether its actor is still there: no server tells that it ended. */
+/** The open channels. Each keeps the list of actors polled, since no server reports that a channel's actor ended. */
 export class Channels {
   readonly #settings: Settings;
   readonly #dialer: Dialer;

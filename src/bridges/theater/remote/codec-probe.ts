@@ -17,9 +17,9 @@ async function speaks(settings: Settings, codec: Codec, signal: AbortSignal): Pr
 }
 
 /**
- * Asks under both codecs, each on a connection of its own: a server passes over what it does not understand, or leaves. One that
- * understands both is spoken to by the newer, which names actors, so that is waited for a little where the older is first.
- * Throws `LineError`: `unreached` or `ended`, or `silent` where something listens and understands neither.
+ * Tries both codecs, each on a connection of its own: a server ignores what it does not understand, or disconnects. If the older codec
+ * is answered first, the newer one has a short grace period, since it also names actors. Throws `ConnectionError`: `unreached` or
+ * `ended`, or `silent` if something listens but understands neither.
  */
 export async function probeCodec(settings: Settings, givenUp: AbortSignal): Promise<Codec> {
   const decided = new AbortController();

@@ -15,13 +15,13 @@ const INDENT = 2;
 
 type Told = Pick<StageDetails, "manifest" | "manifestContent">;
 
-/** What a server tells of one actor, put together from several answers; what it does not know is left out. */
+/** Details of one actor, combined from several answers. What the server does not report is omitted. */
 export class Details {
   readonly #settings: Settings;
   readonly #calls: Calls;
   readonly #reader: EventReader;
   readonly #chains: KeptChains;
-  /** Of those started here: Theater's own servers do not tell. */
+  /** Of actors started here, since Theater's own servers do not report them. */
   readonly #manifests = new Map<string, Told>();
   #tellsPauses = false;
 
@@ -42,18 +42,18 @@ export class Details {
     if (this.#manifests.size > MANIFESTS && oldest !== undefined) this.#manifests.delete(oldest);
   }
 
-  /** Undefined: the server does not know it any more. */
+  /** Undefined if the server no longer knows the actor. */
   async of({ id, name }: Listed): Promise<StageDetails | undefined> {
     const [status, metrics, manifest, chain] = await Promise.all([
       this.#status(id),
       this.#metrics(id),
       this.#manifest(id, name),
-      // A chain too long to be sent is no reason to say nothing of its actor.
+      // A chain too long to be sent must not hide the actor's other details.
       this.#reader.read(id, this.#settings.limits.probeMs, 1).catch(() => undefined),
     ]);
     if (status === "STOPPED") return undefined;
     const seen = chain ?? this.#chains.get(id);
-    // Upstream pauses an actor whose call failed, and goes on saying that it runs.
+    // Upstream pauses an actor after a failed call, but still reports it as running.
     const isPaused = status === "RUNNING" && !this.#tellsPauses && seen?.halted !== undefined;
     const shown = isPaused ? "PAUSED" : status;
     const createdAt = seen?.createdAt ?? metrics?.startedAt ?? undefined;
@@ -69,11 +69,11 @@ export class Details {
     };
   }
 
-  /** In a list. What an actor of upstream's is paused by is known only where its events were seen. */
+  /** For a list. Whether an upstream actor is paused is known only if its events were read. */
   async statuses(listed: readonly Listed[]): Promise<readonly StageStatus[]> {
     const statuses: StageStatus[] = [];
     for (const { id } of listed) {
-      // One answer shows whether it is worth asking about the others.
+      // The first answer shows whether the others are worth requesting.
       if (statuses.length === 0 || this.#tellsPauses) statuses.push(await this.#status(id));
       else statuses.push("RUNNING");
     }
@@ -92,7 +92,7 @@ export class Details {
     return answer === undefined ? null : metricsOf(answer.metrics);
   }
 
-  /** As JSON, which is what a server gives. One that does not name its actors does not know the question, and would say nothing. */
+  /** As JSON, which is what servers send. A server that does not name its actors does not know the command and would not answer. */
   async #manifest(id: string, name: string): Promise<Told> {
     if (name === id) return {};
     const answer = await this.#calls.read({ is: "GetActorManifest", id });

@@ -6,7 +6,7 @@ import { LineError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
 import { passed, pauseBefore } from "./passed.ts";
 
-/** Opens connections, again and again where that fails, and remembers how the server is spoken to. */
+/** Opens connections, with retries, and remembers the server's codec. */
 export class Dialer {
   readonly #settings: Settings;
   readonly #closing = new AbortController();
@@ -68,7 +68,7 @@ export class Dialer {
     return (this.#codec ??= probeCodec(this.#settings, this.closing));
   }
 
-  /** The server may be another by now than the one whose codec is remembered: what cannot be sent again should not find out. */
+  /** Tests a new connection: the codec may be remembered from an earlier server, and some commands cannot be sent twice. */
   async #prove(line: Line): Promise<void> {
     const { codec, limits } = this.#settings;
     try {

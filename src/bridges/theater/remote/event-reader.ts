@@ -9,14 +9,14 @@ import type { Settings } from "./options.ts";
 type Told = AnswerTo<"GetActorEvents"> | undefined;
 type Ask = (query: EventQuery) => Promise<Told>;
 
-/** Reads chains, where the server keeps any: those since June 2026 do not, and answer nothing when asked. */
+/** Reads chains of servers that store any. Those since June 2026 do not, and leave the command unanswered. */
 export class EventReader {
   readonly #settings: Settings;
   readonly #calls: Calls;
   readonly #chains: KeptChains;
   #answered = false;
   #unknownUntil = 0;
-  /** Whether it tells pages, where that is known. */
+  /** Whether the server sends pages, if that is known. */
   #pages: boolean | undefined;
 
   constructor(settings: Settings, calls: Calls, chains: KeptChains) {
@@ -25,17 +25,17 @@ export class EventReader {
     this.#chains = chains;
   }
 
-  /** Whether it is known that chains can be read: else what is to be told of an actor must be followed from its start. */
+  /** Whether chains are known to be readable. Otherwise an actor must be followed from its start. */
   get reads(): boolean {
     return this.#answered;
   }
 
-  /** Whether it is known that they cannot. */
+  /** Whether chains are known to be unreadable. */
   get cannot(): boolean {
     return this.#settings.clock.now() < this.#unknownUntil;
   }
 
-  /** As it is now, or its newest part. Undefined: not to be had, and what was seen of it is all there is. Throws `StageError`. */
+  /** The chain now, or its newest part. Undefined if it cannot be read: then the cache has all there is. Throws `StageError`. */
   async read(actor: string, limitMs = this.#settings.limits.replyMs, tries?: number): Promise<KeptChain | undefined> {
     if (this.cannot) return undefined;
     const { clock, limits, log, server } = this.#settings;
@@ -44,10 +44,10 @@ export class EventReader {
       return await this.#read(actor, (query) => this.#calls.read({ is: "GetActorEvents", id: actor, query }, limit, tries));
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
-      // Too much to be sent at once by a server that tells no pages: what was seen of it is here.
+      // A server without pages cannot send a chain this long. The cache has what was seen of it.
       if (error.code === "SerializationError" && this.#chains.get(actor)?.isEmpty === false) return undefined;
       if (error.code !== "Timeout" || this.#answered) throw error;
-      // Silent to this, and to nothing else: it does not know the command.
+      // The server answers other commands, so it does not know this one.
       await this.#calls.read({ is: "ListActors" }, limits.probeMs);
       this.#unknownUntil = clock.now() + limits.unknownMs;
       log("warning", { event: "theater-keeps-no-chains", server });
@@ -55,7 +55,7 @@ export class EventReader {
     }
   }
 
-  /** Events that are not kept here. Undefined: the server tells no pages. Throws `InvalidRequest` where it has none of that id. */
+  /** Events that are not cached. Undefined if the server sends no pages. Throws `InvalidRequest` if it has no event of that id. */
   async page(actor: string, query: EventQuery): Promise<readonly TheaterEvent[] | undefined> {
     if (this.#pages !== true) return undefined;
     const answer = await this.#calls.read({ is: "GetActorEvents", id: actor, query });
@@ -78,7 +78,7 @@ export class EventReader {
   }
 }
 
-/** Another chain than the one whose event that was: it is read anew. */
+/** The cached event is not part of the server's chain, which must be read anew. */
 function withoutEvent(error: unknown): undefined {
   if (!(error instanceof StageError) || error.code !== "InvalidRequest") throw error;
 }

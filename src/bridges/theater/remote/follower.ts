@@ -7,13 +7,13 @@ import { LineError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
 import { passed } from "./passed.ts";
 
-/** A connection that tells the actor's events already. */
+/** A connection that is already subscribed. */
 export interface Telling {
   readonly line: Line;
   readonly over: Promise<void>;
 }
 
-/** A connection for one actor's events alone: what newer servers push does not say whose it is. Opened again where it broke. */
+/** A connection for one actor's events, since newer servers do not say which actor a push is about. Reconnects when it breaks. */
 export class Follower {
   readonly #settings: Settings;
   readonly #dialer: Dialer;

@@ -3,7 +3,7 @@ import type { Dialer } from "./dialer.ts";
 import { Follower } from "./follower.ts";
 import type { Settings } from "./options.ts";
 
-/** The actors whose events are followed: those asked for last, as many as may be. */
+/** The actors whose events are followed: the most recently used ones, up to a limit. */
 export class Followers {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
@@ -20,7 +20,7 @@ export class Followers {
     return this.#followers.size >= this.#settings.limits.followed;
   }
 
-  /** Somebody asks about it. */
+  /** Follows the actor and marks it as recently used. */
   touch(actor: string): void {
     const follower = this.#followers.get(actor) ?? this.create(actor);
     const isNew = !this.#followers.has(actor);
@@ -28,7 +28,7 @@ export class Followers {
     if (isNew) follower.start();
   }
 
-  /** One that has its connection. */
+  /** Adds a follower that already has its connection. */
   adopt(actor: string, follower: Follower): void {
     this.drop(actor);
     this.#add(actor, follower);

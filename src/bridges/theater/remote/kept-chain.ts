@@ -8,15 +8,15 @@ interface Kept {
   readonly event: TheaterEvent;
   readonly id: string;
   readonly type: string;
-  /** When it was first seen here. */
+  /** When it was first received. */
   readonly seenAt: number;
-  /** A digest of the state after it; null: none. Undefined: unknown. */
+  /** A digest of the state after it; null if there is none, undefined if it is unknown. */
   readonly state: string | null | undefined;
-  /** No call went well since that one failed. */
+  /** The last failed call, if none has succeeded since. */
   readonly failed: { readonly at: string; readonly why: string } | undefined;
 }
 
-/** The newest events of one actor, as far as they came here. */
+/** The newest events of one actor that were received. */
 export class KeptChain {
   readonly actor: string;
   readonly #most: number;
@@ -24,12 +24,12 @@ export class KeptChain {
   #kept: Kept[] = [];
   #at = new Map<string, number>();
   #bytes = 0;
-  /** Nothing is missing between those that are here. */
+  /** No event is missing between the cached ones. */
   #gapless = true;
-  /** Of those that are here nothing is said for want of what was before them. */
+  /** Every cached event was classified with knowledge of the events before it. */
   #judged = true;
 
-  /** `most`: events, of which at most twice as many are here. `mostBytes`: of their data. */
+  /** `most`: events; up to twice as many are held between trims. `mostBytes`: bytes of their data. */
   constructor(actor: string, most: number, mostBytes = Number.POSITIVE_INFINITY) {
     this.actor = actor;
     this.#most = most;
@@ -48,30 +48,30 @@ export class KeptChain {
     return this.#at.has(id);
   }
 
-  /** The newest, if none is missing up to it. */
+  /** The newest event, if none is missing before it. */
   get last(): string | undefined {
     return this.#gapless ? this.#kept.at(-1)?.id : undefined;
   }
 
-  /** Of those kept the first, where others were before it. */
+  /** The first cached event, if there were others before it. */
   get first(): string | undefined {
     const [first] = this.#kept;
     return first === undefined || first.event.parentHash === null ? undefined : first.id;
   }
 
-  /** When the first of all events was, where it is here. */
+  /** When the actor's first event happened, if that is cached. */
   get createdAt(): number | undefined {
     const [first] = this.#kept;
     return first?.event.parentHash === null && first.event.timestamp > 0 ? first.event.timestamp : undefined;
   }
 
-  /** Its last call failed: at which event, and why. */
+  /** The event at which the last call failed, and why. */
   get halted(): { readonly after: string; readonly why: string } | undefined {
     const failed = this.#kept.at(-1)?.failed;
     return failed === undefined ? undefined : { after: failed.at, why: failed.why };
   }
 
-  /** The chain as the server has it: from its beginning, or its newest part. */
+  /** Takes the chain as the server has it: from its beginning, or its newest part. */
   replace(events: readonly TheaterEvent[], now: number): void {
     const [before, at] = this.#gapless && this.#judged ? [this.#kept, this.#at] : [[], new Map<string, number>()];
     this.#kept = [];
@@ -80,7 +80,7 @@ export class KeptChain {
     const chain = linked(events);
     for (const event of chain) {
       const id = hexOf(event.hash);
-      // A hash stands for all before it, too: what follows from them need not be worked out again.
+      // A hash covers all earlier events, so what was derived from them is still right.
       this.#push(before[at.get(id) ?? -1] ?? this.#judge(event, id, now));
     }
     const [first] = this.#kept;
@@ -89,13 +89,13 @@ export class KeptChain {
     this.#trim();
   }
 
-  /** What follows its last event, as the server has it. False: something is missing between them. */
+  /** Takes the events after the last cached one, as the server has them. False if some are missing in between. */
   extend(events: readonly TheaterEvent[], now: number): boolean {
     for (const event of linked(events)) this.append(event, now);
     return this.#gapless;
   }
 
-  /** False: it was here. */
+  /** False if the event was already cached. */
   append(event: TheaterEvent, now: number): boolean {
     const id = hexOf(event.hash);
     if (this.#at.has(id)) return false;
@@ -107,7 +107,7 @@ export class KeptChain {
     return true;
   }
 
-  /** `next`: what follows the last event here. Throws `InvalidRequest` where it begins at an event that is not here. */
+  /** `next` follows the last cached event. Throws `InvalidRequest` if the query names an event that is not cached. */
   page({ after, before, limit }: EventQuery, next?: string): readonly StageEvent[] {
     const from = after === undefined ? 0 : this.#place(after) + 1;
     const to = before === undefined ? this.#kept.length : this.#place(before);
@@ -115,7 +115,7 @@ export class KeptChain {
     return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at, next));
   }
 
-  /** `next`: as of a page. */
+  /** `next` as in `page`. */
   event(id: string, next?: string): StageEvent | undefined {
     const at = this.#at.get(id);
     const kept = at === undefined ? undefined : this.#kept[at];
@@ -127,7 +127,7 @@ export class KeptChain {
     return {
       id,
       actor: this.actor,
-      // Servers since 2026 tell none.
+      // Servers since 2026 send no time.
       at: event.timestamp > 0 ? event.timestamp : seenAt,
       type,
       parent: event.parentHash === null ? null : hexOf(event.parentHash),
@@ -166,7 +166,7 @@ export class KeptChain {
     this.#bytes += kept.event.data.length;
   }
 
-  /** The last always stays. A quarter of the bytes goes at once, since each trim reads all events. */
+  /** The last event always stays. A quarter of the bytes goes at once, since each trim reads all events. */
   #trim(): void {
     let extra = Math.max(0, this.#kept.length - this.#most);
     let bytes = this.#kept.slice(extra).reduce((sum, { event }) => sum + event.data.length, 0);

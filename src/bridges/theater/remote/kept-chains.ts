@@ -3,7 +3,7 @@ import type { TheaterEvent } from "../theater-stage.ts";
 import { KeptChain } from "./kept-chain.ts";
 import type { Settings } from "./options.ts";
 
-/** What was seen of chains: those that were not asked for the longest time go when it is too much. */
+/** What was seen of chains. The least recently used ones are evicted when they take too much memory. */
 export class KeptChains {
   readonly #settings: Settings;
   readonly #chains = new Map<string, KeptChain>();
@@ -21,14 +21,14 @@ export class KeptChains {
     return this.#change(actor, (chain) => chain.replace(events, this.#settings.clock.now()));
   }
 
-  /** Undefined: something is missing between what was kept and these. */
+  /** Undefined if events are missing between the cached ones and these. */
   extend(actor: string, events: readonly TheaterEvent[]): KeptChain | undefined {
     let isWhole = false;
     const chain = this.#change(actor, (kept) => (isWhole = kept.extend(events, this.#settings.clock.now())));
     return isWhole ? chain : undefined;
   }
 
-  /** False: it was here. */
+  /** False if the event was already cached. */
   append(actor: string, event: TheaterEvent): boolean {
     let isNew = false;
     this.#change(actor, (chain) => (isNew = chain.append(event, this.#settings.clock.now())));

@@ -1,14 +1,14 @@
 /**
- * `unreached`: no connection came about. `ended`: it closed. `silent`: no reply in time. `garbled`: what came was not the reply.
- * `left`: the caller did.
+ * `unreached`: not connected. `ended`: the connection closed. `silent`: no reply in time. `garbled`: an unexpected reply. `left`: the
+ * caller cancelled.
  */
 export type LineEnd = "unreached" | "ended" | "silent" | "garbled" | "left";
 
-/** A connection is of no use any more: a reply that came later would be taken for the next command's. */
+/** The connection is unusable: a delayed reply would be taken for that of the next command. */
 export class LineError extends Error {
   override readonly name = "LineError";
   readonly why: LineEnd;
-  /** The command had been written: it may have been carried out. */
+  /** The command was written, so it may have been executed. */
   readonly sent: boolean;
   constructor(why: LineEnd, message: string, sent: boolean) {
     super(message);

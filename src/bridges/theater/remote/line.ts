@@ -19,7 +19,7 @@ import { connected } from "./socket.ts";
 
 export interface LineEvents {
   push(push: Push): void;
-  /** Once. */
+  /** Called once. */
   ended(): void;
 }
 
@@ -33,7 +33,7 @@ interface Asked {
   readonly settle: (reply: Answer | LineError) => void;
 }
 
-/** One connection. Its commands go one after the other: replies carry no id, and come in order, mixed with pushes. */
+/** One connection. Its commands run one at a time: replies do not name their command, and come in order, mixed with pushes. */
 export class Line {
   readonly codec: Codec;
   readonly #settings: Settings;
@@ -57,7 +57,7 @@ export class Line {
     socket.on("data", (chunk) => this.#take(chunk));
     socket.on("error", () => this.#end("ended", "The connection broke."));
     socket.on("close", () => this.#end("ended", "The connection was closed."));
-    // Upstream closes its half where it would owe an answer: nothing comes any more.
+    // Upstream closes its half instead of answering, so nothing more will come.
     socket.on("end", () => this.#end("ended", "The connection was closed."));
   }
 
@@ -69,7 +69,7 @@ export class Line {
     return this.#over;
   }
 
-  /** When it last answered. */
+  /** When it last received a response. */
   get heardAt(): number | undefined {
     return this.#heardAt;
   }
@@ -78,12 +78,12 @@ export class Line {
     this.#end("ended", "The connection was closed here.");
   }
 
-  /** When what was asked is answered. */
+  /** Closes once the pending commands are answered. */
   closeAfterwards(): void {
     void this.#before.then(() => this.close());
   }
 
-  /** Throws `LineError`, `WireError` where the command is too long to be sent, and `StageError` where the server refused. */
+  /** Throws `ConnectionError`, `WireError` if the command is too long to be sent, and `StageError` if the server refused. */
   async ask<C extends Command>(command: C, options: AskOptions): Promise<AnswerTo<C["is"]>> {
     if (this.#waiting >= this.#settings.limits.waiting) throw new LineError("left", "Too much waits for this connection.", false);
     this.#waiting += 1;

@@ -5,7 +5,7 @@ export const hexOf = (hash: Uint8Array): string => Buffer.from(hash.buffer, hash
 const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean =>
   before === undefined || (event.parentHash !== null && Buffer.compare(event.parentHash, before.hash) === 0);
 
-/** In the order of their links: times do not tell it, since a call's events may bear the time since the call. */
+/** Sorts events by their links. Times do not give the order, since all events of a call may have the time of the call. */
 export function linked(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
   if (events.every((event, at) => follows(event, events[at - 1]))) return events;
   const hashes = new Set(events.map(({ hash }) => hexOf(hash)));
@@ -17,7 +17,7 @@ export function linked(events: readonly TheaterEvent[]): readonly TheaterEvent[]
     else event ??= one;
   }
   const chain: TheaterEvent[] = [];
-  // At most as many as there are: links may lead round.
+  // Bounded, since links may form a cycle.
   for (; event !== undefined && chain.length < events.length; event = next.get(hexOf(event.hash))) chain.push(event);
   return chain;
 }

@@ -10,11 +10,11 @@ const numberIn = (json: Json | undefined, name: string): number | null => {
   const value = field(json, name);
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
 };
-/** Upstream never measures it: its 0 says nothing. */
+/** Upstream does not measure these, so 0 means unknown. */
 const measuredIn = (json: Json | undefined, name: string): number | null => numberIn(json, name) || null;
 const times = (value: number | null, by: number): number | null => (value === null ? null : value * by);
 
-/** Of a server's metrics: times in nanoseconds, moments in seconds. */
+/** Converts a server's metrics, in which durations are nanoseconds and times are seconds. */
 export function metricsOf(json: Json): StageMetrics {
   const [operations, resources] = [field(json, "operation_metrics"), field(json, "resource_metrics")];
   return {

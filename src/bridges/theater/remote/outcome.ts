@@ -1,13 +1,13 @@
 import type { TheaterEvent } from "../theater-stage.ts";
 import { readWireJson, WIRE_LIMITS, WireError, type WireValue } from "../wire/index.ts";
 
-/** What a call into an actor came to. */
+/** The result of a call into an actor. */
 export type Outcome = { readonly state: Uint8Array | null } | { readonly failed: string };
 
 const field = (value: WireValue | undefined, name: string): WireValue | undefined => (value instanceof Map ? value.get(name) : undefined);
 const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
-/** Undefined: it is another event, or its data are none that are known here. */
+/** Undefined for other events and for data of an unknown form. */
 export function outcomeOf({ eventType, data }: TheaterEvent): Outcome | undefined {
   if (eventType !== "wasm") return undefined;
   try {

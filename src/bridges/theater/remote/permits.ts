@@ -1,6 +1,6 @@
 import type { Clock } from "../../../core/contract/index.ts";
 
-/** So many at once; the others wait in a line, for a bounded time. */
+/** A semaphore with a bounded queue and a bounded wait. */
 export class Permits {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class Permits {
     this.#clock = clock;
   }
 
-  /** False: too many wait, or it took too long. */
+  /** False if too many wait, or the wait took too long. */
   async take(limitMs: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;

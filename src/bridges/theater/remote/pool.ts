@@ -9,7 +9,7 @@ interface Idle {
   readonly undo: () => void;
 }
 
-/** Connections for one command at a time each. Those not used for long are closed. */
+/** Connections for one command at a time each. Idle ones are closed. */
 export class Pool {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
@@ -40,7 +40,7 @@ export class Pool {
     }
   }
 
-  /** The one used last: the others may become idle enough to be closed. */
+  /** The most recently used one, so that the others may become idle enough to be closed. */
   #pop(): Line | undefined {
     const last = this.#idle.pop();
     last?.undo();

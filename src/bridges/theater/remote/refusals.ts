@@ -4,7 +4,7 @@ import type { Refusal } from "./answers.ts";
 import { LineError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
 
-/** How to find out whether a command that got no reply was carried out. */
+/** How to find out whether a command without a reply was executed. */
 const FIND_OUT: Partial<Record<Command["is"], string>> = {
   StartActor: "list the actors to see whether it was started",
   StopActor: "list the actors to see whether it is still there",
@@ -16,7 +16,7 @@ const FIND_OUT: Partial<Record<Command["is"], string>> = {
   CloseChannel: "the channel is closed now, since its connection is",
 };
 
-/** What to do instead, where the protocol has a word and no sentence. */
+/** What to do instead, for codes that the protocol sends without a message. */
 const NEXT: Partial<Record<StageCode, string>> = {
   ActorNotFound: "list the actors to see who is there",
   ActorNotRunning: "read its events to see why, and start another",
@@ -26,7 +26,7 @@ const NEXT: Partial<Record<StageCode, string>> = {
   Timeout: "see whether it is busy, and try again",
 };
 
-/** What the server itself said. */
+/** An error that the server sent. */
 export function refused({ fault }: Refusal, { server }: Settings): StageError {
   const next = NEXT[fault.code];
   return new StageError(fault.code, `${sentence(`${server} says: ${fault.message}`)}${next === undefined ? "" : ` What to do: ${next}.`}`);
@@ -37,7 +37,7 @@ const sentence = (text: string): string => {
   return /[.!?]$/u.test(begun) ? begun : `${begun}.`;
 };
 
-/** Anything thrown below, as a stage's. A command that was written and has no reply may have been carried out. */
+/** Converts any error to a `StageError`. A command that was written and has no reply may have been executed. */
 export function asStageError(error: unknown, is: Command["is"], { server }: Settings): StageError {
   if (error instanceof StageError) return error;
   const cause = { cause: error };

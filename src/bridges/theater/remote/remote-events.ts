@@ -12,7 +12,7 @@ const SEARCHED_AT_ONCE = 1_000;
 
 const isGone = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
 
-/** Chains as pages of events. */
+/** Events of the server's chains, by page and by id. */
 export class RemoteEvents {
   readonly #settings: Settings;
   readonly #roster: Roster;
@@ -42,19 +42,19 @@ export class RemoteEvents {
     throw await this.#unanswered(id);
   }
 
-  /** Undefined: nobody's who is there or was seen. */
+  /** Undefined if neither a listed actor nor the cache has the event. */
   async event(id: string): Promise<StageEvent | undefined> {
     if (!EVENT_ID.test(id)) return undefined;
     const seen = this.#chains.event(id);
     if (seen !== undefined) {
-      // What came after it since.
+      // To learn which events followed it since.
       await this.#reader.read(seen.actor, this.#settings.limits.probeMs, 1).catch(() => undefined);
       return this.#chains.event(id) ?? seen;
     }
     return await this.#search(id);
   }
 
-  /** Throws `Timeout` and `CommunicationError` where it may be with those that were not searched: that it is nobody's would be made up. */
+  /** Throws `Timeout` or `CommunicationError` if some actors were not searched: any of them may have the event. */
   async #search(id: string): Promise<StageEvent | undefined> {
     const { clock, limits, server } = this.#settings;
     const until = clock.now() + limits.searchMs;
@@ -92,12 +92,12 @@ export class RemoteEvents {
     }
   }
 
-  /** Where it is asked for what is not kept here. Undefined: it is kept, or not to be had. */
+  /** Events that are not cached. Undefined if they are cached, or cannot be read. */
   async #older(chain: KeptChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
     const { after, before, limit } = query;
     const from = after ?? before;
     if (from === undefined || (chain.has(from) && (after !== undefined || chain.first !== before))) return undefined;
-    // One more: the next in the chain is a child of the last.
+    // One more, since the next event of the chain is a child of the last.
     const page = await this.#page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
     return page?.page({ limit: limit + 1 }, before).slice(0, limit);
   }
@@ -110,7 +110,7 @@ export class RemoteEvents {
     return page;
   }
 
-  /** Some servers keep the chains of those that ended, and what was seen here is here. */
+  /** Some servers still have the chains of actors that ended, and the cache has what was seen here. */
   async #ofEnded(id: string): Promise<KeptChain | undefined> {
     const seen = this.#chains.get(id);
     if (seen !== undefined || !/^[0-9a-f-]{36}$/u.test(id)) return seen;

@@ -26,7 +26,7 @@ import { type Listed, Roster, UUID } from "./roster.ts";
 import { Starter } from "./starter.ts";
 import { Watching } from "./watching.ts";
 
-/** A stage over any Theater server. Connects when it is first asked. Throws `InvalidRequest`. */
+/** A stage over any Theater server. Connects on first use. Throws `InvalidRequest`. */
 export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));
 
 class RemoteStage implements Stage, Closable {
@@ -62,7 +62,7 @@ class RemoteStage implements Stage, Closable {
   }
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
-    // That one may have ended meanwhile, and no server says who has been there.
+    // By id only: the actor may have ended in the meantime, and servers do not list ended ones.
     if (after !== undefined && !UUID.test(after))
       throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.");
     const all = await this.#roster.all();
@@ -94,7 +94,7 @@ class RemoteStage implements Stage, Closable {
     this.#details.started(id, start);
     this.#roster.began({ id, name: id });
     const found = (await this.#roster.all()).find((actor) => actor.id === id);
-    // It is named as started before its `init` has run, and may have failed at it.
+    // Servers confirm a start before the actor's `init` has run, which may fail.
     return { id, name: found?.name ?? id, status: found === undefined ? "STOPPED" : "RUNNING" };
   }
 
@@ -130,7 +130,7 @@ class RemoteStage implements Stage, Closable {
 
   async events(given: string, query: EventQuery): Promise<readonly StageEvent[]> {
     const events = await this.#events.page(given, query);
-    // Of a server that keeps none, what is followed from now on is all there will be.
+    // If the server stores no chains, the events followed from now on are all there will be.
     if (this.#reader.cannot) await this.#find(given).catch(() => undefined);
     this.#settle();
     return events;
@@ -169,7 +169,7 @@ class RemoteStage implements Stage, Closable {
     return found;
   }
 
-  /** Followed for want of knowing whether chains can be read, and now it is known. */
+  /** Stops following once it is known that chains can be read, if it began only because that was unknown. */
   #settle(): void {
     if (this.#reader.reads && !this.#watching.listened) this.#followers.clear();
   }
@@ -209,9 +209,9 @@ class RemoteStage implements Stage, Closable {
     return new StageError("ActorError", sentence);
   }
 
-  /** The connection was closed in place of an answer. */
+  /** The error for a connection that was closed instead of an answer. */
   async #unanswered(id: string, what: string): Promise<StageError> {
-    // Where the server has gone as well, that it has says less than that something was asked of it.
+    // If the server is down as well, the unanswered command is the more useful error.
     const all = await this.#roster.all().catch(() => undefined);
     if (all?.some((actor) => actor.id === id) === false) return notFound(id, this.#settings);
     const { server } = this.#settings;

@@ -3,10 +3,10 @@ import type { Calls } from "./calls.ts";
 import type { Settings } from "./options.ts";
 import type { Roster } from "./roster.ts";
 
-/** What a server says that has no restart, among its other troubles. */
+/** Codes that servers without a restart use, among other errors. */
 const UNABLE: ReadonlySet<StageCode> = new Set(["RuntimeError", "InternalError", "ActorError"]);
 
-/** Upstream's servers of April 2025 start another from the manifest alone, and tell the old id; later ones refuse. */
+/** Servers of April 2025 start a new actor from the manifest alone and report the old id; later ones refuse. */
 export async function restarted(settings: Settings, calls: Calls, roster: Roster, given: string): Promise<StageActor> {
   const { id, name } = await roster.find(given);
   const before = new Set((await roster.all()).map((actor) => actor.id));

@@ -9,14 +9,14 @@ export interface Listed {
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
-/** Who is there, as the server lists them; and who came and went between two looks. */
+/** The actors that the server lists, and which started or ended between two reads of the list. */
 export class Roster {
   readonly #settings: Settings;
   readonly #calls: Calls;
   readonly #tell: (change: StageChange) => void;
   #known: Map<string, Listed> | undefined;
   #knownAt = 0;
-  /** Counts what was started and stopped here: a list asked for before is not the whole truth after. */
+  /** Counts starts and stops made here: a list requested before one of them is outdated. */
   #steps = 0;
 
   constructor(settings: Settings, calls: Calls, tell: (change: StageChange) => void) {
@@ -25,7 +25,7 @@ export class Roster {
     this.#tell = tell;
   }
 
-  /** By their ids. */
+  /** Sorted by id. */
   async all(): Promise<readonly Listed[]> {
     const steps = this.#steps;
     const answer = await this.#calls.read({ is: "ListActors" });
@@ -41,7 +41,7 @@ export class Roster {
     return all;
   }
 
-  /** By id, or by a name that only one has. Upstream takes messages to nobody, and answers some questions about nobody: hence the look. */
+  /** By id or unique name. Looked up first, since upstream accepts messages and answers some queries for actors that do not exist. */
   async find(given: string): Promise<Listed> {
     if (UUID.test(given)) {
       const id = given.toLowerCase();
@@ -66,11 +66,11 @@ export class Roster {
 
   ended(id: string): void {
     this.#steps += 1;
-    // Where nobody looked yet, nobody was told that it had begun.
+    // Before the first list no start was reported, so the end is reported in any case.
     if (this.#known === undefined || this.#known.delete(id)) this.#tell({ actor: id, what: "ended" });
   }
 
-  /** The next look is the first. */
+  /** The next list counts as the first. */
   forget(): void {
     this.#known = undefined;
   }

@@ -4,7 +4,7 @@ import type { Settings } from "./options.ts";
 
 const KEEP_ALIVE_MS = 30_000;
 
-/** Connects, or fails as `unreached` after the limit. */
+/** Connects, or fails as `unreached` after the time limit. */
 export function connected({ host, port, server, clock, limits }: Settings): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });

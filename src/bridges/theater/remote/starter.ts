@@ -6,7 +6,7 @@ import type { Settings } from "./options.ts";
 import { Permits } from "./permits.ts";
 import { asStageError } from "./refusals.ts";
 
-/** Starts actors, each on a connection of its own: servers that push an actor's events from its first on do so there. */
+/** Starts actors, each on a connection of its own, where servers push an actor's events from its first on. */
 export class Starter {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
@@ -20,7 +20,7 @@ export class Starter {
     this.#permits = new Permits(settings.limits.connections, settings.limits.waiting, settings.clock);
   }
 
-  /** Its id. `follow`: its events are wanted. Throws `StageError`. */
+  /** Returns the actor's id. `follow`: its events are wanted. Throws `StageError`. */
   async start({ manifest, initialState, component, name }: StageStart, follow: boolean): Promise<string> {
     const { limits, server } = this.#settings;
     if (component !== undefined) {
@@ -45,7 +45,7 @@ export class Starter {
     let hear = (push: Push): void => void (early.length < this.#settings.limits.events && early.push(push));
     const { promise: over, resolve: ended } = Promise.withResolvers<void>();
     const line = await this.#dialer.dial({ push: (push) => hear(push), ended });
-    // The field is known wherever this codec is; before, actors were started without being followed.
+    // The newer codec implies the `subscribe` field. Before it, actors were started without a subscription.
     const subscribe = follow && line.codec === "fragmenting";
     let kept = false;
     try {

@@ -4,7 +4,7 @@ import { passed, pauseBefore } from "./passed.ts";
 
 type Listener = (change: StageChange) => void;
 
-/** Who listens, and a look at who is there now and then, for as long as anybody does: no server tells that an actor began or ended. */
+/** Listeners to changes, and a poll of the list while there are any: no server reports that an actor started or ended. */
 export class Watching {
   readonly #settings: Settings;
   readonly #look: () => Promise<void>;
@@ -23,9 +23,9 @@ export class Watching {
     return this.#listeners.size > 0;
   }
 
-  /** Returns its undo. */
+  /** Returns a function that removes the listener. */
   add(listener: Listener): () => void {
-    // One that listens twice is told twice: each has its own undo.
+    // A listener added twice is notified twice, and each is removed by itself.
     const own: Listener = (change) => listener(change);
     this.#listeners.add(own);
     const undo = this.keepLooking();
@@ -35,7 +35,7 @@ export class Watching {
     };
   }
 
-  /** Until its undo, which may be called again. */
+  /** Polls until the returned function is called, which may be called more than once. */
   keepLooking(): () => void {
     this.#users += 1;
     if (this.#users === 1) {
@@ -68,7 +68,7 @@ export class Watching {
         await this.#look();
         failed = 0;
       } catch {
-        // What cannot be reached was logged where it was tried.
+        // Connection errors were logged where they occurred.
         failed += 1;
       }
       await passed(clock, limits.pollMs + (failed === 0 ? 0 : pauseBefore(limits, entropy, failed)), over);

@@ -9,7 +9,7 @@ import { nextTurn } from "./next-turn.ts";
 import { requestOf } from "./request.ts";
 import { startActor } from "./start-actor.ts";
 
-/** `announced`: to be called when the answer has been sent. */
+/** Call `announced` once the answer has been sent. */
 export interface Answered {
   readonly answer: Answer;
   readonly announced?: () => void;
@@ -17,7 +17,7 @@ export interface Answered {
 
 const PAGE = 1_000;
 
-/** Does what a command asks. Throws what went wrong: `StageError` for what the client can mend. */
+/** Executes a command. Throws a `StageError` for what the client can correct. */
 export async function answerTo(command: Command, client: Client, house: House): Promise<Answered> {
   if (command.is === "StartActor") return startActor(command, client, house);
   if (command.is === "SubscribeToActor") return subscribe(command.id, client, house);
@@ -101,7 +101,7 @@ async function subscribe(id: string, client: Client, { subscriptions }: House): 
   }
 }
 
-/** All of them: the protocol knows no pages. */
+/** All actors at once, since the protocol has no pages. */
 async function listed({ stage, limits }: House): Promise<readonly StageActor[]> {
   const actors: StageActor[] = [];
   for (;;) {

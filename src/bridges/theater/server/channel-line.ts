@@ -2,7 +2,7 @@ import type { ChannelPeer } from "../stage.ts";
 import type { Participant, Push } from "../wire/index.ts";
 import { type Client, HeldPushes } from "./client.ts";
 
-/** A channel's end at a client. Its id is known only when the actor has accepted; what the actor says before waits. */
+/** A client's end of a channel. The channel has an id only once the actor has accepted; messages wait until then. */
 export class ChannelLine implements ChannelPeer {
   readonly client: Client;
   readonly #from: Participant;
@@ -33,7 +33,7 @@ export class ChannelLine implements ChannelPeer {
     this.#tell(() => ({ is: "ChannelClosed", channelId: this.#id }));
   }
 
-  /** The actor has accepted. */
+  /** The actor has accepted the channel. */
   opened(id: string, greeting: Uint8Array | undefined): void {
     this.#id = id;
     const early = this.#early ?? [];
@@ -42,7 +42,7 @@ export class ChannelLine implements ChannelPeer {
     for (const one of early) one();
   }
 
-  /** The client was told of it. */
+  /** The answer with the channel's id has been sent. */
   announced(): void {
     this.#held.release();
   }

@@ -9,7 +9,7 @@ interface Open {
   readonly channel: StageChannel;
 }
 
-/** All open channels, by their ids: a client may open one on one connection and speak or close it on others. */
+/** All open channels by id: a client may open one on one connection and use or close it on another. */
 export class Channels {
   readonly #stage: Stage;
   readonly #counts: Counts;
@@ -22,7 +22,7 @@ export class Channels {
     this.#log = log;
   }
 
-  /** `announced`: to be called when the client was told of the channel; what its actor says follows. */
+  /** Call `announced` once the answer has been sent; the actor's messages follow it. */
   async open(client: Client, actor: string, initial: Uint8Array): Promise<{ readonly id: string; readonly announced: () => void }> {
     this.#counts.enter(client);
     let id: string | undefined;
@@ -47,7 +47,7 @@ export class Channels {
     await this.#known(id).channel.send(message);
   }
 
-  /** Whoever opened it is told, unless it is whoever closes it. */
+  /** Notifies the client that opened the channel, unless it closes it itself. */
   async close(id: string, by: Client): Promise<void> {
     const { line, channel } = this.#known(id);
     this.#forget(id);
@@ -55,7 +55,7 @@ export class Channels {
     if (line.client !== by) line.client.push({ is: "ChannelClosed", channelId: id });
   }
 
-  /** The client is gone, and its channels with it. */
+  /** Closes the channels of a client that has disconnected. */
   async leave(client: Client): Promise<void> {
     const left = Array.from(this.#open).filter(([, { line }]) => line.client === client);
     for (const [id] of left) this.#forget(id);

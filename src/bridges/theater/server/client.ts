@@ -1,17 +1,17 @@
 import type { Push } from "../wire/index.ts";
 
-/** Whom a command came from: what it opens is told to it, and ends with it. */
+/** The client that sent a command. It receives the pushes of what it opens, which ends with its connection. */
 export interface Client {
   push(push: Push): void;
-  /** It lets too much wait. */
+  /** Disconnects a client that lets too many pushes wait. */
   drop(reason: string): void;
-  /** Aborted when the connection is gone. */
+  /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
 }
 
 const MOST_HELD = 10_000;
 
-/** What is pushed waits until the answer that announces it has been sent: whoever reads a channel's message must know the channel. */
+/** Delays pushes until the answer that introduces them has been sent: a client must know a channel before it reads its messages. */
 export class HeldPushes {
   readonly #client: Client;
   #held: Push[] | undefined = [];
@@ -26,7 +26,7 @@ export class HeldPushes {
     else this.#client.drop("held-full");
   }
 
-  /** The answer was sent. `arrange`: what goes first, or is left out. */
+  /** The answer has been sent. `arrange` may add or omit pushes. */
   release(arrange: (held: readonly Push[]) => readonly Push[] = (held) => held): void {
     const held = arrange(this.#held ?? []);
     this.#held = undefined;

@@ -12,8 +12,8 @@ import { faultOf } from "./stage-fault.ts";
 const MOST_AHEAD = 8 * 1_048_576;
 
 /**
- * One client. Its commands are done one after the other and answered in their order, since nothing else tells which answer is
- * whose; what is pushed goes between answers at any time.
+ * One client connection. Commands run one at a time and are answered in order, since answers do not name their command. Pushes may be
+ * sent between any two answers.
  */
 export class Connection implements Client {
   readonly #socket: Socket;
@@ -23,11 +23,11 @@ export class Connection implements Client {
   readonly #outlet: Outlet;
   readonly #gone = new AbortController();
   readonly #queue: (Command | WireError)[] = [];
-  /** Bytes that came while a command runs. */
+  /** Bytes received while a command was running. */
   #ahead = 0;
   #running = false;
   #ending = false;
-  /** Its last frame could not be read. */
+  /** The last frame was invalid. */
   #refused = false;
   #undoFrame: (() => void) | undefined;
   #undoEnd: (() => void) | undefined;
@@ -65,13 +65,13 @@ export class Connection implements Client {
     this.#socket.destroy();
   }
 
-  /** No command is taken any more; those that were are answered, then the connection ends. */
+  /** Accepts no more commands. Those already received are answered, then the connection ends. */
   end(): void {
     if (this.#ending) return;
     this.#ending = true;
     this.#undoFrame?.();
     this.#release();
-    // Discarded, not left unread: unread bytes would reset the connection and lose the last answer.
+    // Discard unread bytes: they would reset the connection and lose the last answer.
     this.#socket.resume();
     if (!this.#running && this.#queue.length === 0) this.#finish();
   }
@@ -89,7 +89,7 @@ export class Connection implements Client {
         this.#queue.push(commandIn(message));
       });
     } catch (error) {
-      // Where the next command begins is lost.
+      // The start of the next command cannot be found.
       this.#queue.push(error instanceof WireError ? error : new WireError("This cannot be read."));
       this.#refused = true;
       this.end();
@@ -100,12 +100,12 @@ export class Connection implements Client {
     if (!this.#running) void this.#run();
   }
 
-  /** Enough waits for the command that runs: the rest waits at the client. */
+  /** Enough commands are queued; the rest waits at the client. */
   get #isFull(): boolean {
     return this.#queue.length >= this.#house.limits.waiting || this.#ahead >= MOST_AHEAD;
   }
 
-  /** One timer for a frame that was begun, not one for each of its bytes; none while it is not read here. */
+  /** One timer per frame rather than per chunk, and none while the socket is paused. */
   #watchFrame(whole: boolean): void {
     const { clock, limits } = this.#house;
     const paused = this.#socket.isPaused();
@@ -126,7 +126,7 @@ export class Connection implements Client {
       await this.#outlet.drained();
       if (this.#queue.length === 0) this.#ahead = 0;
       if (!this.#isFull) this.#readOn();
-      // One read brings thousands of commands: others come between them, and that the client has gone ends them.
+      // One read may bring thousands of commands. Yield, so that other connections are served and a disconnect is noticed.
       if (this.#queue.length > 0) await nextTurn();
     }
     this.#running = false;
@@ -157,7 +157,7 @@ export class Connection implements Client {
     this.#undoEnd ??= this.#house.clock.after(this.#house.limits.blockedMs, () => this.#socket.destroy());
   }
 
-  /** What was opened here ends, even while a command runs on: a client that hung up cannot be told from one that only stopped talking. */
+  /** Ends subscriptions and channels even while a command runs: a client that half-closed looks the same as one that hung up. */
   #release(): void {
     this.#house.subscriptions.leave(this);
     void this.#house.channels.leave(this);

@@ -1,7 +1,7 @@
 import { StageError } from "../stage.ts";
 import type { Client } from "./client.ts";
 
-/** How many of something each connection has. */
+/** Counts what each connection has open. */
 export class Counts {
   readonly #most: number;
   readonly #what: string;
@@ -14,7 +14,7 @@ export class Counts {
     this.#instead = instead;
   }
 
-  /** Throws `InvalidRequest` where it has as many as it may. */
+  /** Throws `InvalidRequest` if the client has reached its limit. */
   enter(client: Client): void {
     const count = this.#counts.get(client) ?? 0;
     if (count >= this.#most)

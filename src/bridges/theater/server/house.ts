@@ -4,7 +4,7 @@ import type { Channels } from "./channels.ts";
 import type { TheaterLimits } from "./options.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** What all connections of one server share. */
+/** Shared by all connections of one server. */
 export interface House {
   readonly stage: TheaterStage;
   readonly limits: TheaterLimits;

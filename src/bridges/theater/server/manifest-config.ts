@@ -3,7 +3,7 @@ import { isList } from "../../../core/contract/index.ts";
 import type { StageDetails } from "../stage.ts";
 import type { Printable } from "../wire/index.ts";
 
-/** Handlers Theater's `ManifestConfig` knows; clients in Rust refuse the whole of it for another. */
+/** Handlers in Theater's `ManifestConfig`. Clients in Rust reject a config with any other. */
 const HANDLERS: ReadonlySet<unknown> = new Set([
   "message-server",
   "filesystem",
@@ -36,7 +36,7 @@ function printable(value: unknown, depth = 0): Printable {
   return null;
 }
 
-/** `type` with `config` beside, or with its fields inline, as manifests have it since July 2025. */
+/** `type` with a `config`, or with inline fields as in manifests since July 2025. */
 function handler(value: unknown): readonly Printable[] {
   if (!isTable(value) || !HANDLERS.has(value["type"])) return [];
   const { type, config, ...inline } = value;
@@ -52,8 +52,8 @@ function tableOf(content: string | undefined): Table {
 }
 
 /**
- * Theater's `ManifestConfig` of an actor, with the fields of all its years: `component_path` for clients of April 2025, `component`
- * and `version` for those after. An actor without a manifest has what can be said of it: its name, and what it was started from.
+ * An actor's `ManifestConfig` with the fields of all Theater versions: `component_path` for clients of April 2025, `component` and
+ * `version` for later ones. Without a manifest it holds the actor's name and what it was started from.
  */
 export function manifestConfig({ name, manifest, manifestContent }: StageDetails): Printable {
   const table = tableOf(manifestContent);

@@ -5,7 +5,7 @@ const NANOSECONDS = 1_000_000;
 const nanoseconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * NANOSECONDS));
 const seconds = (ms: number | null): number | null => (ms === null ? null : Math.floor(ms / 1_000));
 
-/** Theater's metrics, in its units. What nobody measured is null, where Theater says 0. */
+/** Theater's metrics in its units. Values that are not measured are null, where Theater has 0. */
 export function metricsJson(metrics: StageMetrics | null, now: number): Json {
   const startedAt = metrics?.startedAt ?? null;
   return {

@@ -1,7 +1,7 @@
 import { TroupeError } from "../../../core/contract/index.ts";
 import { isLoopback } from "../../../mcp/transport/listen.ts";
 
-/** The protocol knows no authentication: beyond loopback nobody is let in unasked. */
+/** The protocol has no authentication, so listening beyond loopback must be requested explicitly. */
 export function refuseOpenListener(host: string, insecure: boolean): void {
   if (insecure || isLoopback(host)) return;
   throw new TroupeError(

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../../core/contract/index.ts";
 import type { TheaterLimits } from "./options.ts";
 
-/** The way out to one client: what it does not read is bounded. */
+/** Writes to one client and bounds what it has not read. */
 export class Outlet {
   readonly #socket: Socket;
   readonly #limits: Pick<TheaterLimits, "queuedBytes" | "blockedMs">;
@@ -18,24 +18,24 @@ export class Outlet {
     this.#onDrop = onDrop;
   }
 
-  /** An answer goes whatever its length: the next command waits until it was read. */
+  /** Always written: the next command waits until the answer has been read. */
   answer(frames: readonly Uint8Array[]): void {
     for (const frame of frames) this.#write(frame);
   }
 
-  /** What comes unasked: a client that lets too much of it wait is dropped. */
+  /** Disconnects a client that lets too many bytes wait. */
   push(frames: readonly Uint8Array[]): void {
     if (this.#socket.writableLength > this.#limits.queuedBytes) return this.#drop("queue-full");
     for (const frame of frames) this.#write(frame);
   }
 
-  /** Settles when the client has read what was sent, or is gone. */
+  /** Settles when the client has read everything or has disconnected. */
   drained(): Promise<void> {
     if (this.#socket.writableLength === 0 || this.#socket.destroyed) return Promise.resolve();
     return new Promise((done) => this.#waiting.push(done));
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   end(): void {
     this.#undoTimer?.();
     this.#undoTimer = undefined;
@@ -48,7 +48,7 @@ export class Outlet {
     if (this.#socket.writableLength > 0) this.#undoTimer ??= this.#watch();
   }
 
-  /** As long as something gets out, it is only slow. */
+  /** A client that makes any progress is merely slow. */
   #watch(): () => void {
     const before = this.#socket.bytesWritten - this.#socket.writableLength;
     return this.#clock.after(this.#limits.blockedMs, () => {

@@ -2,7 +2,7 @@ import { StageError } from "../stage.ts";
 import type { Client } from "./client.ts";
 import type { House } from "./house.ts";
 
-/** Asks an actor. Ends with the client, and after the time a request may take: whoever waits here holds up its connection. */
+/** Sends a request to an actor. Ends with the client, and after a time limit, since it blocks its connection. */
 export async function requestOf(id: string, data: Uint8Array, client: Client, { stage, clock, limits }: House): Promise<Uint8Array> {
   const stop = new AbortController();
   const late = Promise.withResolvers<never>();

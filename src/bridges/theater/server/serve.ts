@@ -11,12 +11,12 @@ import type { TheaterListener, TheaterOptions } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 /**
- * Theater's management protocol over TCP or a Unix socket. Which of its codecs a client speaks its first frame says; what differs
- * between the years follows from that, as `printResponse` tells. Throws `UNSAFE_LISTENER` beyond loopback, `BAD_ADDRESS`, `BAD_OPTION`.
+ * Serves Theater's management protocol over TCP or a Unix socket. A client's first frame determines its codec, from which
+ * `printResponse` derives what differs between versions. Throws `UNSAFE_LISTENER` beyond loopback, `BAD_ADDRESS`, `BAD_OPTION`.
  *
- * Where Theater's own server is silent, hangs up or says yes to what it did not do, this one answers with an error: a command it
- * cannot read is an `InvalidRequest`, an actor or a channel it does not know is not found. `RestartActor` keeps the actor's id and
- * state, `UnsubscribeFromActor` ends the subscription, and what an actor says on accepting a channel is that channel's first message.
+ * Where Theater's own server is silent, hangs up or confirms what it did not do, this one answers with an error: an unreadable command
+ * is an `InvalidRequest`, an unknown actor or channel is not found. `RestartActor` keeps the actor's id and state,
+ * `UnsubscribeFromActor` ends the subscription, and an actor's reply on accepting a channel is that channel's first message.
  */
 export async function serveTheater(options: TheaterOptions): Promise<TheaterListener> {
   const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
@@ -34,7 +34,7 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterList
 
   const open = new Set<Connection>();
   let closing = false;
-  // A client that has said all it wants to say still wants its answers.
+  // A client that has half-closed still wants its answers.
   const server = createServer({ allowHalfOpen: true });
   server.maxConnections = limits.connections;
   server.on("drop", () => log?.("warning", { event: "connection-refused", transport: "theater", reason: "connections" }));

@@ -12,7 +12,7 @@ import {
 } from "../wire/index.ts";
 import type { TheaterLimits } from "./options.ts";
 
-/** What is said to one client, in the codec it speaks itself. */
+/** Encodes responses to one client in the codec that the client uses. */
 export class Speech {
   readonly #reader: WireReader;
   readonly #limits: TheaterLimits;
@@ -24,7 +24,7 @@ export class Speech {
     this.#writer = new WireWriter(limits);
   }
 
-  /** Undefined: it is longer than can be sent. */
+  /** Undefined if the response is too long to send. */
   frames(response: Response): readonly Uint8Array[] | undefined {
     try {
       return this.#writer.frames(printResponse(response, this.#codec), this.#codec);
@@ -34,7 +34,7 @@ export class Speech {
     }
   }
 
-  /** Where it is longer than can be sent, an error that says so. */
+  /** The answer, or an error if it is too long to send. */
   answer(answer: Answer): readonly Uint8Array[] {
     const most = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
     const message = `The answer is longer than the ${most} bytes that are sent at once: ask for less, or over MCP, by pages.`;
@@ -46,7 +46,7 @@ export class Speech {
   }
 }
 
-/** The command in a message, or what is wrong with it. */
+/** The command in a message, or its error. */
 export function commandIn(message: WireValue | WireError): Command | WireError {
   if (message instanceof WireError) return message;
   try {

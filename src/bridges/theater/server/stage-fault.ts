@@ -2,7 +2,7 @@ import type { Log } from "../../../core/contract/index.ts";
 import { StageError } from "../stage.ts";
 import { type Fault, WireError } from "../wire/index.ts";
 
-/** What a client is told of what went wrong. What is no `StageError` broke here: the log has it. */
+/** The error that a client receives. Anything but a `StageError` or `WireError` is a fault of the server and is logged. */
 export function faultOf(error: unknown, log: Log | undefined): Fault {
   if (error instanceof StageError) return { code: error.code, message: error.message };
   if (error instanceof WireError) return { code: "InvalidRequest", message: error.message };

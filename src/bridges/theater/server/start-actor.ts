@@ -6,7 +6,7 @@ import type { House } from "./house.ts";
 
 type Start = Extract<Command, { readonly is: "StartActor" }>;
 
-/** Starts an actor; whoever subscribes with it is told its events from the first on, as in Theater, and not from the subscription on. */
+/** Starts an actor. A client that subscribes at once receives all its events, including those before the subscription, as in Theater. */
 export async function startActor(command: Start, client: Client, house: House): Promise<Answered> {
   const { stage, subscriptions } = house;
   const { manifest, initialState, parent, subscribe } = command;
@@ -22,7 +22,7 @@ export async function startActor(command: Start, client: Client, house: House): 
   const answer = { is: "ActorStarted", id } as const;
   if (!followed) return { answer };
   const interest = { events: subscribe, end: parent };
-  // It was started, which is what the client asked: that it may have ended since cannot make that an error.
+  // The actor was started as requested: that it may have ended since is not an error.
   const following = await subscriptions.follow(client, id, interest).catch((error: unknown) => {
     subscriptions.release(client);
     house.log?.("warning", {
@@ -39,7 +39,7 @@ export async function startActor(command: Start, client: Client, house: House): 
 
 const keyOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("latin1");
 
-/** Events that were there already, then what was pushed since and is not among them. */
+/** The actor's earlier events, then the pushes that are not among them. */
 function withPast(id: string, before: readonly TheaterEvent[], pushes: readonly Push[]): readonly Push[] {
   const there = new Set(before.map(keyOf));
   return [

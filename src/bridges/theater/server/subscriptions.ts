@@ -4,11 +4,11 @@ import type { Push } from "../wire/index.ts";
 import { type Client, HeldPushes } from "./client.ts";
 import { Counts } from "./counts.ts";
 
-/** What of an actor is told. */
+/** What a subscription reports. */
 export interface Interest {
-  /** Its events, and what it fails of. */
+  /** The actor's events and failures. */
   readonly events: boolean;
-  /** Its end. */
+  /** The actor's end. */
   readonly end: boolean;
 }
 
@@ -17,7 +17,7 @@ interface Subscription {
   readonly undo: () => void;
 }
 
-/** All subscriptions, by their ids: a client may subscribe on one connection and end that on another. */
+/** All subscriptions by id: a client may subscribe on one connection and unsubscribe on another. */
 export class Subscriptions {
   readonly #stage: TheaterStage;
   readonly #entropy: Entropy;
@@ -30,7 +30,7 @@ export class Subscriptions {
     this.#counts = new Counts(most, "subscriptions", "end one");
   }
 
-  /** Throws where the client has as many as it may. */
+  /** Throws if the client has reached its limit. */
   reserve(client: Client): void {
     this.#counts.enter(client);
   }
@@ -39,7 +39,7 @@ export class Subscriptions {
     this.#counts.leave(client);
   }
 
-  /** Behind `reserve`. `announced`: to be called when the client was told; pushes follow. */
+  /** Call after `reserve`. Release the returned pushes once the client has its answer. */
   async follow(client: Client, actor: string, interest: Interest): Promise<{ readonly id: string; readonly held: HeldPushes }> {
     const id = this.#entropy.uuid();
     const held = new HeldPushes(client);
@@ -50,7 +50,7 @@ export class Subscriptions {
       },
       ended: (end: ActorEnd) => {
         for (const push of told(actor, end, interest)) held.push(push);
-        // An actor that failed may be restarted; one that ended says no more.
+        // A failed actor may be restarted; one that ended reports nothing more.
         if (end.how === "error") return;
         over = true;
         this.end(id);
@@ -61,7 +61,7 @@ export class Subscriptions {
     return { id, held };
   }
 
-  /** Nothing more is told. Does nothing where there is none of that id: it has ended. */
+  /** Does nothing if there is no subscription of that id, since it has ended. */
   end(id: string): void {
     const subscription = this.#open.get(id);
     if (subscription === undefined) return;
@@ -70,7 +70,7 @@ export class Subscriptions {
     subscription.undo();
   }
 
-  /** The client is gone, and its subscriptions with it. */
+  /** Ends the subscriptions of a client that has disconnected. */
   leave(client: Client): void {
     for (const [id, subscription] of Array.from(this.#open)) if (subscription.client === client) this.end(id);
   }

@@ -5,14 +5,14 @@ import type { Printable } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
 
-/** What an actor failed of: Theater's `ActorError`. */
+/** Theater's `ActorError`. */
 export interface ActorFailure {
-  /** Its last event, where the server tells. */
+  /** The actor's last event, if the server sends it. */
   readonly event: TheaterEvent | undefined;
   readonly message: string;
 }
 
-/** `{"Internal": <event>}`, or the sentence where there is no event. */
+/** `{"Internal": <event>}`, or the message if there is no event. */
 export const printFailure = ({ event, message }: ActorFailure): Printable =>
   event === undefined ? { UnexpectedError: message } : { Internal: printEvent(event) };
 
@@ -23,7 +23,7 @@ export function readFailure(value: WireValue | undefined, of: string, said: stri
   return { event, message: said ?? event?.description ?? why };
 }
 
-/** What whoever started an actor as its parent is told. */
+/** Sent to the client that started the actor as its parent. */
 export function printEnd(id: string, end: ActorEnd): Printable {
   if (end.how === "success") return { Success: { actor_id: id, result: end.result ?? null } };
   if (end.how === "error") return { Error: { actor_id: id, error: printFailure(end), message: end.message } };

@@ -3,7 +3,7 @@ const OPEN = 91;
 const CLOSE = 93;
 const ZERO = 48;
 
-/** How long `[1,20,255]` gets. */
+/** The length of a printed list, such as `[1,20,255]`. */
 export function byteListLength(bytes: Uint8Array): number {
   if (bytes.length === 0) return 2;
   let length = bytes.length + 1;
@@ -11,10 +11,10 @@ export function byteListLength(bytes: Uint8Array): number {
   return length;
 }
 
-/** Of bytes, in one piece of their list. */
+/** Bytes per printed piece. */
 const PIECE = 65_536;
 
-/** `[1,20,255]`, in pieces: the bulk of what this protocol sends, hence by hand. */
+/** Prints `[1,20,255]` in pieces. Written by hand, since byte lists are most of what the protocol sends. */
 export function printByteList(bytes: Uint8Array, give: (piece: Buffer) => void): void {
   for (let from = 0; from === 0 || from < bytes.length; from += PIECE) {
     const piece = printList(bytes.subarray(from, from + PIECE));
@@ -42,8 +42,8 @@ function printList(bytes: Uint8Array): Buffer {
 const isSpace = (code: number | undefined): boolean => code === 32 || code === 10 || code === 13 || code === 9;
 
 /**
- * The bytes of a list that begins at `at` (behind its bracket) and where it ends; undefined where it holds anything
- * but whole numbers of 0 to 255: then it is some other list.
+ * Reads a list of bytes that begins at `at`, after its bracket, and returns where it ends. Undefined if it holds anything but integers
+ * from 0 to 255.
  */
 export function readByteList(text: Uint8Array, at: number): { readonly bytes: Uint8Array; readonly next: number } | undefined {
   let end = at;

@@ -5,7 +5,7 @@ import type { WireValue } from "./wire-json.ts";
 
 const SHA1_BYTES = 20;
 
-/** In the order whose text is hashed. */
+/** The order of keys matters: this text is hashed. */
 export const printEvent = (event: TheaterEvent): Printable => ({
   hash: event.hash,
   parent_hash: event.parentHash,
@@ -15,7 +15,7 @@ export const printEvent = (event: TheaterEvent): Printable => ({
   description: event.description,
 });
 
-/** Throws `WireError`, which names the field. Newer servers leave out time and description: 0, and null. */
+/** Throws `WireError` with the name of the invalid field. Newer servers omit time and description, which become 0 and null. */
 export function readEvent(value: WireValue | undefined, of: string): TheaterEvent {
   const fields = new Fields(of, value);
   return {

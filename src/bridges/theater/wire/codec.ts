@@ -7,14 +7,14 @@ import { WireError } from "./wire-error.ts";
 import { readWireJson, type WireValue } from "./wire-json.ts";
 import type { WireLimits } from "./wire-limits.ts";
 
-/** `raw`: a frame is a message's JSON (until June 2025). `fragmenting`: it is an envelope, of a whole message or a part of one. */
+/** `raw`: a frame is a message's JSON (until June 2025). `fragmenting`: a frame is an envelope of a message or of a part of one. */
 export type Codec = "raw" | "fragmenting";
 
-/** In one fragment. Base64 makes 16 MiB of it. */
+/** Bytes in one fragment, which become 16 MiB of base64. */
 const FRAGMENT_BYTES = 12 * 1_048_576;
 const ENVELOPE_BYTES = '{"Complete":}'.length;
 
-/** What comes in on one connection. Without a codec the first frame decides which it is. */
+/** Decodes what arrives on one connection. Without a given codec, the first frame determines it. */
 export class WireReader {
   readonly #limits: WireLimits;
   readonly #frames: FrameSplitter;
@@ -33,12 +33,12 @@ export class WireReader {
     return this.#codec;
   }
 
-  /** A frame has begun and not ended. */
+  /** A frame has begun and is incomplete. */
   get pending(): boolean {
     return this.#frames.pending;
   }
 
-  /** Calls `each` with every message, or with what is wrong with it. Throws a `WireError` of the framing: then the connection must end. */
+  /** Calls `each` with every message or its error. Throws a `WireError` of the framing, after which the connection must end. */
   push(chunk: Uint8Array, each: (message: WireValue | WireError) => void): void {
     this.#frames.push(chunk, (payload) => {
       let message: WireValue | WireError | undefined;
@@ -52,7 +52,7 @@ export class WireReader {
     });
   }
 
-  /** Frees what is held of messages that are not complete. */
+  /** Frees incomplete messages. */
   close(): void {
     this.#fragments.clear();
   }
@@ -75,7 +75,7 @@ export class WireReader {
   }
 }
 
-/** Makes frames of messages; counts those that it sends in fragments. */
+/** Encodes messages as frames. Numbers those that it sends in fragments. */
 export class WireWriter {
   readonly #limits: Pick<WireLimits, "frameBytes" | "messageBytes">;
   #fragmented = 0;
@@ -84,12 +84,12 @@ export class WireWriter {
     this.#limits = limits;
   }
 
-  /** Throws `WireError` where the message is longer than the codec or the limits let it be. */
+  /** Throws `WireError` if the message is longer than the codec or the limits allow. */
   frames(message: Printable, codec: Codec): readonly Uint8Array[] {
     const { frameBytes, messageBytes } = this.#limits;
     if (codec === "raw") return [frameOf(printJson(message, frameBytes))];
     const text = printJson(message, messageBytes);
-    // Theater's codec puts up to 12 MiB into one frame, though its bytes as numbers may then be longer than it takes.
+    // Theater's codec puts up to 12 MiB into one frame, although the printed numbers may exceed its own frame limit.
     if (text.length <= FRAGMENT_BYTES && byteListLength(text) + ENVELOPE_BYTES <= frameBytes)
       return [frameOf(printJson({ Complete: text }, frameBytes))];
     return this.#fragments(text, Math.min(FRAGMENT_BYTES, Math.floor(frameBytes / 2)));

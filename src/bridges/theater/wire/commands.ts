@@ -5,7 +5,7 @@ import type { Printable } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
 
-/** What a client may ask about one actor, with nothing but its id. */
+/** Commands whose only field is the actor's id. */
 const OF_ONE = [
   "StopActor",
   "TerminateActor",
@@ -20,20 +20,20 @@ export type OfOne = (typeof OF_ONE)[number];
 
 const isOfOne = (name: string): name is OfOne => OF_ONE.some((one) => one === name);
 
-/** All commands of Theater's management protocol. An `id` is a UUID, or what else the server takes for one. */
+/** All commands of Theater's management protocol. An `id` is a UUID, or another name that the server accepts. */
 export type Command =
   | {
       readonly is: "StartActor";
       /** A path, `store:…`, or the manifest's text. */
       readonly manifest: string;
       readonly initialState: Uint8Array | null;
-      /** Its end is told. */
+      /** Report the actor's end. */
       readonly parent: boolean;
-      /** Its events are told. */
+      /** Report the actor's events. */
       readonly subscribe: boolean;
     }
   | { readonly is: OfOne; readonly id: string }
-  /** `query`: a page of them. Theater's own servers pass over its fields, and tell the whole chain. */
+  /** `query`: requests a page. Theater's own servers ignore its fields and send the whole chain. */
   | { readonly is: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
   | { readonly is: "ListActors" | "NewStore" }
   | { readonly is: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
@@ -44,9 +44,8 @@ export type Command =
   | { readonly is: "CloseChannel"; readonly channelId: string };
 
 /**
- * Reads a command; where Theater's own server is strict without need this is not: a variant without fields may be its name, hold
- * null or an empty object; an absent optional field, `parent` and `subscribe` among them, is null or false; unknown fields are
- * passed over. Throws `WireError`, which names the field.
+ * More lenient than Theater's own server: a variant without fields may be its name, hold null or an empty object; an absent optional
+ * field (`parent` and `subscribe` included) is null or false; unknown fields are ignored. Throws `WireError` with the field's name.
  */
 export function readCommand(value: WireValue): Command {
   const [is, content] = caseOf(value, "A command");
@@ -94,7 +93,7 @@ const queryIn = (fields: Fields): EventQuery => ({
   ...(fields.has("before") ? { before: fields.id("before") } : {}),
 });
 
-/** As serde reads it. */
+/** In the form that serde expects. */
 export function printCommand(command: Command): Printable {
   switch (command.is) {
     case "ListActors":

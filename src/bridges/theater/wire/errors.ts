@@ -3,13 +3,13 @@ import { caseOf, Fields } from "./fields.ts";
 import type { Printable } from "./print-json.ts";
 import type { WireValue } from "./wire-json.ts";
 
-/** What went wrong, as the protocol says it. */
+/** An error as the protocol has it. */
 export interface Fault {
   readonly code: StageCode;
   readonly message: string;
 }
 
-/** Whether the protocol lets a sentence stand behind it. */
+/** Whether the protocol's error variant holds a message. */
 const WORDY: Readonly<Record<StageCode, boolean>> = {
   ActorNotFound: false,
   ActorAlreadyExists: false,
@@ -30,7 +30,7 @@ const WORDY: Readonly<Record<StageCode, boolean>> = {
 
 const isCode = (name: string): name is StageCode => Object.hasOwn(WORDY, name);
 
-/** How servers of April 2025 said what has a name since. */
+/** Messages of servers of April 2025 for errors that have had a code since. */
 const OLD_WORDS: readonly (readonly [RegExp, StageCode])[] = [
   [/channel[^.]*reject/i, "ChannelRejected"],
   [/channel[^.]*not found/i, "ChannelNotFound"],
@@ -39,15 +39,15 @@ const OLD_WORDS: readonly (readonly [RegExp, StageCode])[] = [
 ];
 
 /**
- * One shape for the clients of all years, since they pass over what they do not know: `error` for those of May 2025 on, `message`
- * for those before. Clients of June 2025 do not know an `ActorInitializationError`: it goes as a `RuntimeError`, with its `code` beside.
+ * One shape for clients of all versions, since they ignore unknown fields: `error` for those since May 2025, `message` for older ones.
+ * Clients of June 2025 do not know `ActorInitializationError`, so it is sent as `RuntimeError` with an additional `code`.
  */
 export function printFault({ code, message }: Fault): Printable {
   const known = code === "ActorInitializationError" ? "RuntimeError" : code;
   return { error: WORDY[known] ? { [known]: message } : known, message, code: known === code ? undefined : code };
 }
 
-/** Reads what any server says. An error nobody knows is a `RuntimeError`. */
+/** Reads an error of any server. Unknown errors become `RuntimeError`. */
 export function readFault(value: WireValue | undefined, of: string): Fault {
   const fields = new Fields(of, value);
   const said = fields.textOrNull("message");

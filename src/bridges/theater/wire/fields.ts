@@ -7,13 +7,13 @@ const LONGEST_NAME = 512;
 export const isFields = (value: WireValue | undefined): value is ReadonlyMap<string, WireValue> => value instanceof Map;
 const isItems = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
-/** The fields of one message or of a part of it. What nobody asks for is passed over; what is wrong is named. */
+/** The fields of a message or of a part of it. Unknown fields are ignored; errors name the invalid field. */
 export class Fields {
   readonly #of: string;
   readonly #fields: ReadonlyMap<string, WireValue>;
 
   constructor(of: string, value: WireValue | undefined) {
-    // Serde takes a variant without fields for its name alone, and one client sends an empty object for it.
+    // Serde accepts the bare name of a variant without fields, and one client sends an empty object for it.
     if (value !== undefined && value !== null && !isFields(value)) throw new WireError(`${of} must be an object.`);
     this.#of = of;
     this.#fields = isFields(value) ? value : new Map();
@@ -37,7 +37,7 @@ export class Fields {
     return this.has(name) ? this.text(name) : null;
   }
 
-  /** A short text that is not empty: an id. */
+  /** A non-empty text of bounded length. */
   id(name: string): string {
     const value = this.text(name);
     if (value === "" || value.length > LONGEST_NAME) throw this.#wrong(name, `an id of 1 to ${LONGEST_NAME} characters`);
@@ -50,7 +50,7 @@ export class Fields {
     return value;
   }
 
-  /** Whole, not negative, as far as JSON's numbers are exact. */
+  /** A non-negative safe integer. */
   count(name: string): number {
     const value = this.#fields.get(name);
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw this.#wrong(name, "a whole number");
@@ -79,7 +79,7 @@ export class Fields {
   }
 }
 
-/** What has no type of its own here, as JSON. */
+/** Converts a value without a type of its own to JSON. */
 export function jsonOf(value: WireValue | undefined): Json {
   if (value === undefined) return null;
   if (value instanceof Uint8Array) return Array.from(value);
@@ -88,7 +88,7 @@ export function jsonOf(value: WireValue | undefined): Json {
   return value;
 }
 
-/** An enum's case and what it holds: `"Case"`, or `{"Case": …}`. */
+/** An enum's case and its content: `"Case"`, or `{"Case": …}`. */
 export function caseOf(value: WireValue | undefined, of: string): readonly [name: string, content: WireValue | undefined] {
   if (typeof value === "string") return [value, undefined];
   const [only, ...others] = isFields(value) ? Array.from(value) : [];

@@ -17,7 +17,7 @@ const whole = (value: WireValue | undefined, name: string, most: number, least =
   return value;
 };
 
-/** Puts messages together from fragments, in whatever order these come. */
+/** Reassembles messages from fragments, which may arrive in any order. */
 export class Fragments {
   readonly #limits: WireLimits;
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class Fragments {
     this.#clock = clock;
   }
 
-  /** The message, where this was its last fragment. Throws `WireError`; the message it was part of is then gone. */
+  /** The message, with its last fragment. Throws `WireError` and drops the message that the fragment belongs to. */
   add(fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
     const id = whole(fragment.get("message_id"), "message_id", Number.MAX_SAFE_INTEGER);
     try {
@@ -40,7 +40,7 @@ export class Fragments {
     }
   }
 
-  /** Nothing is held any more. */
+  /** Drops all incomplete messages. */
   clear(): void {
     for (const id of Array.from(this.#partials.keys())) this.#drop(id);
   }

@@ -3,7 +3,7 @@ import { WireError } from "./wire-error.ts";
 const HEAD = 4;
 const FIRST_ROOM = 65_536;
 
-/** A payload behind its length: 4 bytes, big-endian. */
+/** Prefixes a payload with its length: 4 bytes, big-endian. */
 export function frameOf(payload: Uint8Array): Uint8Array {
   const frame = Buffer.allocUnsafe(HEAD + payload.length);
   frame.writeUInt32BE(payload.length, 0);
@@ -11,13 +11,13 @@ export function frameOf(payload: Uint8Array): Uint8Array {
   return frame;
 }
 
-/** Cuts a stream into its frames. Of a frame that is not complete it holds twice what came of it at most, whatever its length says. */
+/** Splits a stream into frames. An incomplete frame takes at most twice the bytes received of it, whatever length it declares. */
 export class FrameSplitter {
   readonly #longest: number;
   readonly #head = Buffer.alloc(HEAD);
   #headed = 0;
   #length = 0;
-  /** Copied, not collected: a stranger who sends single bytes would cost a buffer for each. */
+  /** One growing buffer. With a list of chunks, a client that sends single bytes would cost a buffer for each. */
   #body = Buffer.alloc(0);
   #filled = 0;
 
@@ -25,12 +25,12 @@ export class FrameSplitter {
     this.#longest = longest;
   }
 
-  /** A frame has begun and not ended. */
+  /** A frame has begun and is incomplete. */
   get pending(): boolean {
     return this.#headed > 0;
   }
 
-  /** Calls `each` with every payload that is complete; valid until it returns. Throws `WireError` at a length that is not allowed. */
+  /** Calls `each` with every complete payload, valid until it returns. Throws `WireError` if a length exceeds the limit. */
   push(chunk: Uint8Array, each: (payload: Uint8Array) => void): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let at = 0;
@@ -61,7 +61,7 @@ export class FrameSplitter {
     return taken;
   }
 
-  /** Undefined: not all of it is there. */
+  /** Undefined if the payload is incomplete. */
   #takeBody(bytes: Buffer, at: number): { readonly whole: Buffer; readonly taken: number } | undefined {
     const missing = this.#length - this.#filled;
     const there = Math.min(missing, bytes.length - at);

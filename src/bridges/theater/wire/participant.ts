@@ -3,10 +3,10 @@ import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
 import { caseOf } from "./fields.ts";
 
-/** Who is at an end of a channel: an actor, or a client of the server. */
+/** One end of a channel: an actor, or a client of the server. */
 export type Participant = { readonly actor: string } | "external";
 
-/** `{"Actor": id}` or `"External"`; `{"Client": …}`, which one client's types have, is the latter. */
+/** `{"Actor": id}` or `"External"`. One client library sends `{"Client": …}` for the latter. */
 export function readParticipant(value: WireValue | undefined, of: string): Participant {
   const [name, content] = caseOf(value, of);
   if (name === "Actor" && typeof content === "string" && content !== "") return { actor: content };

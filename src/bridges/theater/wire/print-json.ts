@@ -2,7 +2,7 @@ import { wellFormed } from "../../../core/contract/internal.ts";
 import { printByteList } from "./byte-lists.ts";
 import { WireError } from "./wire-error.ts";
 
-/** JSON to be printed; bytes as a list of numbers, as Rust's serde prints a `Vec<u8>`. A field that is undefined is left away. */
+/** A value to print as JSON. Bytes become a list of numbers, as Rust's serde prints a `Vec<u8>`. Undefined fields are omitted. */
 export type Printable =
   | null
   | boolean
@@ -15,7 +15,7 @@ export type Printable =
 
 const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
 
-/** Compact, keys in their order. Throws `WireError` when it gets longer than `most` bytes. */
+/** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `most` bytes. */
 export function printJson(value: Printable, most: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -27,7 +27,7 @@ export function printJson(value: Printable, most: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** The same text, given piece by piece as it is printed: for whoever need not hold it. */
+/** Prints the same text piece by piece, so that it need not be in memory as a whole. */
 export function printPieces(value: Printable, give: (piece: Buffer) => void): void {
   let text = "";
 

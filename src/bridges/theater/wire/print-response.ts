@@ -9,9 +9,9 @@ import type { Response } from "./responses.ts";
 const STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", PAUSED: "Failed" } as const;
 
 /**
- * A response as clients of the codec's time read it. Only a list of actors differs: ids for `raw`, pairs of id and name for
- * `fragmenting`. Pushes of events and errors tell the actor's id to both, though clients of the latter never asked for it: they
- * pass over it. Theater has no word for a paused actor: it is `Failed`, and `paused` beside.
+ * A response in the form that clients of the codec's time expect. Only a list of actors differs: ids for `raw`, pairs of id and name
+ * for `fragmenting`. Pushes of events and errors name the actor for both; newer clients ignore that. Theater has no status for a
+ * paused actor: it is `Failed` with an additional `paused`.
  */
 export function printResponse(response: Response, codec: Codec): Printable {
   return { [response.is]: content(response, codec) };

@@ -30,7 +30,7 @@ function readListed(value: WireValue): ListedActor {
 
 const idIn = (fields: Fields): { readonly id?: string } => (fields.has("id") ? { id: fields.id("id") } : {});
 
-/** Reads what a server of any of the protocol's years sends. Throws `WireError`, which names the field. */
+/** Reads responses of servers of all versions. Throws `WireError` with the name of the invalid field. */
 export function readResponse(value: WireValue): Response {
   const [is, content] = caseOf(value, "A response");
   if (is === "ActorResult") return { is, ...readEnd(content) };

@@ -6,37 +6,37 @@ import type { Fault } from "./errors.ts";
 import type { Participant } from "./participant.ts";
 import type { Printable } from "./print-json.ts";
 
-/** Answers that say no more than which actor they are about. */
+/** Answers that hold only the actor's id. */
 export const OF_ACTOR = ["ActorStarted", "ActorStopped", "Unsubscribed", "SentMessage", "Restarted", "ActorComponentUpdated"] as const;
 
 export interface ListedActor {
   readonly id: string;
-  /** Servers before 26 April 2025 tell none. */
+  /** Absent from servers before 26 April 2025. */
   readonly name?: string;
 }
 
-/** What answers a command. */
+/** The answer to a command. */
 export type Answer =
   | { readonly is: (typeof OF_ACTOR)[number]; readonly id: string }
   | { readonly is: "ActorList"; readonly actors: readonly ListedActor[] }
   | { readonly is: "Subscribed"; readonly id: string; readonly subscriptionId: string }
   | { readonly is: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
-  /** `origin`: what it was started from. Only servers of ours tell it. */
+  /** `origin`: what the actor was started from. Only our servers send it. */
   | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable; readonly origin?: string }
-  /** `tellsPauses`: it would say so if it were paused. Theater's own servers have no word for that, and say it runs. */
+  /** `reportsPauses`: the server has a status for paused actors. Theater's own servers report them as running. */
   | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly tellsPauses?: true }
   | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
-  /** `more`: of a page, whether there are others beyond it. Absent: it is the whole chain. */
+  /** `more`: there are events beyond this page. Absent: this is the whole chain. */
   | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[]; readonly more?: boolean }
   | { readonly is: "ActorMetrics"; readonly id: string; readonly metrics: Json }
   | { readonly is: "ChannelOpened"; readonly channelId: string; readonly with: Participant }
   | { readonly is: "MessageSent"; readonly channelId: string }
-  /** Of a command, or, pushed, of the other end. */
+  /** Answers a command, or is pushed when the other end closes the channel. */
   | { readonly is: "ChannelClosed"; readonly channelId: string }
   | { readonly is: "StoreCreated"; readonly storeId: string }
   | { readonly is: "Error"; readonly fault: Fault };
 
-/** What comes unasked, between answers. `id` is absent from servers of 19 May 2025 and later. */
+/** Sent by the server between answers. `id` is absent from servers since 19 May 2025. */
 export type Push =
   | { readonly is: "ActorEvent"; readonly id?: string; readonly event: TheaterEvent }
   | { readonly is: "ActorError"; readonly id?: string; readonly failure: ActorFailure }

@@ -1,4 +1,4 @@
-/** What came is not of this protocol. A reader that throws it has lost where the next frame begins, so the connection must end. */
+/** The data does not follow the protocol. After an error of the framing the next frame cannot be found, so the connection must end. */
 export class WireError extends Error {
   override readonly name = "WireError";
 }

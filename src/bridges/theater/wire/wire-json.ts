@@ -3,21 +3,21 @@ import { readByteList } from "./byte-lists.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireLimits } from "./wire-limits.ts";
 
-/** JSON as it came. A list of numbers of 0 to 255 is bytes, an empty list too: what it was meant for the field knows. */
+/** JSON as received. A list of numbers from 0 to 255 is read as bytes, an empty one too; the field that reads it knows its type. */
 export type WireValue = null | boolean | number | string | Uint8Array | readonly WireValue[] | ReadonlyMap<string, WireValue>;
 
 const SPACE = new Set([32, 10, 13, 9]);
 const QUOTE = 34;
-/** What is below it are control characters. */
+/** Characters below this are control characters. */
 const SPACE_CODE = 32;
 const BACKSLASH = 92;
-/** What ends a number or a word. */
+/** Characters that end a number or a literal. */
 const ENDS = new Set([...SPACE, 44, 93, 125]);
 const LONGEST_TOKEN = 64;
 
 /**
- * Reads one JSON text. `JSON.parse` would make an array of numbers of every byte, and objects of as many empty lists as fit
- * a frame: here bytes become bytes at once, and depth and number of values are bounded. Throws `WireError`.
+ * Reads one JSON text. `JSON.parse` would make a number of every byte, and as many empty lists as fit in a frame. This reader makes
+ * bytes at once, and bounds depth and the number of values. Throws `WireError`.
  */
 export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values" | "members">): WireValue {
   if (!isUtf8(text)) throw new WireError("This is not UTF-8: send JSON.");
@@ -95,11 +95,11 @@ class Reading {
     let isPlain = true;
     for (let byte = text[end]; byte !== QUOTE; byte = text[end]) {
       if (byte === undefined) throw this.#wrong();
-      // An escape takes two bytes, so that an escaped quote ends no text.
+      // An escape takes two bytes, so an escaped quote does not end the string.
       end += byte === BACKSLASH ? 2 : 1;
       isPlain &&= byte !== BACKSLASH && byte >= SPACE_CODE;
     }
-    // Most names and texts are what they stand for, and need no parser each.
+    // Most strings have no escapes and need no parser.
     const value = isPlain ? text.toString("utf8", begin + 1, end) : this.#parsed(begin, end + 1);
     if (typeof value !== "string") throw this.#wrong();
     this.#at = end + 1;

@@ -2,23 +2,23 @@ import { VALUE_LIMITS } from "../../../core/contract/internal.ts";
 
 const MIB = 1_048_576;
 
-/** What one connection may make us hold. */
+/** Limits of what one connection may make us hold. */
 export interface WireLimits {
-  /** The longest frame, its length not counted, taken and sent. Default 32 MiB, which is what Theater's own codec takes. */
+  /** The longest frame sent or received, without its length prefix. Default 32 MiB, as in Theater's own codec. */
   readonly frameBytes: number;
-  /** The longest message put together from fragments, and all that wait to be. Default 64 MiB. */
+  /** The longest message assembled from fragments, and the total of incomplete ones. Default 64 MiB. */
   readonly messageBytes: number;
-  /** Of one message. Default 1,024. */
+  /** Fragments of one message. Default 1,024. */
   readonly fragments: number;
-  /** Messages of which a part has come. Default 16. */
+  /** Incomplete messages. Default 16. */
   readonly partials: number;
-  /** A message whose parts do not all come in this time is dropped. Default 30 s. */
+  /** An incomplete message is dropped after this time. Default 30 s. */
   readonly partialMs: number;
-  /** Of lists and objects in each other. Default 32. */
+  /** Nesting of lists and objects. Default 32. */
   readonly depth: number;
-  /** In one message, a list of bytes counted as one. Default 1,000,000 in what a server answers, 100,000 in what a client sends. */
+  /** Values of one message; a list of bytes counts as one. Default 1,000,000 in answers, 100,000 in commands. */
   readonly values: number;
-  /** Of one object. Default 10,000. */
+  /** Members of one object. Default 10,000. */
   readonly members: number;
 }
 

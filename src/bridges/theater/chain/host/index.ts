@@ -20,7 +20,7 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   "http-client": HTTP_CLIENT,
 };
 
-/** What it was told of a host call that nobody here knows. */
+/** A host function that is not in the tables. */
 const unknown = (name: string): Told => ({ family: "Runtime", called: { Log: { level: "debug", message: name } } });
 
 /** The events of one host call, by the name of its import (`runtime.log`). */
@@ -53,7 +53,7 @@ const isResult = (value: WitValue): boolean => typeof value === "object" && valu
 const LONGEST_WORDS = 200;
 const short = (words: string): string => (words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS).toWellFormed()}…` : words);
 
-/** The call, and to whom or with what where that is a text. */
+/** The call, with its first argument if that is text. */
 function described(name: string, [first]: readonly WitValue[]): string {
   return typeof first === "string" ? `${name}: ${short(first)}` : name;
 }

@@ -94,7 +94,7 @@ const looked =
     called: { operation, variable_name: text(name), success: true, value_found: found(ok), timestamp: new Date(at).toISOString() },
   });
 
-/** Of this family there is one event for each call, and no enum. */
+/** This family has one event for each call, and no enum. */
 export const ENVIRONMENT: Family = {
   "get-var": looked("get-var", (ok) => ok !== undefined),
   exists: looked("exists", flag),

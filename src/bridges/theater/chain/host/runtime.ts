@@ -10,7 +10,7 @@ export const RUNTIME: Family = {
     called: { StateChangeCall: { old_state: "unknown", new_state: "requested" } },
     gave: { StateChangeResult: { success: true } },
   }),
-  // Theater declares it and never gave it to a guest, so has no event for it.
+  // Theater declares this function but never offered it to guests, and has no event for it.
   "get-chain": () => ({ family: FAMILY, called: { Log: { level: "debug", message: "get-chain" } } }),
   shutdown: ({ args: [data] }) => ({
     family: FAMILY,
@@ -36,7 +36,7 @@ export const TIMING: Family = {
   }),
 };
 
-/** Of this family the case is a field. */
+/** In this family the case is a field. */
 export const RANDOM: Family = {
   "random-bytes": ({ args: [size], error }) => ({
     family: "Random",

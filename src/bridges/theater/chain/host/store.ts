@@ -8,7 +8,7 @@ const someRef = (value: WitValue): Printable => (value === undefined ? null : re
 
 type Parts = Readonly<Record<string, Printable>>;
 
-/** What is told of a call: a case of two names, both with the store's id and what is told on calling. */
+/** A call whose two cases hold the store's id and its parameters. */
 const told =
   (
     name: string,

@@ -1,20 +1,20 @@
 import type { WitValue } from "../../../wasm/index.ts";
 import type { Printable } from "../../wire/index.ts";
 
-/** What Theater tells of one host call: that it was made, and how it went. Contents are of the family's enum. */
+/** What Theater records of one host call: that it was made, and its result. The contents are cases of the family's enum. */
 export interface Told {
   readonly family: "Environment" | "Filesystem" | "Http" | "Message" | "Random" | "Runtime" | "Store" | "Supervisor" | "Timing";
-  /** Absent: a single event tells all of it. */
+  /** Absent if a single event records the call and its result. */
   readonly called?: Printable;
-  /** Of what it gave, the `ok` of a result. Absent: nothing is told of it. */
+  /** For the `ok` of a result. Absent if the result is not recorded. */
   readonly gave?: Printable;
-  /** Of the `err` of a result. */
+  /** For the `err` of a result. */
   readonly failed?: Printable;
 }
 
 export interface Call {
   readonly args: readonly WitValue[];
-  /** What the guest was given: the `ok` of a result, else the value itself. */
+  /** What the guest received: the `ok` of a result, else the value itself. */
   readonly ok: WitValue;
   /** The `err` of a result. */
   readonly error: string | undefined;
@@ -22,5 +22,5 @@ export interface Call {
   readonly at: number;
 }
 
-/** By the import's function. */
+/** By the import's function name. */
 export type Family = Readonly<Record<string, (call: Call) => Told>>;

@@ -3,9 +3,9 @@ import type { TheaterEvent } from "../theater-stage.ts";
 import { Projector } from "./projector.ts";
 
 /** Limits of the cached events of one chain. */
-const MOST_EVENTS = 1_000;
-const MOST_BYTES = 2 * 1_048_576;
-const MOST_CHAINS = 32;
+const MAX_EVENTS = 1_000;
+const MAX_BYTES = 2 * 1_048_576;
+const MAX_CHAINS = 32;
 
 /**
  * An LRU cache of the newest events of chains. An event's hash depends on all earlier events, so a chain must be projected from its
@@ -29,7 +29,7 @@ export class ChainTails {
     this.#tails.delete(id);
     this.#tails.set(id, tail);
     for (const oldest of this.#tails.keys()) {
-      if (this.#tails.size <= MOST_CHAINS) break;
+      if (this.#tails.size <= MAX_CHAINS) break;
       this.#tails.delete(oldest);
     }
     return tail.newest((seq) => this.#engine.history(id, seq));
@@ -48,20 +48,20 @@ class Tail {
 
   /** One reader at a time, since a projector takes events in order. */
   async newest(after: (seq: number) => ReturnType<Engine["history"]>): Promise<readonly TheaterEvent[]> {
-    const read = this.#reading.then(() => this.#readOn(after));
+    const read = this.#reading.then(() => this.#readMore(after));
     // After a failed read, the next one continues where it stopped.
     this.#reading = read.catch(() => undefined);
     await read;
     return Array.from(this.#events);
   }
 
-  async #readOn(after: (seq: number) => ReturnType<Engine["history"]>): Promise<void> {
-    for await (const event of after(this.#projector.seq)) for (const told of await this.#projector.next(event)) this.#add(told);
+  async #readMore(after: (seq: number) => ReturnType<Engine["history"]>): Promise<void> {
+    for await (const event of after(this.#projector.seq)) for (const projected of await this.#projector.next(event)) this.#add(projected);
   }
 
   #add(event: TheaterEvent): void {
     this.#events.push(event);
     this.#bytes += event.data.length;
-    while (this.#events.length > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#bytes -= this.#events.shift()?.data.length ?? 0;
+    while (this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.#bytes -= this.#events.shift()?.data.length ?? 0;
   }
 }

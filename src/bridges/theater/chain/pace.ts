@@ -1,18 +1,18 @@
 /** Reading, printing and hashing this much takes one or two milliseconds. */
-const TURN_BYTES = 131_072;
+const BYTES_PER_TURN = 131_072;
 
 /** Yields to the event loop after a certain amount of work: stores may answer without ever yielding. */
-export class Pace {
-  #taken = 0;
+export class WorkPacer {
+  #done = 0;
 
-  take(bytes: number): void {
-    this.#taken += bytes;
+  count(bytes: number): void {
+    this.#done += bytes;
   }
 
   /** Settles at once after little work. */
-  async rest(): Promise<void> {
-    if (this.#taken < TURN_BYTES) return;
-    this.#taken = 0;
+  async yieldIfDue(): Promise<void> {
+    if (this.#done < BYTES_PER_TURN) return;
+    this.#done = 0;
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }

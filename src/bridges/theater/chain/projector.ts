@@ -5,10 +5,10 @@ import { GUEST } from "../../wasm/index.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import { guestEvents } from "./guest-events.ts";
 import { kindEvents } from "./kind-events.ts";
-import { link, type Unlinked } from "./link.ts";
-import { Pace } from "./pace.ts";
+import { link, type UnlinkedEvent } from "./link.ts";
+import { WorkPacer } from "./pace.ts";
 import { stateAfter } from "./told-state.ts";
-import { loaded, noted } from "./wasm-events.ts";
+import { loadEvents, logEvent } from "./wasm-events.ts";
 
 /** The cost of an event besides its bytes, in bytes. */
 const EVENT_COST = 1_024;
@@ -27,7 +27,7 @@ const EVENT_COST = 1_024;
  */
 export class Projector {
   readonly #get: ContentStore["get"];
-  readonly #pace = new Pace();
+  readonly #pacer = new WorkPacer();
   #state: Json | undefined;
   #head: Uint8Array | null = null;
   #life: string | undefined;
@@ -36,8 +36,8 @@ export class Projector {
   constructor(get: ContentStore["get"]) {
     this.#get = async (digest) => {
       const bytes = await get(digest);
-      this.#pace.take(bytes?.length ?? 0);
-      await this.#pace.rest();
+      this.#pacer.count(bytes?.length ?? 0);
+      await this.#pacer.yieldIfDue();
       return bytes;
     };
   }
@@ -60,38 +60,38 @@ export class Projector {
     const header = readHeader(event);
     const body = readBody(event);
     const state = stateAfter(this.#state, body);
-    const told: TheaterEvent[] = [];
+    const projected: TheaterEvent[] = [];
     let head = this.#head;
-    for (const one of await this.#tell(header, body, state)) {
+    for (const one of await this.#project(header, body, state)) {
       const linked = link(one, head, header.at);
-      told.push(linked);
+      projected.push(linked);
       head = linked.hash;
-      this.#pace.take(linked.data.length + EVENT_COST);
-      await this.#pace.rest();
+      this.#pacer.count(linked.data.length + EVENT_COST);
+      await this.#pacer.yieldIfDue();
     }
     this.#state = state;
     this.#head = head;
     this.#life = header.life;
     this.#seq = header.seq;
-    return told;
+    return projected;
   }
 
-  async #tell(header: Header, body: Body | undefined, state: Json | undefined): Promise<readonly Unlinked[]> {
+  async #project(header: Header, body: Body | undefined, state: Json | undefined): Promise<readonly UnlinkedEvent[]> {
     const kind = kindOf(header.actor);
-    const began = this.#life === header.life ? [] : loaded(header.actor, manifestOf(kind, state));
-    if (body === undefined) return [...began, noted(`${header.type} (what it held was erased)`)];
-    if (header.type === "checkpoint" || header.type === "revert" || isEdit(header, body)) return [...began, noted(header.type)];
-    return [...began, ...(kind === GUEST ? await guestEvents(header, body, state, this.#get) : kindEvents(kind, header, body, state))];
+    const started = this.#life === header.life ? [] : loadEvents(header.actor, manifestId(kind, state));
+    if (body === undefined) return [...started, logEvent(`${header.type} (what it held was erased)`)];
+    if (header.type === "checkpoint" || header.type === "revert" || isStateEdit(header, body)) return [...started, logEvent(header.type)];
+    return [...started, ...(kind === GUEST ? await guestEvents(header, body, state, this.#get) : kindEvents(kind, header, body, state))];
   }
 }
 
 /** Whether an operator edited the state. A kind may have a message of the same name, but its event does not name the head. */
-function isEdit({ type, parent }: Header, { message }: Body): boolean {
+function isStateEdit({ type, parent }: Header, { message }: Body): boolean {
   const args = isJsonObject(message) ? message["args"] : undefined;
   return type === "edit" && isJsonObject(args) && args["head"] === parent;
 }
 
-function manifestOf(kind: string, state: Json | undefined): string {
+function manifestId(kind: string, state: Json | undefined): string {
   const named = kind === GUEST && isJsonObject(state) ? state["manifest"] : undefined;
   return typeof named === "string" ? named : `kind:${kind}`;
 }

@@ -1,5 +1,5 @@
 import type { TheaterEvent } from "../theater-stage.ts";
-import { hashOf, hexOf, sameHash } from "./link.ts";
+import { eventHash, hexOf, sameHash } from "./link.ts";
 
 /** `at`: the index of the first invalid event. */
 export type TheaterVerdict =
@@ -12,10 +12,10 @@ export function verifyTheater(events: Iterable<TheaterEvent>, from: Uint8Array |
   let at = 0;
   for (const event of events) {
     if (!sameHash(event.parentHash, parent)) {
-      const named = event.parentHash === null ? "none" : hexOf(event.parentHash);
-      return { ok: false, at, why: `It names ${named} as the event before it, which is ${parent === null ? "none" : hexOf(parent)}.` };
+      const namedParent = event.parentHash === null ? "none" : hexOf(event.parentHash);
+      return { ok: false, at, why: `It names ${namedParent} as the event before it, which is ${parent === null ? "none" : hexOf(parent)}.` };
     }
-    const computed = hashOf(event);
+    const computed = eventHash(event);
     if (!sameHash(event.hash, computed))
       return { ok: false, at, why: `Its content has the hash ${hexOf(computed)} and not ${hexOf(event.hash)}: it was changed.` };
     parent = event.hash;

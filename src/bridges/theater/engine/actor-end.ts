@@ -3,25 +3,25 @@ import { loadValue } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 
 /** The failure recorded in an event. A parent is notified of it like of an end. */
-export function failureIn(body: Body | undefined, last: TheaterEvent | undefined): ActorEnd | undefined {
+export function failureOf(body: Body | undefined, last: TheaterEvent | undefined): ActorEnd | undefined {
   const { end, message } = isJsonObject(body?.record) ? body.record : {};
   if (typeof end !== "string" || end === "ok") return undefined;
   return { how: "error", event: last, message: typeof message === "string" ? message : `The call ended: ${end}.` };
 }
 
 /** How the actor ended with the event of this body. */
-export async function endOf(body: Body | undefined, get: ContentStore["get"]): Promise<ActorEnd> {
+export async function actorEnd(body: Body | undefined, get: ContentStore["get"]): Promise<ActorEnd> {
   const { did } = isJsonObject(body?.record) ? body.record : {};
-  const left = isList(did) ? did.findLast((call) => isJsonObject(call) && call["name"] === "runtime.shutdown") : undefined;
-  if (isJsonObject(left)) return { how: "success", result: await said(left["args"], get) };
-  return isOperators(body) ? { how: "external-stop" } : { how: "success", result: undefined };
+  const shutdown = isList(did) ? did.findLast((call) => isJsonObject(call) && call["name"] === "runtime.shutdown") : undefined;
+  if (isJsonObject(shutdown)) return { how: "success", result: await shutdownData(shutdown["args"], get) };
+  return isEngineStop(body) ? { how: "external-stop" } : { how: "success", result: undefined };
 }
 
-async function said(args: Json | undefined, get: ContentStore["get"]): Promise<Uint8Array | undefined> {
+async function shutdownData(args: Json | undefined, get: ContentStore["get"]): Promise<Uint8Array | undefined> {
   const [data] = isList(args) ? args : [];
   const value = data === undefined ? undefined : await loadValue(data, get);
   return value instanceof Uint8Array ? value : undefined;
 }
 
 /** The engine's own stop, which runs no code of the behaviour. */
-const isOperators = (body: Body | undefined): boolean => isJsonObject(body?.message) && body.message["action"] === "stop";
+const isEngineStop = (body: Body | undefined): boolean => isJsonObject(body?.message) && body.message["action"] === "stop";

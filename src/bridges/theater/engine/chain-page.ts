@@ -5,19 +5,19 @@ import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
 /** A chain has a whole state again after at most about this many patches. */
-const LOOK_BACK = 128;
+const MAX_PATCHES = 128;
 
 /** Limit for all events of a page together, since a single one may have megabytes. A page has at least one event. */
 const PAGE_CHARACTERS = 16 * 1_048_576;
 
 /** Events of one actor, oldest first; fewer than `limit` if they are long. */
-export async function pageOf(engine: Engine, id: ActorId, actor: string, head: number, query: EventQuery): Promise<readonly StageEvent[]> {
+export async function eventPage(engine: Engine, id: ActorId, actor: string, head: number, query: EventQuery): Promise<readonly StageEvent[]> {
   const { after, before, limit } = query;
-  const end = before === undefined || after !== undefined ? head : (await seqOf(engine, id, before)) - 1;
-  const from = after === undefined ? Math.max(0, end - limit) : await seqOf(engine, id, after);
-  const { events, next } = await read(engine.history(id, from), Math.min(end, from + limit), after !== undefined);
+  const end = before === undefined || after !== undefined ? head : (await sequenceOf(engine, id, before)) - 1;
+  const from = after === undefined ? Math.max(0, end - limit) : await sequenceOf(engine, id, after);
+  const { events, next } = await readRange(engine.history(id, from), Math.min(end, from + limit), after !== undefined);
   const [first] = events;
-  const changed = first === undefined ? new Set<string>() : await changedIn(engine, id, readHeader(first).seq - 1, events);
+  const changed = first === undefined ? new Set<string>() : await changedEvents(engine, id, readHeader(first).seq - 1, events);
   const page: StageEvent[] = [];
   // Sequential, since the events that one caused may be long, too.
   for (const [index, event] of events.entries())
@@ -25,14 +25,14 @@ export async function pageOf(engine: Engine, id: ActorId, actor: string, head: n
   return page;
 }
 
-interface Read {
+interface EventRange {
   readonly events: readonly ChainEvent[];
   /** The event after the last one, of which it is a child. */
   readonly next?: ChainEvent;
 }
 
 /** Reads up to the sequence number `last`, as many events as may be held: the `first` of them, or the newest. */
-async function read(history: AsyncIterable<ChainEvent>, last: number, first: boolean): Promise<Read> {
+async function readRange(history: AsyncIterable<ChainEvent>, last: number, first: boolean): Promise<EventRange> {
   const events: ChainEvent[] = [];
   let characters = 0;
   for await (const event of history) {
@@ -45,7 +45,7 @@ async function read(history: AsyncIterable<ChainEvent>, last: number, first: boo
   return { events };
 }
 
-async function seqOf(engine: Engine, id: ActorId, eventId: string): Promise<number> {
+async function sequenceOf(engine: Engine, id: ActorId, eventId: string): Promise<number> {
   const event = await engine.event(eventId);
   const header = event === undefined ? undefined : readHeader(event);
   if (header?.actor !== id)
@@ -53,14 +53,14 @@ async function seqOf(engine: Engine, id: ActorId, eventId: string): Promise<numb
   return header.seq;
 }
 
-export async function single(engine: Engine, event: ChainEvent, actor: string): Promise<StageEvent> {
+export async function singleEvent(engine: Engine, event: ChainEvent, actor: string): Promise<StageEvent> {
   const { actor: id, seq } = readHeader(event);
   const events: ChainEvent[] = [event];
   for await (const next of engine.history(id, seq)) {
     events.push(next);
     break;
   }
-  const changed = await changedIn(engine, id, seq - 1, events);
+  const changed = await changedEvents(engine, id, seq - 1, events);
   return stageEvent(engine, actor, event, events[1], changed.has(event.id));
 }
 
@@ -74,11 +74,11 @@ async function stageEvent(
   const { at, type, parent } = readHeader(event);
   const caused = await engine.caused(event.id);
   const children = [...(next === undefined ? [] : [next.id]), ...caused.map(({ id }) => id).filter((id) => id !== next?.id)];
-  return { id: event.id, actor, at, type: changed ? "StateChanged" : type, parent, data: dataOf(event), children };
+  return { id: event.id, actor, at, type: changed ? "StateChanged" : type, parent, data: eventData(event), children };
 }
 
 /** The event's body, or a mark if it was erased. */
-function dataOf(event: ChainEvent): Json {
+function eventData(event: ChainEvent): Json {
   const body = readBody(event);
   if (body === undefined) return { erased: true };
   const { type } = readHeader(event);
@@ -91,25 +91,25 @@ function dataOf(event: ChainEvent): Json {
 }
 
 /** Ids of the events that changed the state. A whole state must be compared with the one before it. */
-async function changedIn(engine: Engine, id: ActorId, from: number, events: readonly ChainEvent[]): Promise<ReadonlySet<string>> {
+async function changedEvents(engine: Engine, id: ActorId, from: number, events: readonly ChainEvent[]): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const isGuest = id.startsWith(`${GUEST}/`);
-  const own = isGuest ? ownState : same;
+  const stateOf = isGuest ? guestState : wholeState;
   let state: Json | undefined;
   const step = (event: ChainEvent): void => {
     const body = readBody(event);
     if (body === undefined) state = undefined;
     else if (body.state !== undefined) {
-      const before = state === undefined ? noState(isGuest, event) : JSON.stringify(own(state));
-      if (before !== JSON.stringify(own(body.state))) changed.add(event.id);
+      const before = state === undefined ? initialState(isGuest, event) : JSON.stringify(stateOf(state));
+      if (before !== JSON.stringify(stateOf(body.state))) changed.add(event.id);
       ({ state } = body);
     } else if (body.patch !== undefined) {
-      if (!isGuest || patchesOwn(body.patch)) changed.add(event.id);
+      if (!isGuest || patchesGuestState(body.patch)) changed.add(event.id);
       if (state !== undefined) state = apply(state, body.patch);
     }
   };
-  if (from > 0 && events.some(isWhole)) {
-    for await (const event of engine.history(id, Math.max(0, from - LOOK_BACK))) {
+  if (from > 0 && events.some(hasWholeState)) {
+    for await (const event of engine.history(id, Math.max(0, from - MAX_PATCHES))) {
       if (readHeader(event).seq > from) break;
       step(event);
     }
@@ -119,20 +119,20 @@ async function changedIn(engine: Engine, id: ActorId, from: number, events: read
   return changed;
 }
 
-const same = (state: Json): Json => state;
+const wholeState = (state: Json): Json => state;
 
 /** A guest's actor also stores channels and children, which are not part of the guest's own state. */
-const ownState = (state: Json): Json => (isJsonObject(state) ? (state["state"] ?? null) : state);
+const guestState = (state: Json): Json => (isJsonObject(state) ? (state["state"] ?? null) : state);
 
 /** The state before an actor's first event. */
-const noState = (isGuest: boolean, event: ChainEvent): string | undefined =>
+const initialState = (isGuest: boolean, event: ChainEvent): string | undefined =>
   isGuest && readHeader(event).parent === null ? "null" : undefined;
 
-function patchesOwn(patch: Json): boolean {
+function patchesGuestState(patch: Json): boolean {
   if (!isJsonObject(patch)) return true;
   const change = patch["state"];
   // The key was moved and has no change of its own.
   return change !== undefined && !(isList(change) && change.length === 2 && change[1] === null);
 }
 
-const isWhole = (event: ChainEvent): boolean => readBody(event)?.state !== undefined;
+const hasWholeState = (event: ChainEvent): boolean => readBody(event)?.state !== undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chain, Contents } from "../chain/chain.fixture.ts";
-import { Chains } from "./chains.ts";
+import { TheaterChains } from "./chains.ts";
 
 void test("a chain whose events are longer than can be sent at once is read no further, and the error says what to ask instead", async () => {
   const contents = new Contents();
@@ -18,11 +18,11 @@ void test("a chain whose events are longer than can be sent at once is read no f
     },
     watch: () => () => undefined,
   };
-  await assert.rejects(new Chains(engine, contents).whole({ id: "tally/t1" }), {
+  await assert.rejects(new TheaterChains(engine, contents).whole({ id: "tally/t1" }), {
     code: "SerializationError",
     message: /33554432 bytes .* after \d+ of them: with `limit` GetActorEvents tells a page .*SubscribeToActor/,
   });
   assert.ok(read > 100 && read < 250, String(read));
   chain.events.splice(50);
-  assert.equal((await new Chains(engine, contents).whole({ id: "tally/t1" })).length, 102);
+  assert.equal((await new TheaterChains(engine, contents).whole({ id: "tally/t1" })).length, 102);
 });

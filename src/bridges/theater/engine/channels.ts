@@ -2,22 +2,22 @@ import { type ActorId, type Change, type Engine, type Entropy, isJsonObject, typ
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
-import { staged, valueOf } from "./engine-fault.ts";
-import { guestAnswer } from "./guest-answer.ts";
+import { withStageErrors, replyValue } from "./engine-fault.ts";
+import { guestReply } from "./guest-answer.ts";
 
-interface Open {
+interface OpenChannel {
   readonly actor: ActorId;
   readonly peer: ChannelPeer;
   readonly unwatch: () => void;
 }
 
-const CLOSED = "closed by its other end";
+const CLOSE_REASON = "closed by its other end";
 const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
 
 /** Channels between guests and outside callers. They live as long as this process. */
-export class Channels {
-  readonly #open = new Map<string, Open>();
+export class EngineChannels {
+  readonly #open = new Map<string, OpenChannel>();
   readonly #engine: Engine;
   readonly #entropy: Entropy;
   readonly #host: string;
@@ -32,26 +32,26 @@ export class Channels {
   /** Throws `ChannelRejected` if the guest does not accept. */
   async open(actor: ActorId, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
     const id = `ch_${this.#entropy.hex(8)}`;
-    const channel: Open = { actor, peer, unwatch: this.#engine.watch(actor, (change) => this.#told(id, change)) };
+    const channel: OpenChannel = { actor, peer, unwatch: this.#engine.watch(actor, (change) => this.#onChange(id, change)) };
     // Registered first, since the guest may send on the channel while it accepts it.
     this.#open.set(id, channel);
     try {
       const args = { channel: id, data: encode(initial), end: { host: this.#host } };
-      const answer = guestAnswer(valueOf(await this.#engine.call({ to: actor, action: "channel-open", args })));
+      const answer = guestReply(replyValue(await this.#engine.call({ to: actor, action: "channel-open", args })));
       const greeting = typeof answer["data"] === "string" ? decode(answer["data"]) : undefined;
       if (answer["accepted"] !== true) {
         const why = greeting === undefined ? "" : ` It says: ${new TextDecoder().decode(greeting.subarray(0, 500))}`;
         throw new StageError("ChannelRejected", `The actor did not accept the channel.${why}`);
       }
-      if (!this.#open.has(id)) throw ended(id);
+      if (!this.#open.has(id)) throw channelEnded(id);
       return {
         id,
         ...omitUndefined({ greeting }),
-        send: (data) => staged(() => this.#send(id, data)),
-        close: () => staged(() => this.#close(id)),
+        send: (data) => withStageErrors(() => this.#send(id, data)),
+        close: () => withStageErrors(() => this.#close(id)),
       };
     } catch (error) {
-      this.#forget(id);
+      this.#remove(id);
       throw error;
     }
   }
@@ -59,34 +59,34 @@ export class Channels {
   /** Uses sends, since a guest may be busy for longer than a shutdown waits. If need be, the next process delivers them. */
   async closeAll(): Promise<void> {
     const closed = [...this.#open].map(([channel, { actor }]) => {
-      this.#forget(channel);
-      return this.#engine.send({ to: actor, action: "channel-close", args: { channel, why: CLOSED } });
+      this.#remove(channel);
+      return this.#engine.send({ to: actor, action: "channel-close", args: { channel, why: CLOSE_REASON } });
     });
     await Promise.allSettled(closed);
   }
 
   async #send(id: string, data: Uint8Array): Promise<void> {
     const channel = this.#open.get(id);
-    if (channel === undefined) throw ended(id);
-    guestAnswer(
-      valueOf(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } })),
+    if (channel === undefined) throw channelEnded(id);
+    guestReply(
+      replyValue(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } })),
     );
   }
 
   async #close(id: string): Promise<void> {
-    const channel = this.#forget(id);
+    const channel = this.#remove(id);
     if (channel === undefined) return;
-    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSED } }));
+    replyValue(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSE_REASON } }));
   }
 
-  #forget(id: string): Open | undefined {
+  #remove(id: string): OpenChannel | undefined {
     const channel = this.#open.get(id);
     this.#open.delete(id);
     channel?.unwatch();
     return channel;
   }
 
-  #told(id: string, { status, emit }: Change): void {
+  #onChange(id: string, { status, emit }: Change): void {
     const channel = this.#open.get(id);
     if (channel === undefined) return;
     for (const line of emit ?? []) {
@@ -94,17 +94,17 @@ export class Channels {
       if (of !== id) continue;
       if (typeof data === "string") channel.peer.message(decode(data));
       if (typeof closed === "string") {
-        this.#forget(id);
+        this.#remove(id);
         channel.peer.closed(closed);
         return;
       }
     }
     if (status !== "stopped") return;
-    this.#forget(id);
+    this.#remove(id);
     channel.peer.closed("the actor has stopped");
   }
 }
 
-const ended = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
+const channelEnded = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
 
 const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isJsonObject(value) ? value : {});

@@ -3,7 +3,7 @@ import { hasOwn, getOwn } from "../../../core/contract/internal.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { StageError, type StageCode } from "../stage.ts";
 
-const CODES: Readonly<Partial<Record<string, StageCode>>> = {
+const STAGE_CODES: Readonly<Partial<Record<string, StageCode>>> = {
   NO_ACTOR: "ActorNotFound",
   UNKNOWN_KIND: "InvalidRequest",
   BAD_ID: "ActorNotFound",
@@ -25,31 +25,31 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   ChannelNotFound: "ChannelNotFound",
 };
 
-const codeFor = (code: string): StageCode => getOwn(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
+const stageCode = (code: string): StageCode => getOwn(STAGE_CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
 /** Replaces messages of the engine that name things which callers of a stage do not have. */
-const SAID: Readonly<Partial<Record<string, string>>> = {
+const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   NO_ACTOR: "There is no such actor: list_actors tells who is there.",
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
 };
 
 /** Converts an error of an engine, a store or a sandbox. `onFault` receives those that Theater has no code for. */
-function stageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
+function toStageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
   // A store failed below a guest's work: report the store's error.
   if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
-    return stageError(error.cause, onFault);
-  if (error instanceof TroupeError) return new StageError(codeFor(error.code), getOwn(SAID, error.code) ?? error.message, { cause: error });
+    return toStageError(error.cause, onFault);
+  if (error instanceof TroupeError) return new StageError(stageCode(error.code), getOwn(MESSAGES, error.code) ?? error.message, { cause: error });
   onFault?.(error);
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }
 
 /** The value of a reply. Throws a `StageError` for a refusal or a question. */
-export function valueOf(reply: Reply): unknown {
+export function replyValue(reply: Reply): unknown {
   if (hasOwn(reply, "ok")) return reply.ok;
-  if (hasOwn(reply, "refused")) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
+  if (hasOwn(reply, "refused")) throw new StageError(stageCode(reply.refused.code), reply.refused.message);
   throw new StageError(
     "InvalidRequest",
     "The actor asks its caller a question first, which this protocol cannot carry: use its tools over MCP.",
@@ -57,10 +57,10 @@ export function valueOf(reply: Reply): unknown {
 }
 
 /** Runs `run` and converts what it throws to a `StageError`. */
-export async function staged<T>(run: () => Promise<T>, onFault?: (error: unknown) => void): Promise<T> {
+export async function withStageErrors<T>(run: () => Promise<T>, onFault?: (error: unknown) => void): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw stageError(error, onFault);
+    throw toStageError(error, onFault);
   }
 }

@@ -2,7 +2,7 @@ import type { Engine } from "../../../core/contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
 import { saveChain, theaterEvents } from "../chain/index.ts";
 import type { TheaterStage } from "../theater-stage.ts";
-import { guestIn } from "./guest-in.ts";
+import { guestStateOf } from "./guest-in.ts";
 
 /** Options of `saveChains`, which writes the chains of actors to files as Theater does. */
 export interface SaveChainsOptions {
@@ -22,7 +22,7 @@ export function saveChains({ engine, stage, directory, onFault }: SaveChainsOpti
   let writing: Promise<void> = Promise.resolve();
   const save = async (id: Parameters<Engine["read"]>[0]): Promise<void> => {
     const snapshot = await engine.read(id);
-    const guest = snapshot === undefined ? undefined : guestIn(snapshot);
+    const guest = snapshot === undefined ? undefined : guestStateOf(snapshot);
     if (snapshot === undefined || guest === undefined) return;
     const text = await stage.content(guest.manifest);
     if (text === undefined || !readManifest(new TextDecoder().decode(text)).saveChain) return;

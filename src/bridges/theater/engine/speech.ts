@@ -3,7 +3,7 @@ import { tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts"
 import { StageError } from "../stage.ts";
 
 /** A message to an actor that is not a guest. */
-export interface Said {
+export interface JsonMessage {
   readonly action: string;
   readonly args: Json;
 }
@@ -12,7 +12,7 @@ const SHAPE = 'JSON text {"action": "tools/look", "args": {…}}';
 const text = new TextDecoder("utf-8", { fatal: true });
 
 /** Messages are bytes in Theater's protocol. For actors that are not guests they hold JSON text of an action and its arguments. */
-export function said(data: Uint8Array): Said {
+export function parseMessage(data: Uint8Array): JsonMessage {
   const excess = tooManyValues(data, VALUE_LIMITS);
   if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);
   let value: unknown;
@@ -27,4 +27,4 @@ export function said(data: Uint8Array): Said {
   return { action, args };
 }
 
-export const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));
+export const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventQuery } from "../stage.ts";
 import type { ChainPage, TheaterEvent } from "../theater-stage.ts";
-import { olderPage, tailPage } from "./theater-page.ts";
+import { olderPage, newestPage } from "./theater-page.ts";
 
 const hashOf = (at: number): Uint8Array => Uint8Array.of(at, ...Array.from({ length: 19 }, () => 7));
 const idOf = (at: number): string => Buffer.from(hashOf(at)).toString("hex");
@@ -40,7 +40,7 @@ test("a page of a chain: the newest, those before an event, those after one, and
 test("the newest events tell what they can, and nothing that they cannot", async () => {
   const chain = chainOf(9);
   const tail = chain.slice(4);
-  const told = (query: EventQuery) => numbers(tailPage(tail, query));
+  const told = (query: EventQuery) => numbers(newestPage(tail, query));
   const queries: readonly EventQuery[] = [
     { limit: 3 },
     { limit: 2, before: idOf(8) },
@@ -55,8 +55,8 @@ test("the newest events tell what they can, and nothing that they cannot", async
     { limit: 1, before: idOf(4) },
   ])
     assert.equal(told(query), undefined);
-  assert.deepEqual(numbers(tailPage(chain, { limit: 9, before: idOf(3) })), [[1, 2], false]);
-  assert.deepEqual(numbers(tailPage([], { limit: 9 })), [[], false]);
+  assert.deepEqual(numbers(newestPage(chain, { limit: 9, before: idOf(3) })), [[1, 2], false]);
+  assert.deepEqual(numbers(newestPage([], { limit: 9 })), [[], false]);
 });
 
 test("what is too long for one page is the next one's, and one event is told however long", async () => {

@@ -3,42 +3,42 @@ import type { ChainPage, TheaterEvent } from "../theater-stage.ts";
 import { byteListLength } from "../wire/index.ts";
 
 /** Limit in Theater's printed form: half a frame, since callers of a page want a quick answer. */
-const PAGE_BYTES = 16 * 1_048_576;
+const MAX_PAGE_BYTES = 16 * 1_048_576;
 
-const idOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex");
+const hexId = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex");
 
-const noEvent = (id: string): StageError =>
+const unknownEvent = (id: string): StageError =>
   new StageError("InvalidRequest", `The actor has no event ${JSON.stringify(id.slice(0, 64))}: take a hash from its events.`);
 
 /** A page of the newest events; undefined if it needs older ones. */
-export function tailPage(newest: readonly TheaterEvent[], { after, before, limit }: EventQuery): ChainPage | undefined {
-  const end = before === undefined ? newest.length : newest.findIndex((event) => idOf(event) === before);
-  const from = after === undefined ? 0 : newest.findIndex((event) => idOf(event) === after) + 1;
+export function newestPage(newest: readonly TheaterEvent[], { after, before, limit }: EventQuery): ChainPage | undefined {
+  const end = before === undefined ? newest.length : newest.findIndex((event) => hexId(event) === before);
+  const from = after === undefined ? 0 : newest.findIndex((event) => hexId(event) === after) + 1;
   if (end < 0 || (after !== undefined && from === 0)) return undefined;
   if (after !== undefined) return { events: newest.slice(from, Math.min(end, from + limit)), more: from + limit < end };
-  const first = Math.max(0, end - limit);
-  const isFirst = first === 0 && (newest[0]?.parentHash ?? null) === null;
+  const firstIndex = Math.max(0, end - limit);
+  const isFirst = firstIndex === 0 && (newest[0]?.parentHash ?? null) === null;
   if (before !== undefined && end < limit && !isFirst) return undefined;
-  return { events: newest.slice(first, end), more: !isFirst };
+  return { events: newest.slice(firstIndex, end), more: !isFirst };
 }
 
 /** Reads the chain only as far as needed and holds only the page. Throws `InvalidRequest`. */
 export async function olderPage(chain: AsyncIterable<TheaterEvent>, { after, before, limit }: EventQuery): Promise<ChainPage> {
-  const page = new Page(limit);
-  let begun = after === undefined;
+  const page = new PageBuilder(limit);
+  let started = after === undefined;
   for await (const event of chain) {
-    const id = idOf(event);
-    if (id === before) return page.told();
-    if (begun) page.add(event);
-    else begun = id === after;
+    const id = hexId(event);
+    if (id === before) return page.result();
+    if (started) page.add(event);
+    else started = id === after;
     if (after === undefined) page.dropFirst();
-    else if (page.dropLast()) return page.told();
+    else if (page.dropLast()) return page.result();
   }
-  if (!begun || before !== undefined) throw noEvent(begun ? (before ?? "") : (after ?? ""));
-  return page.told();
+  if (!started || before !== undefined) throw unknownEvent(started ? (before ?? "") : (after ?? ""));
+  return page.result();
 }
 
-class Page {
+class PageBuilder {
   readonly #limit: number;
   readonly #events: TheaterEvent[] = [];
   #bytes = 0;
@@ -54,25 +54,25 @@ class Page {
   }
 
   dropFirst(): void {
-    while (this.#isTooLong) this.#dropped(this.#events.shift());
+    while (this.#isTooLong) this.#noteRemoved(this.#events.shift());
   }
 
   /** Whether the page is full. */
   dropLast(): boolean {
-    if (this.#isTooLong) this.#dropped(this.#events.pop());
+    if (this.#isTooLong) this.#noteRemoved(this.#events.pop());
     return this.#more;
   }
 
-  told(): ChainPage {
+  result(): ChainPage {
     return { events: this.#events, more: this.#more };
   }
 
   /** A page has at least one event, however long. */
   get #isTooLong(): boolean {
-    return this.#events.length > this.#limit || (this.#bytes > PAGE_BYTES && this.#events.length > 1);
+    return this.#events.length > this.#limit || (this.#bytes > MAX_PAGE_BYTES && this.#events.length > 1);
   }
 
-  #dropped(event: TheaterEvent | undefined): void {
+  #noteRemoved(event: TheaterEvent | undefined): void {
     if (event !== undefined) this.#bytes -= byteListLength(event.data);
     this.#more = true;
   }

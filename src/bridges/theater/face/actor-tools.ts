@@ -3,12 +3,12 @@ import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
 import { InvalidArgument } from "./invalid.ts";
-import { GIVEN, object, STATUS, string } from "./schemas.ts";
-import { givenShown } from "./shown.ts";
-import { idOf } from "./subject.ts";
-import { ADDS, ENDS, faceTool } from "./tool.ts";
+import { GIVEN_NAME, object, STATUS, string } from "./schemas.ts";
+import { givenNameJson } from "./shown.ts";
+import { resolveActorId } from "./subject.ts";
+import { ADDITIVE, DESTRUCTIVE, defineTool } from "./tool.ts";
 
-function stateIn(args: JsonObject, maxBytes: number): Uint8Array | undefined {
+function initialStateIn(args: JsonObject, maxBytes: number): Uint8Array | undefined {
   const state = optionalObject(args, "initial_state");
   if (state === undefined) return undefined;
   const bytes = utf8Of(JSON.stringify(state));
@@ -16,7 +16,7 @@ function stateIn(args: JsonObject, maxBytes: number): Uint8Array | undefined {
   throw new InvalidArgument(`\`initial_state\` is longer than ${maxBytes} bytes of JSON: begin with less, and send the rest.`);
 }
 
-const startActor = faceTool(
+const startActor = defineTool(
   "start_actor",
   {
     title: "Start actor",
@@ -30,55 +30,55 @@ const startActor = faceTool(
       },
       ["manifest"],
     ),
-    output: object({ actor_id: string("ID of the actor"), name: string("Its name"), given_name: GIVEN, status: STATUS }, [
+    output: object({ actor_id: string("ID of the actor"), name: string("Its name"), given_name: GIVEN_NAME, status: STATUS }, [
       "actor_id",
       "name",
       "status",
     ]),
-    annotations: ADDS,
+    annotations: ADDITIVE,
   },
   async ({ stage, limits, listing }, args) => {
     const manifest = text(args, "manifest", limits.manifestLength);
     const name = optionalText(args, "name", 256);
     const component = optionalBytes(args, "component", limits.componentBytes);
-    const initialState = stateIn(args, limits.messageBytes);
+    const initialState = initialStateIn(args, limits.messageBytes);
     const started = await stage.start({
       manifest,
       ...omitUndefined({ initialState, component, name }),
     });
-    listing.note(started.id, "began");
-    return { actor_id: started.id, name: started.name, ...givenShown(started.given), status: started.status };
+    listing.report(started.id, "began");
+    return { actor_id: started.id, name: started.name, ...givenNameJson(started.given), status: started.status };
   },
 );
 
-const stopActor = faceTool(
+const stopActor = defineTool(
   "stop_actor",
   {
     title: "Stop actor",
     description: "Stop a running actor",
     input: object({ actor_id: string("ID of the actor to stop") }, ["actor_id"]),
     output: object({ actor_id: string("ID of the actor"), status: { type: "string", const: "STOPPED" } }, ["actor_id", "status"]),
-    annotations: ENDS,
+    annotations: DESTRUCTIVE,
   },
   async ({ stage, listing }, args) => {
-    const id = await idOf(stage, text(args, "actor_id"));
+    const id = await resolveActorId(stage, text(args, "actor_id"));
     await stage.stop(id);
-    listing.note(id, "ended");
+    listing.report(id, "ended");
     return { actor_id: id, status: "STOPPED" };
   },
 );
 
-const restartActor = faceTool(
+const restartActor = defineTool(
   "restart_actor",
   {
     title: "Restart actor",
     description: "Restart a running actor; one that is paused resumes. It keeps its ID and its state",
     input: object({ actor_id: string("ID of the actor to restart") }, ["actor_id"]),
     output: object({ actor_id: string("ID of the actor"), status: STATUS }, ["actor_id", "status"]),
-    annotations: ADDS,
+    annotations: ADDITIVE,
   },
   async ({ stage }, args) => {
-    const { id, status } = await stage.restart(await idOf(stage, text(args, "actor_id")));
+    const { id, status } = await stage.restart(await resolveActorId(stage, text(args, "actor_id")));
     return { actor_id: id, status };
   },
 );

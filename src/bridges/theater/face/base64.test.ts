@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { base64Of, bytesIn } from "./base64.ts";
+import { encodeBase64, decodeBase64 } from "./base64.ts";
 import { InvalidArgument } from "./invalid.ts";
 
 describe("base64 of a message", () => {
   test("gives back every array of bytes", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => assert.deepEqual([...bytesIn("data", base64Of(bytes), 64)], [...bytes])),
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => assert.deepEqual([...decodeBase64("data", encodeBase64(bytes), 64)], [...bytes])),
     );
   });
 
@@ -26,10 +26,10 @@ describe("base64 of a message", () => {
       ['{"n":1}', /"{" at 0/],
       ["😀aa", /at 0/],
     ] as const) {
-      if (says === undefined) bytesIn("data", text, 64);
+      if (says === undefined) decodeBase64("data", text, 64);
       else
         assert.throws(
-          () => bytesIn("data", text, 64),
+          () => decodeBase64("data", text, 64),
           (error) => error instanceof InvalidArgument && says.test(error.message) && error.message.includes("`data` is not base64"),
           text,
         );
@@ -37,16 +37,16 @@ describe("base64 of a message", () => {
   });
 
   test("is bounded before it is read", () => {
-    assert.equal(bytesIn("data", "AAAA", 3).length, 3);
-    assert.throws(() => bytesIn("data", "AAAAAAAA", 3), /longer than 3 bytes/);
-    assert.throws(() => bytesIn("data", "AAAA", 2), /longer than 2 bytes/);
+    assert.equal(decodeBase64("data", "AAAA", 3).length, 3);
+    assert.throws(() => decodeBase64("data", "AAAAAAAA", 3), /longer than 3 bytes/);
+    assert.throws(() => decodeBase64("data", "AAAA", 2), /longer than 2 bytes/);
   });
 
   test("whatever text is sent is bytes of that very spelling, or refused", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from("AQgw+/=-_ \n")), maxLength: 12 }), (text) => {
         try {
-          assert.equal(base64Of(bytesIn("data", text, 64)), text);
+          assert.equal(encodeBase64(decodeBase64("data", text, 64)), text);
         } catch (error) {
           assert.ok(error instanceof InvalidArgument, String(error));
         }

@@ -1,18 +1,18 @@
 import { type CancelSignal, type Clock, EngineError } from "../../../core/contract/index.ts";
 
 /** Wakes one waiter. A notification without a waiter wakes the next one at once. */
-export class Bell {
-  #rung = false;
+export class Wakeup {
+  #isNotified = false;
   #wake: (() => void) | undefined;
 
-  ring(): void {
-    this.#rung = true;
+  notify(): void {
+    this.#isNotified = true;
     this.#wake?.();
   }
 
   /** Settles when notified, or after `ms`. Throws `CANCELLED`. */
-  async next(clock: Clock, ms: number, signal: CancelSignal | undefined): Promise<void> {
-    if (!this.#rung && signal?.aborted !== true) {
+  async wait(clock: Clock, ms: number, signal: CancelSignal | undefined): Promise<void> {
+    if (!this.#isNotified && signal?.aborted !== true) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const undo = clock.after(ms, resolve);
       signal?.addEventListener("abort", resolve, { once: true });
@@ -22,32 +22,32 @@ export class Bell {
       signal?.removeEventListener("abort", resolve);
       undo();
     }
-    this.#rung = false;
+    this.#isNotified = false;
     if (signal?.aborted === true) throw new EngineError("CANCELLED", "The wait was cancelled; nothing was changed by it.");
   }
 }
 
 /** The waits in progress. `close` ends them. */
-export class Bells {
-  readonly #bells = new Set<Bell>();
+export class PendingWaits {
+  readonly #wakeups = new Set<Wakeup>();
   #closed = false;
 
   get closed(): boolean {
     return this.#closed;
   }
 
-  async with<T>(use: (bell: Bell) => Promise<T>): Promise<T> {
-    const bell = new Bell();
-    this.#bells.add(bell);
+  async with<T>(use: (wakeup: Wakeup) => Promise<T>): Promise<T> {
+    const wakeup = new Wakeup();
+    this.#wakeups.add(wakeup);
     try {
-      return await use(bell);
+      return await use(wakeup);
     } finally {
-      this.#bells.delete(bell);
+      this.#wakeups.delete(wakeup);
     }
   }
 
   close(): void {
     this.#closed = true;
-    for (const bell of this.#bells) bell.ring();
+    for (const wakeup of this.#wakeups) wakeup.notify();
   }
 }

@@ -1,17 +1,17 @@
 import { StageError } from "../stage.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
-import { bytes, optionalBytes, text, whole } from "./arguments.ts";
-import { base64Of } from "./base64.ts";
-import type { Channel } from "./channel.ts";
+import { bytes, optionalBytes, text, wholeNumber } from "./arguments.ts";
+import { encodeBase64 } from "./base64.ts";
+import type { ViewerChannel } from "./channel.ts";
 import { integer, object, string, SUCCESS } from "./schemas.ts";
-import { idOf } from "./subject.ts";
-import { ADDS, ENDS, faceTool, SPEAKS, TAKES } from "./tool.ts";
+import { resolveActorId } from "./subject.ts";
+import { ADDITIVE, DESTRUCTIVE, defineTool, OPEN_WORLD, CONSUMING } from "./tool.ts";
 
-const SENT = object({ success: SUCCESS, channel_id: string("ID of the channel") }, ["success", "channel_id"]);
-const NOTHING = new Uint8Array();
-const LONGEST_MS = 60_000;
+const CHANNEL_RESULT = object({ success: SUCCESS, channel_id: string("ID of the channel") }, ["success", "channel_id"]);
+const NO_BYTES = new Uint8Array();
+const MAX_WAIT_MS = 60_000;
 
-const openChannel = faceTool(
+const openChannel = defineTool(
   "open_channel",
   {
     title: "Open channel",
@@ -31,58 +31,58 @@ const openChannel = faceTool(
       },
       ["channel_id", "actor_id"],
     ),
-    annotations: { ...SPEAKS, destructiveHint: ADDS["destructiveHint"] ?? false },
+    annotations: { ...OPEN_WORLD, destructiveHint: ADDITIVE["destructiveHint"] ?? false },
   },
   async ({ stage, limits, channels }, args, { viewer, signal }) => {
-    const initial = optionalBytes(args, "initial_message", limits.messageBytes) ?? NOTHING;
-    const actor = await idOf(stage, text(args, "actor_id"));
+    const initial = optionalBytes(args, "initial_message", limits.messageBytes) ?? NO_BYTES;
+    const actor = await resolveActorId(stage, text(args, "actor_id"));
     const { id, greeting } = await channels.open(viewer, actor, initial, signal);
-    return { channel_id: id, actor_id: actor, ...(greeting === undefined ? {} : { message: base64Of(greeting) }) };
+    return { channel_id: id, actor_id: actor, ...(greeting === undefined ? {} : { message: encodeBase64(greeting) }) };
   },
 );
 
-function refuseEnded(id: string, { ended }: Channel): void {
+function assertOpen(id: string, { ended }: ViewerChannel): void {
   if (ended !== undefined) throw new StageError("ChannelClosed", `the channel ${id} has ended: ${ended}`);
 }
 
-const sendOnChannel = faceTool(
+const sendOnChannel = defineTool(
   "send_on_channel",
   {
     title: "Send on channel",
     description: "Send a message on an open channel",
     input: object({ channel_id: string("ID of the channel"), message: string("Message data (base64 encoded)") }, ["channel_id", "message"]),
-    output: SENT,
-    annotations: SPEAKS,
+    output: CHANNEL_RESULT,
+    annotations: OPEN_WORLD,
   },
   async ({ limits, channels }, args, { viewer }) => {
     const message = bytes(args, "message", limits.messageBytes);
     const id = text(args, "channel_id");
-    const channel = channels.called(viewer, id);
-    refuseEnded(id, channel);
+    const channel = channels.use(viewer, id);
+    assertOpen(id, channel);
     await channel.stage.send(message);
     return { success: true, channel_id: id };
   },
 );
 
-const closeChannel = faceTool(
+const closeChannel = defineTool(
   "close_channel",
   {
     title: "Close channel",
     description: "Close an open channel",
     input: object({ channel_id: string("ID of the channel to close") }, ["channel_id"]),
-    output: SENT,
-    annotations: ENDS,
+    output: CHANNEL_RESULT,
+    annotations: DESTRUCTIVE,
   },
   async ({ channels }, args, { viewer }) => {
     const id = text(args, "channel_id");
-    const { ended, stage } = channels.called(viewer, id);
+    const { ended, stage } = channels.use(viewer, id);
     if (ended === undefined) await stage.close();
-    channels.forget(id, ended ?? "you closed it");
+    channels.remove(id, ended ?? "you closed it");
     return { success: true, channel_id: id };
   },
 );
 
-const receiveOnChannel = faceTool(
+const receiveOnChannel = defineTool(
   "receive_on_channel",
   {
     title: "Receive on channel",
@@ -91,7 +91,7 @@ const receiveOnChannel = faceTool(
     input: object(
       {
         channel_id: string("ID of the channel"),
-        timeout_ms: integer("How long to wait for a message, in milliseconds (default 0)", 0, LONGEST_MS),
+        timeout_ms: integer("How long to wait for a message, in milliseconds (default 0)", 0, MAX_WAIT_MS),
         limit: integer("At most so many messages (default 100)", 1, 1_000),
       },
       ["channel_id"],
@@ -105,27 +105,27 @@ const receiveOnChannel = faceTool(
       },
       ["channel_id", "messages"],
     ),
-    annotations: TAKES,
+    annotations: CONSUMING,
   },
-  async ({ clock, channels, bells }, args, { viewer, signal }) => {
+  async ({ clock, channels, waits }, args, { viewer, signal }) => {
     const id = text(args, "channel_id");
-    const limit = whole(args, "limit", 1, 1_000, 100);
-    const until = clock.now() + whole(args, "timeout_ms", 0, LONGEST_MS, 0);
-    const channel = channels.called(viewer, id);
-    await bells.with(async (bell) => {
-      const undo = channel.listen(() => bell.ring());
+    const limit = wholeNumber(args, "limit", 1, 1_000, 100);
+    const until = clock.now() + wholeNumber(args, "timeout_ms", 0, MAX_WAIT_MS, 0);
+    const channel = channels.use(viewer, id);
+    await waits.with(async (wakeup) => {
+      const undo = channel.listen(() => wakeup.notify());
       try {
-        while (!channel.waiting && !bells.closed && clock.now() < until) await bell.next(clock, until - clock.now(), signal);
+        while (!channel.hasPending && !waits.closed && clock.now() < until) await wakeup.wait(clock, until - clock.now(), signal);
       } finally {
         undo();
       }
     });
     // Another call may have closed it in the meantime.
-    const { messages, dropped, closed } = channels.called(viewer, id).take(limit);
-    if (closed !== undefined) channels.forget(id, closed);
+    const { messages, dropped, closed } = channels.use(viewer, id).take(limit);
+    if (closed !== undefined) channels.remove(id, closed);
     return {
       channel_id: id,
-      messages: messages.map(base64Of),
+      messages: messages.map(encodeBase64),
       ...(dropped === 0 ? {} : { dropped }),
       ...omitUndefined({ closed }),
     };

@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** One channel of one viewer, with the messages it has not received yet. */
-export class Channel implements ChannelPeer {
+export class ViewerChannel implements ChannelPeer {
   readonly owner: string | undefined;
   readonly #limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">;
   readonly #listeners = new Set<() => void>();
@@ -22,11 +22,11 @@ export class Channel implements ChannelPeer {
   #dropped = 0;
   #closed: string | undefined;
   /** When its viewer last used it. */
-  calledAt: number;
+  lastUsedAt: number;
 
   constructor(owner: string | undefined, now: number, limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">) {
     this.owner = owner;
-    this.calledAt = now;
+    this.lastUsedAt = now;
     this.#limits = limits;
   }
 
@@ -57,13 +57,13 @@ export class Channel implements ChannelPeer {
       this.#bytes -= this.#pending.shift()?.length ?? 0;
       this.#dropped += 1;
     }
-    this.#tell();
+    this.#notify();
   }
 
   closed(why: string): void {
     if (this.#closed !== undefined) return;
     this.#closed = why.slice(0, 1_024);
-    this.#tell();
+    this.#notify();
   }
 
   /** Removes nothing. */
@@ -82,12 +82,12 @@ export class Channel implements ChannelPeer {
     const dropped = this.#dropped;
     this.#dropped = 0;
     const closed = this.#pending.length === 0 ? this.#closed : undefined;
-    if (messages.length > 0) this.#tell();
+    if (messages.length > 0) this.#notify();
     return { messages, dropped, ...omitUndefined({ closed }) };
   }
 
   /** Whether `take` would return anything. */
-  get waiting(): boolean {
+  get hasPending(): boolean {
     return this.#pending.length > 0 || this.#closed !== undefined;
   }
 
@@ -98,7 +98,7 @@ export class Channel implements ChannelPeer {
     return () => void this.#listeners.delete(own);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of Array.from(this.#listeners)) listener();
   }
 }

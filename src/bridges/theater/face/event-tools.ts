@@ -1,37 +1,37 @@
 import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { EventQuery } from "../stage.ts";
-import { optionalText, text, whole } from "./arguments.ts";
-import type { Bell } from "./bell.ts";
+import { optionalText, text, wholeNumber } from "./arguments.ts";
+import type { Wakeup } from "./bell.ts";
 import { InvalidArgument } from "./invalid.ts";
 import { EVENT, integer, object, string } from "./schemas.ts";
-import { eventShown, fitting } from "./shown.ts";
-import { idOf } from "./subject.ts";
-import { type Backstage, faceTool, LOOKS, type ToolCaller } from "./tool.ts";
+import { eventJson, withinLength } from "./shown.ts";
+import { resolveActorId } from "./subject.ts";
+import { type ToolContext, defineTool, READ_ONLY, type ToolCaller } from "./tool.ts";
 
-const LONGEST_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 // Hints of a remote stage may be lost, so a wait also polls.
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 const EVENTS: JsonObject = { type: "array", items: EVENT, description: "Oldest first" };
 const NEXT = string("The last of them: give it as `after`");
 
 /** An actor's events as JSON, bounded: the first after `after`, else the last. */
-export async function eventsShown(
-  { stage, limits }: Pick<Backstage, "stage" | "limits">,
+export async function eventsJson(
+  { stage, limits }: Pick<ToolContext, "stage" | "limits">,
   id: string,
   query: EventQuery,
 ): Promise<readonly JsonObject[]> {
   const events = await stage.events(id, query);
-  return fitting(events.map(eventShown), limits.eventsLength, query.after !== undefined);
+  return withinLength(events.map(eventJson), limits.eventsLength, query.after !== undefined);
 }
 
-const lastId = (events: readonly JsonObject[]): JsonObject => {
+const nextCursor = (events: readonly JsonObject[]): JsonObject => {
   const id = events.at(-1)?.["event_id"];
   return id === undefined ? {} : { next: id };
 };
 
-const getEvents = faceTool(
+const getEvents = defineTool(
   "get_events",
   {
     title: "Get events",
@@ -46,21 +46,21 @@ const getEvents = faceTool(
       ["actor_id"],
     ),
     output: object({ events: EVENTS, next: NEXT }, ["events"]),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
   },
-  async (backstage, args) => {
-    const id = await idOf(backstage.stage, text(args, "actor_id"));
+  async (context, args) => {
+    const id = await resolveActorId(context.stage, text(args, "actor_id"));
     const [after, before] = [optionalText(args, "after"), optionalText(args, "before")];
     if (after !== undefined && before !== undefined)
       throw new InvalidArgument("`after` and `before` do not go together: give one of them, and `limit` for how many.");
-    const limit = whole(args, "limit", 1, 1_000, 100);
+    const limit = wholeNumber(args, "limit", 1, 1_000, 100);
     const query = { limit, ...omitUndefined({ after, before }) };
-    const events = await eventsShown(backstage, id, query);
-    return { events, ...lastId(events) };
+    const events = await eventsJson(context, id, query);
+    return { events, ...nextCursor(events) };
   },
 );
 
-const waitForEvent = faceTool(
+const waitForEvent = defineTool(
   "wait_for_event",
   {
     title: "Wait for event",
@@ -69,20 +69,20 @@ const waitForEvent = faceTool(
       {
         actor_id: string("ID of the actor"),
         after: string("ID of the event they follow"),
-        timeout_ms: integer("How long to wait, in milliseconds (default 30,000)", 0, LONGEST_MS),
+        timeout_ms: integer("How long to wait, in milliseconds (default 30,000)", 0, MAX_WAIT_MS),
       },
       ["actor_id"],
     ),
     output: object({ events: EVENTS, timed_out: { type: "boolean" }, next: NEXT }, ["events", "timed_out"]),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
   },
-  async (backstage, args, caller) => {
-    const until = backstage.clock.now() + whole(args, "timeout_ms", 0, LONGEST_MS, 30_000);
-    const id = await idOf(backstage.stage, text(args, "actor_id"));
-    return backstage.bells.with(async (bell) => {
-      const undo = backstage.hints.of(id, () => bell.ring());
+  async (context, args, caller) => {
+    const deadline = context.clock.now() + wholeNumber(args, "timeout_ms", 0, MAX_WAIT_MS, 30_000);
+    const id = await resolveActorId(context.stage, text(args, "actor_id"));
+    return context.waits.with(async (wakeup) => {
+      const undo = context.hints.forActor(id, () => wakeup.notify());
       try {
-        return await follows(backstage, { id, after: optionalText(args, "after"), until, bell }, caller);
+        return await waitForEvents(context, { id, after: optionalText(args, "after"), deadline, wakeup }, caller);
       } finally {
         undo();
       }
@@ -93,19 +93,19 @@ const waitForEvent = faceTool(
 interface Wait {
   readonly id: string;
   readonly after: string | undefined;
-  readonly until: number;
-  readonly bell: Bell;
+  readonly deadline: number;
+  readonly wakeup: Wakeup;
 }
 
-async function follows(backstage: Backstage, { id, after, until, bell }: Wait, { signal }: ToolCaller): Promise<JsonObject> {
-  const { stage, clock, bells } = backstage;
+async function waitForEvents(context: ToolContext, { id, after, deadline, wakeup }: Wait, { signal }: ToolCaller): Promise<JsonObject> {
+  const { stage, clock, waits } = context;
   const since = after ?? (await stage.events(id, { limit: 1 })).at(-1)?.id;
   for (;;) {
-    const events = await eventsShown(backstage, id, { limit: 100, ...omitUndefined({ after: since }) });
-    if (events.length > 0) return { events, timed_out: false, ...lastId(events) };
-    const left = until - clock.now();
-    if (left <= 0 || bells.closed) return { events: [], timed_out: true, ...omitUndefined({ next: since }) };
-    await bell.next(clock, Math.min(left, LOOK_MS), signal);
+    const events = await eventsJson(context, id, { limit: 100, ...omitUndefined({ after: since }) });
+    if (events.length > 0) return { events, timed_out: false, ...nextCursor(events) };
+    const remainingMs = deadline - clock.now();
+    if (remainingMs <= 0 || waits.closed) return { events: [], timed_out: true, ...omitUndefined({ next: since }) };
+    await wakeup.wait(clock, Math.min(remainingMs, POLL_MS), signal);
   }
 }
 

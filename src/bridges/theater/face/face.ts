@@ -16,33 +16,33 @@ import {
 } from "../../../core/contract/index.ts";
 import { describeSource } from "../../../mcp/source/index.ts";
 import { actorTools } from "./actor-tools.ts";
-import { Bells } from "./bell.ts";
+import { PendingWaits } from "./bell.ts";
 import { channelTools, receiveTools } from "./channel-tools.ts";
-import { Channels } from "./channels.ts";
+import { ViewerChannels } from "./channels.ts";
 import { completeActor } from "./completion.ts";
 import { eventTools } from "./event-tools.ts";
-import { Hints } from "./hints.ts";
+import { ChangeHints } from "./hints.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
-import { Listing } from "./listing.ts";
+import { ActorListing } from "./listing.ts";
 import { lookTools } from "./look-tools.ts";
 import { messageTools } from "./message-tools.ts";
 import { FACE_LIMITS, type FaceOptions } from "./options.ts";
-import { Probes } from "./probes.ts";
+import { ChangePolls } from "./probes.ts";
 import { PROMPTS } from "./prompts.ts";
 import { readResource } from "./read-resource.ts";
 import { promptRefusal, resourceRefusal, toolRefusal } from "./refusal.ts";
 import { RESOURCES } from "./resource-offers.ts";
-import type { Backstage, FaceTool } from "./tool.ts";
+import type { ToolContext, Tool } from "./tool.ts";
 import { watchResource } from "./watch-resource.ts";
 
-const TOOLS: ReadonlyMap<string, FaceTool> = new Map(
+const TOOLS: ReadonlyMap<string, Tool> = new Map(
   [...actorTools, ...messageTools, ...channelTools, ...lookTools, ...eventTools, ...receiveTools].map((tool) => [tool.offer.name, tool]),
 );
 
 const CATALOGUE: Catalogue = {
   tools: Array.from(TOOLS.values(), ({ offer }) => offer),
   resources: RESOURCES,
-  prompts: Array.from(PROMPTS.values(), ({ offer }) => offer),
+  prompts: Array.from(PROMPTS.values(), ({ promptOffer: offer }) => offer),
 };
 
 const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
@@ -61,18 +61,18 @@ export function theaterFace(options: FaceOptions): Source & Closable {
 class TheaterFace implements Source, Closable {
   readonly instructions: string;
   readonly #scope: string | undefined;
-  readonly #listing: Listing;
-  readonly #backstage: Backstage & { readonly probes: Probes };
+  readonly #listing: ActorListing;
+  readonly #context: ToolContext & { readonly polls: ChangePolls };
 
-  constructor({ stage, clock = systemClock, requireScope, instructions = INSTRUCTIONS, limits: given }: FaceOptions) {
-    const limits = { ...FACE_LIMITS, ...given };
-    const hints = new Hints(stage);
+  constructor({ stage, clock = systemClock, requireScope, instructions = INSTRUCTIONS, limits: overrides }: FaceOptions) {
+    const limits = { ...FACE_LIMITS, ...overrides };
+    const hints = new ChangeHints(stage);
     this.instructions = instructions;
     this.#scope = requireScope;
-    this.#listing = new Listing(stage, hints, CATALOGUE, { limit: limits.listed, clock });
-    const channels = new Channels(stage, clock, limits);
-    const probes = new Probes(hints, clock);
-    this.#backstage = { stage, clock, limits, hints, listing: this.#listing, channels, bells: new Bells(), probes };
+    this.#listing = new ActorListing(stage, hints, CATALOGUE, { limit: limits.listed, clock });
+    const channels = new ViewerChannels(stage, clock, limits);
+    const polls = new ChangePolls(hints, clock);
+    this.#context = { stage, clock, limits, hints, listing: this.#listing, channels, waits: new PendingWaits(), polls };
   }
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
@@ -86,23 +86,23 @@ class TheaterFace implements Source, Closable {
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     if (!this.#admits(viewer)) return UNKNOWN;
-    const bag = isJsonObject(args) ? args : {};
-    const [list, name] = partsOf(ref);
-    if (list === "tools") return this.#call(viewer, name, bag, options);
-    return list === "resources" ? this.#read(viewer, name, bag) : this.#prompt(name, bag);
+    const input = isJsonObject(args) ? args : {};
+    const [list, name] = splitRef(ref);
+    if (list === "tools") return this.#call(viewer, name, input, options);
+    return list === "resources" ? this.#read(viewer, name, input) : this.#prompt(name, input);
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf): () => void {
     if (!this.#admits(viewer)) return () => undefined;
     if (only === undefined) return this.#listing.watch(() => dirty());
-    const [list, name] = partsOf(only.ref);
+    const [list, name] = splitRef(only.ref);
     if (list !== "resources") return () => undefined;
-    return watchResource(this.#backstage, name, isJsonObject(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
+    return watchResource(this.#context, name, isJsonObject(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: JsonObject): Promise<readonly string[]> {
-    const { stage, limits } = this.#backstage;
-    const [list] = partsOf(ref);
+    const { stage, limits } = this.#context;
+    const [list] = splitRef(ref);
     return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];
   }
 
@@ -111,8 +111,8 @@ class TheaterFace implements Source, Closable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { bells, hints, channels } = this.#backstage;
-    bells.close();
+    const { waits, hints, channels } = this.#context;
+    waits.close();
     hints.close();
     await channels.close();
   }
@@ -125,15 +125,15 @@ class TheaterFace implements Source, Closable {
     const tool = TOOLS.get(name);
     if (tool === undefined) return UNKNOWN;
     try {
-      return { ok: await tool.run(this.#backstage, args, { viewer, signal }) };
+      return { ok: await tool.run(this.#context, args, { viewer, signal }) };
     } catch (error) {
-      return toolRefusal(this.#backstage.stage, error, args["actor_id"]);
+      return toolRefusal(this.#context.stage, error, args["actor_id"]);
     }
   }
 
   async #read(viewer: Viewer, name: string, args: JsonObject): Promise<Reply> {
     try {
-      const text = await readResource(this.#backstage, name, args, viewer);
+      const text = await readResource(this.#context, name, args, viewer);
       return text === undefined ? UNKNOWN : { ok: text };
     } catch (error) {
       return resourceRefusal(error);
@@ -144,14 +144,14 @@ class TheaterFace implements Source, Closable {
     const prompt = PROMPTS.get(name);
     if (prompt === undefined) return UNKNOWN;
     try {
-      return { ok: await prompt.get(this.#backstage, args) };
+      return { ok: await prompt.get(this.#context, args) };
     } catch (error) {
       return promptRefusal(error);
     }
   }
 }
 
-function partsOf(ref: OfferRef): readonly [list: string, name: string] {
+function splitRef(ref: OfferRef): readonly [list: string, name: string] {
   const slash = ref.indexOf("/");
   return [ref.slice(0, slash), ref.slice(slash + 1)];
 }

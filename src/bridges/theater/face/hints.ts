@@ -4,7 +4,7 @@ import type { Stage, StageChange } from "../stage.ts";
 type Listener = (change: StageChange) => void;
 
 /** Shares one watch of the stage among all listeners. It lasts only while there are any, since a remote stage polls while watched. */
-export class Hints {
+export class ChangeHints {
   readonly #stage: Pick<Stage, "watch">;
   readonly #all = new Set<Listener>();
   readonly #byActor = new MultiMap<string, Listener>();
@@ -15,41 +15,41 @@ export class Hints {
   }
 
   /** Listens to changes of every actor. Returns a function that removes the listener. */
-  all(listener: Listener): () => void {
+  forAll(listener: Listener): () => void {
     const own: Listener = (change) => listener(change);
     this.#all.add(own);
-    this.#begin();
+    this.#start();
     return () => {
       this.#all.delete(own);
-      this.#rest();
+      this.#stopIfUnused();
     };
   }
 
   /** Listens to changes of one actor, by its id. Returns a function that removes the listener. */
-  of(actor: string, listener: Listener): () => void {
+  forActor(actor: string, listener: Listener): () => void {
     const own: Listener = (change) => listener(change);
     this.#byActor.put(actor, own);
-    this.#begin();
+    this.#start();
     return () => {
       this.#byActor.take(actor, own);
-      this.#rest();
+      this.#stopIfUnused();
     };
   }
 
   close(): void {
     this.#all.clear();
     this.#byActor.clear();
-    this.#rest();
+    this.#stopIfUnused();
   }
 
-  #begin(): void {
+  #start(): void {
     this.#undo ??= this.#stage.watch((change) => {
       for (const listener of Array.from(this.#all)) listener(change);
       for (const listener of Array.from(this.#byActor.get(change.actor) ?? [])) listener(change);
     });
   }
 
-  #rest(): void {
+  #stopIfUnused(): void {
     if (this.#all.size > 0 || this.#byActor.size > 0) return;
     this.#undo?.();
     this.#undo = undefined;

@@ -1,53 +1,53 @@
 import type { Catalogue, Clock, Offer, Surface } from "../../../core/contract/index.ts";
 import { type Stage, type StageActor, type StageChange, StageError } from "../stage.ts";
-import type { Hints } from "./hints.ts";
+import type { ChangeHints } from "./hints.ts";
 import { actorUri } from "./shown.ts";
 
 // With more actors than are listed, most that start do not affect the list: it is read again at most this often.
-const FULL_MS = 1_000;
+const FULL_LIST_MS = 1_000;
 // Authors choose names. Bounded, so that a list of a thousand actors has a sensible size.
 const NAME_LENGTH = 256;
 
 /** The name of an actor's own resource is `actor/<id>`. */
-export const ENTRY = "actor/";
+export const ACTOR_RESOURCE = "actor/";
 
-const shownName = ({ given, name }: StageActor): string => (given ?? name).slice(0, NAME_LENGTH);
+const displayName = ({ given, name }: StageActor): string => (given ?? name).slice(0, NAME_LENGTH);
 
-function offerOf(actor: StageActor): Offer {
+function actorOffer(actor: StageActor): Offer {
   const { id } = actor;
-  const shown = shownName(actor);
+  const shownAs = displayName(actor);
   const definition = {
     uri: actorUri(id),
-    name: shown,
-    description: `Details of the actor ${shown}: status, manifest, metrics, and where its state and events are.`,
+    name: shownAs,
+    description: `Details of the actor ${shownAs}: status, manifest, metrics, and where its state and events are.`,
     mimeType: "application/json",
   };
-  return Object.freeze({ name: ENTRY + id, action: "actor", readOnly: true, definition: Object.freeze(definition) });
+  return Object.freeze({ name: ACTOR_RESOURCE + id, action: "actor", readOnly: true, definition: Object.freeze(definition) });
 }
 
 // Links, although there are none, mark a list that may change at any time, so that no client caches it for long.
-const surfaceOf = (catalogue: Catalogue): Surface => ({ catalogue, off: {}, links: {} });
+const listSurface = (catalogue: Catalogue): Surface => ({ catalogue, off: {}, links: {} });
 
 /** The surface with a resource for each actor, at most `limit`. One for all viewers; read again when actors start or end. */
-export class Listing {
+export class ActorListing {
   readonly #stage: Pick<Stage, "list">;
-  readonly #hints: Hints;
+  readonly #hints: ChangeHints;
   readonly #base: Catalogue;
   readonly #limit: number;
   readonly #clock: Clock;
   readonly #watchers = new Set<() => void>();
   #undo: (() => void) | undefined;
-  #due: (() => void) | undefined;
+  #timer: (() => void) | undefined;
   #offers: ReadonlyMap<string, Offer> = new Map();
   #surface: Surface;
   #stale = true;
-  #asking: Promise<Surface> | undefined;
-  #asked = 0;
-  #answered = 0;
+  #pending: Promise<Surface> | undefined;
+  #requested = 0;
+  #latestAnswer = 0;
 
   constructor(
     stage: Pick<Stage, "list">,
-    hints: Hints,
+    hints: ChangeHints,
     base: Catalogue,
     { limit, clock }: { readonly limit: number; readonly clock: Clock },
   ) {
@@ -56,14 +56,14 @@ export class Listing {
     this.#base = base;
     this.#limit = limit;
     this.#clock = clock;
-    this.#surface = surfaceOf(base);
+    this.#surface = listSurface(base);
   }
 
   surface(): Surface | Promise<Surface> {
     // Without watchers there are no hints, so the last list may be outdated.
-    if (this.#undo !== undefined && !this.#stale && this.#asking === undefined) return this.#surface;
-    if (this.#asking === undefined || this.#stale) this.#ask();
-    return this.#asking ?? this.#surface;
+    if (this.#undo !== undefined && !this.#stale && this.#pending === undefined) return this.#surface;
+    if (this.#pending === undefined || this.#stale) this.#refresh();
+    return this.#pending ?? this.#surface;
   }
 
   /** Calls `dirty` when the lists may have changed. Returns a function that removes it. */
@@ -72,56 +72,56 @@ export class Listing {
     this.#watchers.add(own);
     if (this.#undo === undefined) {
       this.#stale = true;
-      this.#undo = this.#hints.all((change) => this.#hear(change));
+      this.#undo = this.#hints.forAll((change) => this.#onChange(change));
     }
     return () => {
       this.#watchers.delete(own);
       if (this.#watchers.size > 0) return;
       this.#undo?.();
-      this.#due?.();
-      this.#undo = this.#due = undefined;
+      this.#timer?.();
+      this.#undo = this.#timer = undefined;
     };
   }
 
   /** An actor started or ended through a tool call. Reported at once, although the stage's own hint may come later. */
-  note(actor: string, what: "began" | "ended"): void {
-    this.#hear({ actor, what });
+  report(actor: string, what: "began" | "ended"): void {
+    this.#onChange({ actor, what });
   }
 
-  #hear({ actor, what }: StageChange): void {
+  #onChange({ actor, what }: StageChange): void {
     if (what === "changed") return;
-    const unsure = this.#stale || this.#asking !== undefined;
-    if (unsure || this.#offers.has(actor) === (what === "ended")) this.#doubt(unsure || what === "ended");
+    const isUncertain = this.#stale || this.#pending !== undefined;
+    if (isUncertain || this.#offers.has(actor) === (what === "ended")) this.#markStale(isUncertain || what === "ended");
   }
 
-  #doubt(atOnce: boolean): void {
-    if (!atOnce && this.#offers.size >= this.#limit) {
-      if (this.#undo !== undefined) this.#due ??= this.#clock.after(FULL_MS, () => this.#doubt(true));
+  #markStale(immediately: boolean): void {
+    if (!immediately && this.#offers.size >= this.#limit) {
+      if (this.#undo !== undefined) this.#timer ??= this.#clock.after(FULL_LIST_MS, () => this.#markStale(true));
       return;
     }
-    this.#due?.();
-    this.#due = undefined;
+    this.#timer?.();
+    this.#timer = undefined;
     this.#stale = true;
     for (const dirty of Array.from(this.#watchers)) dirty();
   }
 
-  #ask(): void {
-    const asking = this.#list().finally(() => {
-      if (this.#asking === asking) this.#asking = undefined;
+  #refresh(): void {
+    const pending = this.#list().finally(() => {
+      if (this.#pending === pending) this.#pending = undefined;
     });
-    this.#asking = asking;
+    this.#pending = pending;
   }
 
   async #list(): Promise<Surface> {
     this.#stale = false;
-    this.#asked += 1;
-    const asked = this.#asked;
+    this.#requested += 1;
+    const request = this.#requested;
     try {
       const actors = await this.#stage.list(this.#limit);
       // Two requests may be in flight: the later one has the later answer.
-      if (asked > this.#answered) {
-        this.#answered = asked;
-        this.#take(actors.slice(0, this.#limit));
+      if (request > this.#latestAnswer) {
+        this.#latestAnswer = request;
+        this.#update(actors.slice(0, this.#limit));
       }
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
@@ -131,17 +131,17 @@ export class Listing {
     return this.#surface;
   }
 
-  #take(actors: readonly StageActor[]): void {
+  #update(actors: readonly StageActor[]): void {
     const offers = new Map(
       actors.map((actor) => {
         const known = this.#offers.get(actor.id);
-        return [actor.id, known?.definition["name"] === shownName(actor) ? known : offerOf(actor)];
+        return [actor.id, known?.definition["name"] === displayName(actor) ? known : actorOffer(actor)];
       }),
     );
-    const same = offers.size === this.#offers.size && [...offers].every(([id, offer]) => this.#offers.get(id) === offer);
-    if (same) return;
+    const isSame = offers.size === this.#offers.size && [...offers].every(([id, offer]) => this.#offers.get(id) === offer);
+    if (isSame) return;
     this.#offers = offers;
     const { tools, resources, prompts } = this.#base;
-    this.#surface = surfaceOf({ tools, resources: [...resources, ...offers.values()], prompts });
+    this.#surface = listSurface({ tools, resources: [...resources, ...offers.values()], prompts });
   }
 }

@@ -1,9 +1,9 @@
-import { optionalText, text, whole } from "./arguments.ts";
+import { optionalText, text, wholeNumber } from "./arguments.ts";
 import { ACTOR, DETAILS, integer, object, string } from "./schemas.ts";
-import { actorShown, detailsShown, stateShown, stateUri } from "./shown.ts";
-import { faceTool, LOOKS } from "./tool.ts";
+import { actorJson, detailsJson, stateJson, stateUri } from "./shown.ts";
+import { defineTool, READ_ONLY } from "./tool.ts";
 
-const listActors = faceTool(
+const listActors = defineTool(
   "list_actors",
   {
     title: "List actors",
@@ -20,17 +20,17 @@ const listActors = faceTool(
       },
       ["actors", "total"],
     ),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
   },
   async ({ stage }, args) => {
-    const limit = whole(args, "limit", 1, 1_000, 100);
+    const limit = wholeNumber(args, "limit", 1, 1_000, 100);
     const [actors, total] = await Promise.all([stage.list(limit, optionalText(args, "after")), stage.count()]);
     const last = actors.length < limit ? undefined : actors.at(-1);
-    return { actors: actors.map(actorShown), total, ...(last === undefined ? {} : { next: last.id }) };
+    return { actors: actors.map(actorJson), total, ...(last === undefined ? {} : { next: last.id }) };
   },
 );
 
-const getActor = faceTool(
+const getActor = defineTool(
   "get_actor",
   {
     title: "Get actor",
@@ -41,15 +41,15 @@ const getActor = faceTool(
       { ...DETAILS, state: { description: 'Its state, as its state_uri has it; {_state: "long"} where it is too long for here' } },
       [...Object.keys(DETAILS).filter((name) => name !== "halted" && name !== "given_name"), "state"],
     ),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
   },
   async ({ stage, limits }, args) => {
     const details = await stage.actor(text(args, "actor_id"));
     const state = await stage.state(details.id);
-    const long = state !== undefined && state.length > limits.stateBytes;
+    const isLong = state !== undefined && state.length > limits.stateBytes;
     return {
-      ...detailsShown(details),
-      state: long ? { _state: "long", bytes: state.length, uri: stateUri(details.id) } : stateShown(state),
+      ...detailsJson(details),
+      state: isLong ? { _state: "long", bytes: state.length, uri: stateUri(details.id) } : stateJson(state),
     };
   },
 );

@@ -1,16 +1,16 @@
 import { textOf } from "../../../core/platform/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { bytes, text } from "./arguments.ts";
-import { base64Of } from "./base64.ts";
+import { encodeBase64 } from "./base64.ts";
 import { object, string, SUCCESS } from "./schemas.ts";
-import { idOf } from "./subject.ts";
-import { faceTool, SPEAKS } from "./tool.ts";
-import { within } from "./within.ts";
+import { resolveActorId } from "./subject.ts";
+import { defineTool, OPEN_WORLD } from "./tool.ts";
+import { withTimeLimit } from "./within.ts";
 
 // Responses are repeated as text for models that cannot read base64. For a long one that would cost more than it helps.
 const TEXT_BYTES = 65_536;
 
-const sendMessage = faceTool(
+const sendMessage = defineTool(
   "send_message",
   {
     title: "Send message",
@@ -20,17 +20,17 @@ const sendMessage = faceTool(
       "data",
     ]),
     output: object({ success: SUCCESS, actor_id: string("ID of the actor") }, ["success", "actor_id"]),
-    annotations: SPEAKS,
+    annotations: OPEN_WORLD,
   },
   async ({ stage, limits }, args) => {
     const data = bytes(args, "data", limits.messageBytes);
-    const id = await idOf(stage, text(args, "actor_id"));
+    const id = await resolveActorId(stage, text(args, "actor_id"));
     await stage.send(id, data);
     return { success: true, actor_id: id };
   },
 );
 
-const requestMessage = faceTool(
+const requestMessage = defineTool(
   "request_message",
   {
     title: "Request message",
@@ -47,14 +47,14 @@ const requestMessage = faceTool(
       },
       ["actor_id", "response"],
     ),
-    annotations: SPEAKS,
+    annotations: OPEN_WORLD,
   },
   async ({ stage, clock, limits }, args, { signal }) => {
     const data = bytes(args, "data", limits.messageBytes);
-    const id = await idOf(stage, text(args, "actor_id"));
-    const response = await within(`The request to ${id}`, { clock, ms: limits.requestMs, signal }, (gone) => stage.request(id, data, gone));
-    const said = response.length > 0 && response.length <= TEXT_BYTES ? textOf(response) : undefined;
-    return { actor_id: id, response: base64Of(response), ...omitUndefined({ response_text: said }) };
+    const id = await resolveActorId(stage, text(args, "actor_id"));
+    const response = await withTimeLimit(`The request to ${id}`, { clock, ms: limits.requestMs, signal }, (abortSignal) => stage.request(id, data, abortSignal));
+    const responseText = response.length > 0 && response.length <= TEXT_BYTES ? textOf(response) : undefined;
+    return { actor_id: id, response: encodeBase64(response), ...omitUndefined({ response_text: responseText }) };
   },
 );
 

@@ -52,13 +52,13 @@ export const FACE_LIMITS: FaceLimits = {
 };
 
 /** Room for everything but the arguments with limits: the request's frame, ids, names. */
-const REST_BYTES = 65_536;
+const OVERHEAD_BYTES = 65_536;
 
 /** The message size in bytes that a gateway and its listeners must accept for calls within these limits. */
 export const faceMessageBytes = (limits: Partial<FaceLimits> = {}): number => {
   const { componentBytes, messageBytes, manifestLength } = { ...FACE_LIMITS, ...limits };
   // Components and messages are base64; each line break of a manifest takes two bytes.
-  return Math.max(Math.ceil(componentBytes / 3) * 4 + 2 * manifestLength + messageBytes, Math.ceil(messageBytes / 3) * 4) + REST_BYTES;
+  return Math.max(Math.ceil(componentBytes / 3) * 4 + 2 * manifestLength + messageBytes, Math.ceil(messageBytes / 3) * 4) + OVERHEAD_BYTES;
 };
 
 /** Options of `theaterFace`. */

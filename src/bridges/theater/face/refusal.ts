@@ -5,7 +5,7 @@ import { InvalidArgument } from "./invalid.ts";
 type Refused = Extract<Reply, { refused: unknown }>;
 
 /** The suggested next step, in terms of the available tools. */
-const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
+const NEXT_STEPS: Readonly<Partial<Record<StageCode, string>>> = {
   ActorNotFound: "list_actors shows those there are.",
   ActorAlreadyExists: "Give another name, or stop_actor the one that has it.",
   ActorNotRunning: "get_actor shows its status.",
@@ -19,7 +19,7 @@ const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
 };
 
 // Codes for which the actor itself may be paused.
-const MAYBE_HALTED: ReadonlySet<StageCode> = new Set(["ActorError", "ActorNotRunning"]);
+const MAY_BE_PAUSED: ReadonlySet<StageCode> = new Set(["ActorError", "ActorNotRunning"]);
 
 // A message that ends in an example, such as lines of a manifest, gets no full stop.
 const sentence = (text: string): string => (/[.!?]$/.test(text) || text.includes("\n") ? text : `${text}.`);
@@ -30,14 +30,14 @@ export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, a
   if (!(error instanceof StageError)) throw error;
   const { code, message } = error;
   const why = sentence(message === "" ? code : message);
-  const next = (MAYBE_HALTED.has(code) && typeof actor === "string" ? await halted(stage, actor, why) : undefined) ?? NEXT[code];
-  const named =
+  const next = (MAY_BE_PAUSED.has(code) && typeof actor === "string" ? await pausedHint(stage, actor, why) : undefined) ?? NEXT_STEPS[code];
+  const idOrName =
     next === undefined || why.includes("\n") || next.split(" ").some((word) => word.includes("_") && why.includes(word)) ? "" : ` ${next}`;
-  return { refused: { code, message: `${code}: ${why}${named}` } };
+  return { refused: { code, message: `${code}: ${why}${idOrName}` } };
 }
 
-async function halted(stage: Pick<Stage, "actor">, named: string, why: string): Promise<string | undefined> {
-  const details = await stage.actor(named).catch(() => undefined);
+async function pausedHint(stage: Pick<Stage, "actor">, idOrName: string, why: string): Promise<string | undefined> {
+  const details = await stage.actor(idOrName).catch(() => undefined);
   if (details?.status !== "PAUSED") return undefined;
   const resume = "restart_actor resumes it.";
   if (details.halted === undefined || why.includes("paused")) return resume;
@@ -45,14 +45,14 @@ async function halted(stage: Pick<Stage, "actor">, named: string, why: string): 
 }
 
 // A name that no stage accepts cannot exist either.
-const ABSENT: ReadonlySet<StageCode> = new Set(["ActorNotFound", "ChannelNotFound", "InvalidRequest"]);
+const NOT_FOUND_CODES: ReadonlySet<StageCode> = new Set(["ActorNotFound", "ChannelNotFound", "InvalidRequest"]);
 
 /** Like `toolRefusal`, for a resource: what does not exist is UNKNOWN. */
 export function resourceRefusal(error: unknown): Refused {
   if (error instanceof InvalidArgument) return { refused: { code: "UNKNOWN", message: error.message } };
   if (!(error instanceof StageError)) throw error;
   const { code, message } = error;
-  return { refused: { code: ABSENT.has(code) ? "UNKNOWN" : code, message: `${code}: ${sentence(message)}` } };
+  return { refused: { code: NOT_FOUND_CODES.has(code) ? "UNKNOWN" : code, message: `${code}: ${sentence(message)}` } };
 }
 
 /** Like `toolRefusal`, for a prompt: an actor that does not exist is an invalid argument. */
@@ -60,5 +60,5 @@ export function promptRefusal(error: unknown): Refused {
   if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
   if (!(error instanceof StageError)) throw error;
   const { code, message } = error;
-  return { refused: { code: ABSENT.has(code) ? "INVALID" : code, message: `${code}: ${sentence(message)}` } };
+  return { refused: { code: NOT_FOUND_CODES.has(code) ? "INVALID" : code, message: `${code}: ${sentence(message)}` } };
 }

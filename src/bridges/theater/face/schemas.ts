@@ -20,11 +20,11 @@ const nullable = (type: string, description: string): JsonObject => ({ type: [ty
 export const STATUS: JsonObject = { type: "string", enum: ["RUNNING", "STOPPED", "FAILED", "PAUSED"] };
 export const SUCCESS: JsonObject = { type: "boolean", const: true };
 
-export const GIVEN = string("What start_actor named it, where it did: stands for its ID");
+export const GIVEN_NAME = string("What start_actor named it, where it did: stands for its ID");
 const NAME = string("Its name: stands for its ID where only one has it");
 
 export const ACTOR: JsonObject = object(
-  { id: string("ID of the actor"), name: NAME, given_name: GIVEN, status: STATUS, uri: string("The resource with its details") },
+  { id: string("ID of the actor"), name: NAME, given_name: GIVEN_NAME, status: STATUS, uri: string("The resource with its details") },
   ["id", "name", "status", "uri"],
 );
 
@@ -41,7 +41,7 @@ const METRICS: JsonObject = {
 export const DETAILS: JsonObject = {
   id: string("ID of the actor"),
   name: NAME,
-  given_name: GIVEN,
+  given_name: GIVEN_NAME,
   manifest: nullable("string", "What it was started from"),
   manifest_content: nullable("string", "The manifest's text"),
   status: STATUS,

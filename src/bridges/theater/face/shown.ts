@@ -1,7 +1,7 @@
 import { textOf } from "../../../core/platform/index.ts";
 import type { JsonObject, Json } from "../../../core/contract/index.ts";
 import type { StageActor, StageDetails, StageEvent, StageMetrics } from "../stage.ts";
-import { base64Of } from "./base64.ts";
+import { encodeBase64 } from "./base64.ts";
 import { isShallow } from "./depth.ts";
 
 export const ACTORS_URI = "theater://actors";
@@ -11,38 +11,38 @@ export const eventsUri = (id: string): string => `theater://events/${encodeURICo
 const eventUri = (id: string): string => `theater://event/${encodeURIComponent(id)}`;
 
 // Later times have no ISO form and throw. A remote stage may send any number.
-const LATEST_MS = 8.64e15;
+const MAX_TIME_MS = 8.64e15;
 
-const isoOf = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LATEST_MS) : 0).toISOString();
+const isoTime = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_TIME_MS) : 0).toISOString();
 
-export const actorShown = ({ id, name, given, status }: StageActor): JsonObject => ({
+export const actorJson = ({ id, name, given, status }: StageActor): JsonObject => ({
   id,
   name,
-  ...givenShown(given),
+  ...givenNameJson(given),
   status,
   uri: actorUri(id),
 });
 
-export const givenShown = (given: string | undefined): JsonObject => (given === undefined ? {} : { given_name: given });
+export const givenNameJson = (given: string | undefined): JsonObject => (given === undefined ? {} : { given_name: given });
 
-export function detailsShown(details: StageDetails): JsonObject {
+export function detailsJson(details: StageDetails): JsonObject {
   const { id, name, given, status, manifest, manifestContent, createdAt, metrics, halted } = details;
   return {
     id,
     name,
-    ...givenShown(given),
+    ...givenNameJson(given),
     manifest: manifest ?? null,
     manifest_content: manifestContent ?? null,
     status,
-    created_at: createdAt === undefined ? null : isoOf(createdAt),
+    created_at: createdAt === undefined ? null : isoTime(createdAt),
     events_uri: eventsUri(id),
     state_uri: stateUri(id),
-    metrics: metrics === null ? null : metricsShown(metrics),
+    metrics: metrics === null ? null : metricsJson(metrics),
     ...(halted === undefined ? {} : { halted: { after_event: halted.after, event_uri: eventUri(halted.after), why: halted.why } }),
   };
 }
 
-function metricsShown(metrics: StageMetrics): JsonObject {
+function metricsJson(metrics: StageMetrics): JsonObject {
   const { startedAt, lastAt } = metrics;
   return {
     operations: metrics.operations,
@@ -52,13 +52,13 @@ function metricsShown(metrics: StageMetrics): JsonObject {
     min_ms: metrics.minMs,
     memory_bytes: metrics.memoryBytes,
     queued: metrics.queued,
-    started_at: startedAt === null ? null : isoOf(startedAt),
-    last_at: lastAt === null ? null : isoOf(lastAt),
+    started_at: startedAt === null ? null : isoTime(startedAt),
+    last_at: lastAt === null ? null : isoTime(lastAt),
   };
 }
 
 /** JSON text and its value; undefined if the bytes are something else, or nested too deep to be written again. */
-function jsonIn(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
+function parseJson(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
   const text = textOf(bytes);
   if (text === undefined) return undefined;
   try {
@@ -69,43 +69,43 @@ function jsonIn(bytes: Uint8Array): { readonly text: string; readonly value: Jso
   }
 }
 
-export function stateShown(state: Uint8Array | undefined): Json {
+export function stateJson(state: Uint8Array | undefined): Json {
   if (state === undefined) return { _state: "empty" };
-  const json = jsonIn(state);
-  return json === undefined ? { _raw_state_base64: base64Of(state) } : json.value;
+  const json = parseJson(state);
+  return json === undefined ? { _raw_state_base64: encodeBase64(state) } : json.value;
 }
 
 /** The same as text. The actor's own JSON is not printed anew, so that numbers beyond double precision stay exact. */
 export function stateText(state: Uint8Array | undefined): string {
-  return (state === undefined ? undefined : jsonIn(state)?.text) ?? JSON.stringify(stateShown(state));
+  return (state === undefined ? undefined : parseJson(state)?.text) ?? JSON.stringify(stateJson(state));
 }
 
-function dataShown(data: Json | Uint8Array): Json {
+function dataJson(data: Json | Uint8Array): Json {
   if (!(data instanceof Uint8Array)) return data;
-  const json = jsonIn(data);
-  return json === undefined ? { _raw_base64: base64Of(data) } : json.value;
+  const json = parseJson(data);
+  return json === undefined ? { _raw_base64: encodeBase64(data) } : json.value;
 }
 
-export function eventShown({ id, actor, at, type, parent, data, children }: StageEvent): JsonObject {
+export function eventJson({ id, actor, at, type, parent, data, children }: StageEvent): JsonObject {
   return {
     event_id: id,
     actor_id: actor,
-    timestamp: isoOf(at),
+    timestamp: isoTime(at),
     type,
     parent_id: parent,
-    data: dataShown(data),
+    data: dataJson(data),
     children: children.map((child) => ({ id: child, uri: eventUri(child) })),
   };
 }
 
 /** As many events as fit in that many characters of JSON, at least one: the `first`, or the last. In their order. */
-export function fitting(events: readonly JsonObject[], maxLength: number, first: boolean): readonly JsonObject[] {
-  const kept: JsonObject[] = [];
-  let left = maxLength;
+export function withinLength(events: readonly JsonObject[], maxLength: number, first: boolean): readonly JsonObject[] {
+  const selected: JsonObject[] = [];
+  let remaining = maxLength;
   for (const event of first ? events : events.toReversed()) {
-    left -= JSON.stringify(event).length + 1;
-    if (left < 0 && kept.length > 0) break;
-    kept.push(event);
+    remaining -= JSON.stringify(event).length + 1;
+    if (remaining < 0 && selected.length > 0) break;
+    selected.push(event);
   }
-  return first ? kept : kept.toReversed();
+  return first ? selected : selected.toReversed();
 }

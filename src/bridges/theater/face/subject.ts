@@ -1,65 +1,65 @@
 import type { Stage, StageChange } from "../stage.ts";
-import type { Hints } from "./hints.ts";
+import type { ChangeHints } from "./hints.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Resolves an id or a unique name to the id. Throws `ActorNotFound`. */
-export async function idOf(stage: Pick<Stage, "actor">, named: string): Promise<string> {
-  return UUID.test(named) ? named.toLowerCase() : (await stage.actor(named)).id;
+export async function resolveActorId(stage: Pick<Stage, "actor">, idOrName: string): Promise<string> {
+  return UUID.test(idOrName) ? idOrName.toLowerCase() : (await stage.actor(idOrName)).id;
 }
 
 /** Reports every change of one actor, given by its id or name. Returns a function that ends the watch. */
-export function follow(stage: Pick<Stage, "actor">, hints: Hints, named: string, told: () => void): () => void {
-  if (UUID.test(named)) return hints.of(named.toLowerCase(), told);
-  const bearer = new Bearer(stage, named, told);
-  const undo = hints.all((change) => bearer.hear(change));
+export function watchActor(stage: Pick<Stage, "actor">, hints: ChangeHints, idOrName: string, onChange: () => void): () => void {
+  if (UUID.test(idOrName)) return hints.forActor(idOrName.toLowerCase(), onChange);
+  const watch = new NamedActorWatch(stage, idOrName, onChange);
+  const undo = hints.forAll((change) => watch.onHint(change));
   return () => {
-    bearer.close();
+    watch.close();
     undo();
   };
 }
 
 /** Watches whichever actor has the name at the time. */
-class Bearer {
+class NamedActorWatch {
   readonly #stage: Pick<Stage, "actor">;
-  readonly #named: string;
-  readonly #told: () => void;
+  readonly #name: string;
+  readonly #onChange: () => void;
   #id: string | undefined;
-  #gone = false;
-  #asking = false;
-  #missed = false;
-  #closed = false;
+  #hasEnded = false;
+  #isResolving = false;
+  #isHinted = false;
+  #isClosed = false;
 
-  constructor(stage: Pick<Stage, "actor">, named: string, told: () => void) {
+  constructor(stage: Pick<Stage, "actor">, idOrName: string, onChange: () => void) {
     this.#stage = stage;
-    this.#named = named;
-    this.#told = told;
-    void this.#ask(false);
+    this.#name = idOrName;
+    this.#onChange = onChange;
+    void this.#resolve(false);
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
   }
 
-  hear({ actor, what }: StageChange): void {
-    if (actor === this.#named || actor === this.#id) {
-      this.#gone = what === "ended";
-      this.#told();
-    } else if (this.#asking) this.#missed = true;
-    else if (what === "began" && (this.#id === undefined || this.#gone)) void this.#ask(true);
+  onHint({ actor, what }: StageChange): void {
+    if (actor === this.#name || actor === this.#id) {
+      this.#hasEnded = what === "ended";
+      this.#onChange();
+    } else if (this.#isResolving) this.#isHinted = true;
+    else if (what === "began" && (this.#id === undefined || this.#hasEnded)) void this.#resolve(true);
   }
 
-  async #ask(again: boolean): Promise<void> {
-    this.#asking = true;
-    this.#missed = false;
-    const found = await this.#stage.actor(this.#named).then(
+  async #resolve(isRepeated: boolean): Promise<void> {
+    this.#isResolving = true;
+    this.#isHinted = false;
+    const found = await this.#stage.actor(this.#name).then(
       ({ id }) => id,
       () => undefined,
     );
-    this.#asking = false;
-    const other = found !== undefined && found !== this.#id;
-    if (other) this.#gone = false;
+    this.#isResolving = false;
+    const isOther = found !== undefined && found !== this.#id;
+    if (isOther) this.#hasEnded = false;
     this.#id = found ?? this.#id;
-    if (!this.#closed && ((again && other) || this.#missed)) this.#told();
+    if (!this.#isClosed && ((isRepeated && isOther) || this.#isHinted)) this.#onChange();
   }
 }

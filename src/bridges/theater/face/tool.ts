@@ -1,20 +1,20 @@
 import type { JsonObject, CancelSignal, Clock, Offer, Viewer } from "../../../core/contract/index.ts";
 import type { Stage } from "../stage.ts";
-import type { Bells } from "./bell.ts";
-import type { Channels } from "./channels.ts";
-import type { Hints } from "./hints.ts";
-import type { Listing } from "./listing.ts";
+import type { PendingWaits } from "./bell.ts";
+import type { ViewerChannels } from "./channels.ts";
+import type { ChangeHints } from "./hints.ts";
+import type { ActorListing } from "./listing.ts";
 import type { FaceLimits } from "./options.ts";
 
 /** What tools, resources and prompts use. */
-export interface Backstage {
+export interface ToolContext {
   readonly stage: Stage;
   readonly clock: Clock;
   readonly limits: FaceLimits;
-  readonly hints: Hints;
-  readonly listing: Pick<Listing, "note">;
-  readonly channels: Channels;
-  readonly bells: Bells;
+  readonly hints: ChangeHints;
+  readonly listing: Pick<ActorListing, "report">;
+  readonly channels: ViewerChannels;
+  readonly waits: PendingWaits;
 }
 
 /** The caller of a tool. */
@@ -24,14 +24,14 @@ export interface ToolCaller {
 }
 
 /** Arguments are as the client sent them. Throws `InvalidArgument`, `StageError`, `CANCELLED`. */
-export type Run = (backstage: Backstage, args: JsonObject, caller: ToolCaller) => Promise<JsonObject>;
+export type Run = (context: ToolContext, args: JsonObject, caller: ToolCaller) => Promise<JsonObject>;
 
-export interface FaceTool {
+export interface Tool {
   readonly offer: Offer;
   readonly run: Run;
 }
 
-interface Written {
+interface ToolDescription {
   readonly title: string;
   readonly description: string;
   readonly input: JsonObject;
@@ -39,7 +39,7 @@ interface Written {
   readonly annotations: JsonObject;
 }
 
-export function faceTool(name: string, { title, description, input, output, annotations }: Written, run: Run): FaceTool {
+export function defineTool(name: string, { title, description, input, output, annotations }: ToolDescription, run: Run): Tool {
   const definition = Object.freeze({ title, description, inputSchema: input, outputSchema: output, annotations });
   return { offer: Object.freeze({ name, action: name, readOnly: annotations["readOnlyHint"] === true, definition }), run };
 }
@@ -52,8 +52,8 @@ const hints = (readOnly: boolean, destructive: boolean, idempotent: boolean, ope
 });
 
 /** What a call may do, for hosts that ask people first. A message may do whatever its actor may. */
-export const LOOKS = hints(true, false, true, false);
-export const ADDS = hints(false, false, false, false);
-export const TAKES = hints(false, false, false, false);
-export const ENDS = hints(false, true, true, false);
-export const SPEAKS = hints(false, true, false, true);
+export const READ_ONLY = hints(true, false, true, false);
+export const ADDITIVE = hints(false, false, false, false);
+export const CONSUMING = hints(false, false, false, false);
+export const DESTRUCTIVE = hints(false, true, true, false);
+export const OPEN_WORLD = hints(false, true, false, true);

@@ -1,44 +1,44 @@
 import type { JsonObject, Viewer } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Stage } from "../stage.ts";
-import { ENTRY } from "./listing.ts";
-import type { Probes } from "./probes.ts";
-import { follow } from "./subject.ts";
-import type { Backstage } from "./tool.ts";
+import { ACTOR_RESOURCE } from "./listing.ts";
+import type { ChangePolls } from "./probes.ts";
+import { watchActor } from "./subject.ts";
+import type { ToolContext } from "./tool.ts";
 
-const NOTHING = (): void => undefined;
+const NOOP = (): void => undefined;
 
-const textIn = (args: JsonObject, name: string): string | undefined => {
+const textArgument = (args: JsonObject, name: string): string | undefined => {
   const value = args[name];
   return typeof value === "string" ? value : undefined;
 };
 
 /** Reports that the content of a resource may have changed. Returns a function that ends the watch. */
 export function watchResource(
-  backstage: Backstage & { readonly probes: Probes },
+  context: ToolContext & { readonly polls: ChangePolls },
   name: string,
   args: JsonObject,
   viewer: Viewer,
-  told: () => void,
+  onChange: () => void,
 ): () => void {
-  const { stage, hints, probes, channels } = backstage;
-  const actor = name.startsWith(ENTRY) ? name.slice(ENTRY.length) : textIn(args, "actor_id");
-  if (name === "actors") return watchActors(backstage, told);
+  const { stage, hints, polls, channels } = context;
+  const actor = name.startsWith(ACTOR_RESOURCE) ? name.slice(ACTOR_RESOURCE.length) : textArgument(args, "actor_id");
+  if (name === "actors") return watchActors(context, onChange);
   // Events before a given event do not change.
-  if (name === "earlier") return NOTHING;
-  if (actor !== undefined && name === "state") return watchState(backstage, actor, told);
-  if (actor !== undefined) return follow(stage, hints, actor, told);
-  const event = textIn(args, "event_id");
+  if (name === "earlier") return NOOP;
+  if (actor !== undefined && name === "state") return watchState(context, actor, onChange);
+  if (actor !== undefined) return watchActor(stage, hints, actor, onChange);
+  const event = textArgument(args, "event_id");
   // An event is immutable, but its children may appear in any chain.
-  if (event !== undefined) return probes.add(async () => ((await stage.event(event))?.children ?? []).join(" "), told);
-  const channel = textIn(args, "channel_id");
-  return (channel === undefined ? undefined : channels.find(viewer, channel))?.listen(told) ?? NOTHING;
+  if (event !== undefined) return polls.add(async () => ((await stage.event(event))?.children ?? []).join(" "), onChange);
+  const channel = textArgument(args, "channel_id");
+  return (channel === undefined ? undefined : channels.find(viewer, channel))?.listen(onChange) ?? NOOP;
 }
 
-function watchState({ stage, hints }: Backstage, actor: string, told: () => void): () => void {
-  const state = new StateWatch(stage, actor, told);
-  const undo = follow(stage, hints, actor, () => state.hint());
-  state.begin();
+function watchState({ stage, hints }: ToolContext, actor: string, onChange: () => void): () => void {
+  const state = new StateWatch(stage, actor, onChange);
+  const undo = watchActor(stage, hints, actor, () => state.hint());
+  state.start();
   return () => {
     state.close();
     undo();
@@ -49,47 +49,47 @@ function watchState({ stage, hints }: Backstage, actor: string, told: () => void
 class StateWatch {
   readonly #stage: Pick<Stage, "state">;
   readonly #actor: string;
-  readonly #told: () => void;
-  #seen: string | undefined;
-  #looking = false;
+  readonly #onChange: () => void;
+  #lastDigest: string | undefined;
+  #isReading = false;
   /** A hint came during a read, which may have seen a state in between. */
-  #missed = false;
-  #closed = false;
+  #isHinted = false;
+  #isClosed = false;
 
-  constructor(stage: Pick<Stage, "state">, actor: string, told: () => void) {
+  constructor(stage: Pick<Stage, "state">, actor: string, onChange: () => void) {
     this.#stage = stage;
     this.#actor = actor;
-    this.#told = told;
+    this.#onChange = onChange;
   }
 
-  begin(): void {
-    void this.#look();
+  start(): void {
+    void this.#read();
   }
 
   hint(): void {
-    if (this.#looking) this.#missed = true;
-    else void this.#look();
+    if (this.#isReading) this.#isHinted = true;
+    else void this.#read();
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
-    const before = this.#seen;
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    const before = this.#lastDigest;
     let wasMissed = false;
     do {
-      wasMissed ||= this.#missed;
-      this.#missed = false;
-      this.#seen = await this.#mark();
-    } while (this.#missed && !this.#closed);
-    this.#looking = false;
-    const isOther = before !== undefined && before !== this.#seen;
-    if (!this.#closed && (isOther || wasMissed)) this.#told();
+      wasMissed ||= this.#isHinted;
+      this.#isHinted = false;
+      this.#lastDigest = await this.#digest();
+    } while (this.#isHinted && !this.#isClosed);
+    this.#isReading = false;
+    const isOther = before !== undefined && before !== this.#lastDigest;
+    if (!this.#isClosed && (isOther || wasMissed)) this.#onChange();
   }
 
-  async #mark(): Promise<string> {
+  async #digest(): Promise<string> {
     try {
       const bytes = await this.#stage.state(this.#actor);
       return bytes === undefined ? "none" : sha256Hex(Buffer.from(bytes).toString("latin1"));
@@ -99,11 +99,11 @@ class StateWatch {
   }
 }
 
-function watchActors({ stage, hints, limits, probes }: Backstage & { readonly probes: Probes }, told: () => void): () => void {
+function watchActors({ stage, hints, limits, polls }: ToolContext & { readonly polls: ChangePolls }, onChange: () => void): () => void {
   const undo = [
-    hints.all(({ what }) => what !== "changed" && told()),
+    hints.forAll(({ what }) => what !== "changed" && onChange()),
     // No hint reports that a status changed.
-    probes.add(async () => (await stage.list(limits.listed)).map(({ id, status }) => `${id} ${status}`).join(" "), told),
+    polls.add(async () => (await stage.list(limits.listed)).map(({ id, status }) => `${id} ${status}`).join(" "), onChange),
   ];
   return () => {
     for (const one of undo) one();

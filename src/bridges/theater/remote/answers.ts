@@ -1,7 +1,7 @@
 import type { Answer, Command, Push, Response } from "../wire/index.ts";
 
 /** The answer to each command that succeeds. */
-const ANSWERS = {
+const ANSWER_TO = {
   StartActor: "ActorStarted",
   StopActor: "ActorStopped",
   TerminateActor: "ActorStopped",
@@ -24,22 +24,22 @@ const ANSWERS = {
 } as const satisfies Record<Command["is"], Answer["is"]>;
 
 export type Refusal = Extract<Answer, { is: "Error" }>;
-type Having<A, Is> = A extends { readonly is: infer Some } ? (Is extends Some ? A : never) : never;
+type AnswerNamed<A, Is> = A extends { readonly is: infer Some } ? (Is extends Some ? A : never) : never;
 /** The answer to a command that was not refused. */
-export type AnswerTo<Is extends Command["is"]> = Having<Answer, (typeof ANSWERS)[Is]>;
+export type AnswerTo<Is extends Command["is"]> = AnswerNamed<Answer, (typeof ANSWER_TO)[Is]>;
 
-const idOf = (message: Answer | Command): string | undefined =>
+const subjectOf = (message: Answer | Command): string | undefined =>
   "channelId" in message ? message.channelId : "id" in message ? message.id : undefined;
 
 /** Whether it may be the reply to that command. A reply for another id is not. */
-export function answers<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["is"]> {
-  if (reply.is !== ANSWERS[command.is]) return false;
-  const [asked, told] = [idOf(command), idOf(reply)];
-  return asked === undefined || told === undefined || asked === told;
+export function isAnswerTo<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["is"]> {
+  if (reply.is !== ANSWER_TO[command.is]) return false;
+  const [commandId, replyId] = [subjectOf(command), subjectOf(reply)];
+  return commandId === undefined || replyId === undefined || commandId === replyId;
 }
 
 /** The pushed end of a channel has the same form as the answer to closing it. */
-export function isPush(response: Response, asked: Command | undefined): response is Push {
+export function isPush(response: Response, pending: Command | undefined): response is Push {
   switch (response.is) {
     case "ActorEvent":
     case "ActorError":
@@ -47,7 +47,7 @@ export function isPush(response: Response, asked: Command | undefined): response
     case "ChannelMessage":
       return true;
     case "ChannelClosed":
-      return asked?.is !== "CloseChannel";
+      return pending?.is !== "CloseChannel";
     default:
       return false;
   }

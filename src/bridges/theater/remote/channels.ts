@@ -4,17 +4,17 @@ import type { Dialer } from "./dialer.ts";
 import type { Settings } from "./options.ts";
 
 /** The open channels. Each keeps the list of actors polled, since no server reports that a channel's actor ended. */
-export class Channels {
+export class RemoteChannels {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
-  readonly #keepLooking: () => () => void;
+  readonly #startPolling: () => () => void;
   readonly #open = new Map<RemoteChannel, () => void>();
   #opening = 0;
 
-  constructor(settings: Settings, dialer: Dialer, keepLooking: () => () => void) {
+  constructor(settings: Settings, dialer: Dialer, startPolling: () => () => void) {
     this.#settings = settings;
     this.#dialer = dialer;
-    this.#keepLooking = keepLooking;
+    this.#startPolling = startPolling;
   }
 
   async open(actor: string, initial: Uint8Array, peer: ChannelPeer): Promise<RemoteChannel> {
@@ -24,16 +24,16 @@ export class Channels {
     }
     this.#opening += 1;
     try {
-      const ends = { over: (channel: RemoteChannel) => this.#over(channel) };
-      const channel = await RemoteChannel.open(this.#settings, this.#dialer, actor, initial, peer, ends);
-      this.#open.set(channel, this.#keepLooking());
+      const observer = { ended: (channel: RemoteChannel) => this.#remove(channel) };
+      const channel = await RemoteChannel.open(this.#settings, this.#dialer, actor, initial, peer, observer);
+      this.#open.set(channel, this.#startPolling());
       return channel;
     } finally {
       this.#opening -= 1;
     }
   }
 
-  endOf(actor: string): void {
+  endAllOf(actor: string): void {
     for (const channel of Array.from(this.#open.keys()))
       if (channel.actor === actor) channel.end("The actor ended, and the channel with it.");
   }
@@ -42,7 +42,7 @@ export class Channels {
     for (const channel of Array.from(this.#open.keys())) channel.end(`The connection to ${this.#settings.server} was closed here.`);
   }
 
-  #over(channel: RemoteChannel): void {
+  #remove(channel: RemoteChannel): void {
     this.#open.get(channel)?.();
     this.#open.delete(channel);
   }

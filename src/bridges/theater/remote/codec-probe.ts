@@ -1,18 +1,18 @@
 import type { Codec } from "../wire/index.ts";
-import { Line } from "./line.ts";
-import { LineError } from "./line-error.ts";
+import { Connection } from "./line.ts";
+import { ConnectionError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
-import { passed } from "./passed.ts";
+import { delay } from "./passed.ts";
 
-const NO_EVENTS = { push: () => undefined, ended: () => undefined };
+const IGNORE_EVENTS = { push: () => undefined, ended: () => undefined };
 
-async function speaks(settings: Settings, codec: Codec, signal: AbortSignal): Promise<Codec> {
-  const line = await Line.open(settings, codec, NO_EVENTS);
+async function tryCodec(settings: Settings, codec: Codec, signal: AbortSignal): Promise<Codec> {
+  const connection = await Connection.open(settings, codec, IGNORE_EVENTS);
   try {
-    await line.ask({ is: "ListActors" }, { limitMs: settings.limits.probeMs, signal });
+    await connection.send({ is: "ListActors" }, { limitMs: settings.limits.probeMs, signal });
     return codec;
   } finally {
-    line.close();
+    connection.close();
   }
 }
 
@@ -21,21 +21,21 @@ async function speaks(settings: Settings, codec: Codec, signal: AbortSignal): Pr
  * is answered first, the newer one has a short grace period, since it also names actors. Throws `ConnectionError`: `unreached` or
  * `ended`, or `silent` if something listens but understands neither.
  */
-export async function probeCodec(settings: Settings, givenUp: AbortSignal): Promise<Codec> {
+export async function detectCodec(settings: Settings, closing: AbortSignal): Promise<Codec> {
   const decided = new AbortController();
-  const signal = AbortSignal.any([givenUp, decided.signal]);
-  const newer = speaks(settings, "fragmenting", signal);
-  const older = speaks(settings, "raw", signal);
+  const signal = AbortSignal.any([closing, decided.signal]);
+  const newer = tryCodec(settings, "fragmenting", signal);
+  const older = tryCodec(settings, "raw", signal);
   try {
     const first = await Promise.any([newer, older]);
     if (first === "fragmenting") return first;
-    const nothingMore = passed(settings.clock, settings.limits.graceMs, givenUp).then(() => first);
-    return await Promise.race([newer.catch(() => nothingMore), nothingMore]);
+    const graceOver = delay(settings.clock, settings.limits.graceMs, closing).then(() => first);
+    return await Promise.race([newer.catch(() => graceOver), graceOver]);
   } catch (error) {
     const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-    const passing = errors.find((one) => one instanceof LineError && (one.why === "unreached" || one.why === "ended"));
-    if (passing !== undefined) throw passing;
-    throw new LineError(
+    const transient = errors.find((one) => one instanceof ConnectionError && (one.why === "unreached" || one.why === "ended"));
+    if (transient !== undefined) throw transient;
+    throw new ConnectionError(
       "silent",
       `Something listens where ${settings.server} should, and answers in none of its codecs: check the port.`,
       false,

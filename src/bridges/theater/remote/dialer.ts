@@ -1,18 +1,18 @@
 import { StageError } from "../stage.ts";
 import type { Codec } from "../wire/index.ts";
-import { probeCodec } from "./codec-probe.ts";
-import { Line, type LineEvents } from "./line.ts";
-import { LineError } from "./line-error.ts";
+import { detectCodec } from "./codec-probe.ts";
+import { Connection, type ConnectionEvents } from "./line.ts";
+import { ConnectionError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
-import { passed, pauseBefore } from "./passed.ts";
+import { delay, retryDelay } from "./passed.ts";
 
 /** Opens connections, with retries, and remembers the server's codec. */
 export class Dialer {
   readonly #settings: Settings;
   readonly #closing = new AbortController();
-  readonly #lines = new Set<Line>();
+  readonly #connections = new Set<Connection>();
   #codec: Promise<Codec> | undefined;
-  #unreachable = false;
+  #isUnreachable = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -23,60 +23,60 @@ export class Dialer {
   }
 
   /** Throws `CommunicationError` when every attempt failed. */
-  async dial(events: LineEvents): Promise<Line> {
+  async dial(events: ConnectionEvents): Promise<Connection> {
     const { clock, entropy, limits } = this.#settings;
     for (let failed = 0; ;) {
       this.#checkOpen();
       try {
         return await this.#dial(events);
       } catch (error) {
-        if (!(error instanceof LineError)) throw error;
+        if (!(error instanceof ConnectionError)) throw error;
         failed += 1;
         this.#codec = undefined;
-        if (failed >= limits.attempts || error.why === "silent") throw this.#given(error);
-        await passed(clock, pauseBefore(limits, entropy, failed), this.closing);
+        if (failed >= limits.attempts || error.why === "silent") throw this.#unreachableError(error);
+        await delay(clock, retryDelay(limits, entropy, failed), this.closing);
       }
     }
   }
 
   close(): void {
     this.#closing.abort();
-    for (const line of this.#lines) line.close();
+    for (const connection of this.#connections) connection.close();
   }
 
-  async #dial(events: LineEvents): Promise<Line> {
+  async #dial(events: ConnectionEvents): Promise<Connection> {
     const { log, server } = this.#settings;
-    const line: Line = await Line.open(this.#settings, await this.#spoken(), {
+    const connection: Connection = await Connection.open(this.#settings, await this.#codecToUse(), {
       push: (push) => events.push(push),
       ended: () => {
-        this.#lines.delete(line);
+        this.#connections.delete(connection);
         events.ended();
       },
     });
-    this.#lines.add(line);
-    if (this.closing.aborted) line.close();
+    this.#connections.add(connection);
+    if (this.closing.aborted) connection.close();
     this.#checkOpen();
-    await this.#prove(line);
-    if (this.#unreachable) log("info", { event: "theater-reached", server, codec: line.codec });
-    this.#unreachable = false;
-    return line;
+    await this.#verify(connection);
+    if (this.#isUnreachable) log("info", { event: "theater-reached", server, codec: connection.codec });
+    this.#isUnreachable = false;
+    return connection;
   }
 
-  #spoken(): Promise<Codec> {
+  #codecToUse(): Promise<Codec> {
     const { codec } = this.#settings;
     if (codec !== "auto") return Promise.resolve(codec);
-    return (this.#codec ??= probeCodec(this.#settings, this.closing));
+    return (this.#codec ??= detectCodec(this.#settings, this.closing));
   }
 
   /** Tests a new connection: the codec may be remembered from an earlier server, and some commands cannot be sent twice. */
-  async #prove(line: Line): Promise<void> {
+  async #verify(connection: Connection): Promise<void> {
     const { codec, limits } = this.#settings;
     try {
-      await line.ask({ is: "ListActors" }, { limitMs: codec === "auto" ? limits.probeMs : limits.replyMs });
+      await connection.send({ is: "ListActors" }, { limitMs: codec === "auto" ? limits.probeMs : limits.replyMs });
     } catch (error) {
       // A refusal is an answer.
-      if (!(error instanceof LineError)) return;
-      throw new LineError("ended", `A connection to ${this.#settings.server} was of no use. ${error.message}`, false);
+      if (!(error instanceof ConnectionError)) return;
+      throw new ConnectionError("ended", `A connection to ${this.#settings.server} was of no use. ${error.message}`, false);
     }
   }
 
@@ -84,10 +84,10 @@ export class Dialer {
     if (this.closing.aborted) throw new StageError("CommunicationError", `The connection to ${this.#settings.server} was closed here.`);
   }
 
-  #given(error: LineError): StageError {
+  #unreachableError(error: ConnectionError): StageError {
     const { log, server, limits } = this.#settings;
-    if (!this.#unreachable) log("warning", { event: "theater-unreachable", server, why: error.why });
-    this.#unreachable = true;
+    if (!this.#isUnreachable) log("warning", { event: "theater-unreachable", server, why: error.why });
+    this.#isUnreachable = true;
     if (error.why === "silent") return new StageError("CommunicationError", error.message, { cause: error });
     const sentence = `${error.message} It was tried ${limits.attempts} times: see that the server runs and try again.`;
     return new StageError("CommunicationError", sentence, { cause: error });

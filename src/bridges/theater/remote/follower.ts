@@ -2,69 +2,69 @@ import type { Push } from "../wire/index.ts";
 import { StageError } from "../stage.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import type { Dialer } from "./dialer.ts";
-import type { Line } from "./line.ts";
-import { LineError } from "./line-error.ts";
+import type { Connection } from "./line.ts";
+import { ConnectionError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
-import { passed } from "./passed.ts";
+import { delay } from "./passed.ts";
 
 /** A connection that is already subscribed. */
-export interface Telling {
-  readonly line: Line;
-  readonly over: Promise<void>;
+export interface OpenSubscription {
+  readonly connection: Connection;
+  readonly closed: Promise<void>;
 }
 
 /** A connection for one actor's events, since newer servers do not say which actor a push is about. Reconnects when it breaks. */
-export class Follower {
+export class EventFollower {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
   readonly #actor: string;
-  readonly #take: (event: TheaterEvent) => void;
-  readonly #left = new AbortController();
-  #line: Line | undefined;
+  readonly #onEvent: (event: TheaterEvent) => void;
+  readonly #stopped = new AbortController();
+  #connection: Connection | undefined;
 
-  constructor(settings: Settings, dialer: Dialer, actor: string, take: (event: TheaterEvent) => void) {
+  constructor(settings: Settings, dialer: Dialer, actor: string, onEvent: (event: TheaterEvent) => void) {
     this.#settings = settings;
     this.#dialer = dialer;
     this.#actor = actor;
-    this.#take = take;
+    this.#onEvent = onEvent;
   }
 
-  start(telling?: Telling): void {
-    void this.#run(telling);
+  start(subscription?: OpenSubscription): void {
+    void this.#run(subscription);
   }
 
   close(): void {
-    this.#left.abort();
-    this.#line?.close();
+    this.#stopped.abort();
+    this.#connection?.close();
   }
 
-  hear(push: Push): void {
-    if (push.is === "ActorEvent") this.#take(push.event);
-    else if (push.is === "ActorError" && push.failure.event !== undefined) this.#take(push.failure.event);
+  onPush(push: Push): void {
+    if (push.is === "ActorEvent") this.#onEvent(push.event);
+    else if (push.is === "ActorError" && push.failure.event !== undefined) this.#onEvent(push.failure.event);
   }
 
-  async #run(given: Telling | undefined): Promise<void> {
+  async #run(initial: OpenSubscription | undefined): Promise<void> {
     const { clock, limits, log, server } = this.#settings;
-    const left = AbortSignal.any([this.#left.signal, this.#dialer.closing]);
-    for (let telling = given; !left.aborted; telling = undefined) {
+    const stopped = AbortSignal.any([this.#stopped.signal, this.#dialer.closing]);
+    for (let subscription = initial; !stopped.aborted; subscription = undefined) {
       try {
-        telling ??= await this.#subscribe(left);
-        this.#line = telling.line;
-        if (left.aborted) return telling.line.close();
-        await telling.over;
+        subscription ??= await this.#subscribe(stopped);
+        this.#connection = subscription.connection;
+        if (stopped.aborted) return subscription.connection.close();
+        await subscription.closed;
       } catch (error) {
-        if (!(error instanceof StageError) && !(error instanceof LineError)) throw error;
-        if (!left.aborted) log("info", { event: "theater-not-followed", server, actor: this.#actor });
+        if (!(error instanceof StageError) && !(error instanceof ConnectionError)) throw error;
+        if (!stopped.aborted) log("info", { event: "theater-not-followed", server, actor: this.#actor });
       }
-      await passed(clock, limits.pollMs, left);
+      await delay(clock, limits.pollMs, stopped);
     }
   }
 
-  async #subscribe(left: AbortSignal): Promise<Telling> {
-    const { promise: over, resolve: ended } = Promise.withResolvers<void>();
-    const line = await this.#dialer.dial({ push: (push) => this.hear(push), ended });
-    this.#line = line;
-    if (!left.aborted) await line.ask({ is: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
-    return { line, over };
+  async #subscribe(stopped: AbortSignal): Promise<OpenSubscription> {
+    const { promise: closed, resolve: onEnded } = Promise.withResolvers<void>();
+    const connection = await this.#dialer.dial({ push: (push) => this.onPush(push), ended: onEnded });
+    this.#connection = connection;
+    if (!stopped.aborted) await connection.send({ is: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
+    return { connection, closed };
   }
 }

@@ -1,27 +1,27 @@
 import type { TheaterEvent } from "../theater-stage.ts";
 import type { Dialer } from "./dialer.ts";
-import { Follower } from "./follower.ts";
+import { EventFollower } from "./follower.ts";
 import type { Settings } from "./options.ts";
 
 /** The actors whose events are followed: the most recently used ones, up to a limit. */
-export class Followers {
+export class EventFollowers {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
-  readonly #take: (actor: string, event: TheaterEvent) => void;
-  readonly #followers = new Map<string, Follower>();
+  readonly #onEvent: (actor: string, event: TheaterEvent) => void;
+  readonly #followers = new Map<string, EventFollower>();
 
-  constructor(settings: Settings, dialer: Dialer, take: (actor: string, event: TheaterEvent) => void) {
+  constructor(settings: Settings, dialer: Dialer, onEvent: (actor: string, event: TheaterEvent) => void) {
     this.#settings = settings;
     this.#dialer = dialer;
-    this.#take = take;
+    this.#onEvent = onEvent;
   }
 
-  get full(): boolean {
+  get isFull(): boolean {
     return this.#followers.size >= this.#settings.limits.followed;
   }
 
   /** Follows the actor and marks it as recently used. */
-  touch(actor: string): void {
+  follow(actor: string): void {
     const follower = this.#followers.get(actor) ?? this.create(actor);
     const isNew = !this.#followers.has(actor);
     this.#add(actor, follower);
@@ -29,13 +29,13 @@ export class Followers {
   }
 
   /** Adds a follower that already has its connection. */
-  adopt(actor: string, follower: Follower): void {
+  adopt(actor: string, follower: EventFollower): void {
     this.drop(actor);
     this.#add(actor, follower);
   }
 
-  create(actor: string): Follower {
-    return new Follower(this.#settings, this.#dialer, actor, (event) => this.#take(actor, event));
+  create(actor: string): EventFollower {
+    return new EventFollower(this.#settings, this.#dialer, actor, (event) => this.#onEvent(actor, event));
   }
 
   drop(actor: string): void {
@@ -47,7 +47,7 @@ export class Followers {
     for (const actor of Array.from(this.#followers.keys())) this.drop(actor);
   }
 
-  #add(actor: string, follower: Follower): void {
+  #add(actor: string, follower: EventFollower): void {
     this.#followers.delete(actor);
     for (const oldest of Array.from(this.#followers.keys())) {
       if (this.#followers.size < this.#settings.limits.followed) break;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TheaterEvent } from "../theater-stage.ts";
-import { KeptChain } from "./kept-chain.ts";
-import { linked } from "./linked.ts";
-import { outcomeOf } from "./outcome.ts";
+import { CachedChain } from "./kept-chain.ts";
+import { inChainOrder } from "./linked.ts";
+import { callOutcome } from "./outcome.ts";
 
 const hashOf = (at: number): Uint8Array => Uint8Array.of(at, ...Array.from({ length: 19 }, () => 7));
 const idOf = (at: number): string => Buffer.from(hashOf(at)).toString("hex");
@@ -22,10 +22,10 @@ const event = (at: number, data: unknown = {}, timestamp = 1_000_000): TheaterEv
   description: null,
 });
 const chainOf = (...data: readonly unknown[]): readonly TheaterEvent[] => data.map((one, index) => event(index + 1, one));
-const typesOf = (chain: KeptChain): readonly string[] => chain.page({ limit: 1_000 }).map(({ type }) => type);
+const typesOf = (chain: CachedChain): readonly string[] => chain.page({ limit: 1_000 }).map(({ type }) => type);
 
 test("a StateChanged is where the state after a call is another than before it", () => {
-  const chain = new KeptChain("a", 100);
+  const chain = new CachedChain("a", 100);
   chain.replace(chainOf({}, result(null), result("x"), result("x"), {}, result("y"), failure("why"), result("y"), result(null)), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "wasm", "StateChanged", "wasm", "wasm", "StateChanged", "wasm", "wasm", "StateChanged"]);
 });
@@ -33,10 +33,10 @@ test("a StateChanged is where the state after a call is another than before it",
 test("events are told in the order of their links, whatever order and times they come with", () => {
   const events = [event(3, {}, 1), event(1, {}, 9), event(4, {}, 0), event(2, {}, 5)];
   assert.deepEqual(
-    linked(events).map(({ hash }) => hash[0]),
+    inChainOrder(events).map(({ hash }) => hash[0]),
     [1, 2, 3, 4],
   );
-  const chain = new KeptChain("a", 100);
+  const chain = new CachedChain("a", 100);
   chain.replace(events, 777);
   const told = chain.page({ limit: 10 });
   assert.deepEqual(
@@ -52,12 +52,12 @@ test("events are told in the order of their links, whatever order and times they
 
 test("links that lead round end", () => {
   const round = { ...event(1), parentHash: hashOf(2) };
-  assert.ok(linked([round, event(2), event(3)]).length <= 3);
-  assert.ok(linked([event(2), { ...event(1), parentHash: hashOf(3) }, event(3)]).length <= 3);
+  assert.ok(inChainOrder([round, event(2), event(3)]).length <= 3);
+  assert.ok(inChainOrder([event(2), { ...event(1), parentHash: hashOf(3) }, event(3)]).length <= 3);
 });
 
 test("an actor is halted by a call that failed until one goes well, and it is known at which event", () => {
-  const chain = new KeptChain("a", 100);
+  const chain = new CachedChain("a", 100);
   chain.replace(chainOf({}, result("x"), failure("it broke"), {}), 1);
   assert.deepEqual(chain.halted, { after: idOf(3), why: "it broke" });
   chain.append(event(5, result("x")), 1);
@@ -65,7 +65,7 @@ test("an actor is halted by a call that failed until one goes well, and it is kn
 });
 
 test("the newest events are kept, and what they mean is still known", () => {
-  const chain = new KeptChain("a", 3);
+  const chain = new CachedChain("a", 3);
   chain.replace(chainOf(result("x"), result("y"), result("y"), result("z"), failure("why")), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "StateChanged", "wasm"]);
   assert.deepEqual(chain.halted, { after: idOf(5), why: "why" });
@@ -78,7 +78,7 @@ test("the newest events are kept, and what they mean is still known", () => {
 });
 
 test("one chain holds a bounded number of bytes, and its last event however long", () => {
-  const chain = new KeptChain("a", 100, 10_000);
+  const chain = new CachedChain("a", 100, 10_000);
   for (let at = 1; at < 100; at += 1) {
     chain.append(event(at, "x".repeat(998)), 1);
     assert.ok(chain.bytes <= 10_000);
@@ -101,7 +101,7 @@ test("one chain holds a bounded number of bytes, and its last event however long
 });
 
 test("what was judged without what came before it is judged again when the whole comes", () => {
-  const chain = new KeptChain("a", 100);
+  const chain = new CachedChain("a", 100);
   assert.equal(chain.append(event(3, result("y")), 1), true);
   assert.equal(chain.append(event(3, result("y")), 1), false);
   assert.deepEqual(typesOf(chain), ["wasm"]);
@@ -122,7 +122,7 @@ test("data that is not known tells no outcome", () => {
     { Wasm: { WasmResult: { result: 1 } } },
     { Wasm: { WasmResult: { result: ["x"] } } },
   ])
-    assert.equal(outcomeOf(event(1, data)), undefined);
-  assert.equal(outcomeOf({ ...event(1), data: Uint8Array.of(0xff, 0, 1) }), undefined);
-  assert.equal(outcomeOf({ ...event(1, result("x")), eventType: "theater-runtime" }), undefined);
+    assert.equal(callOutcome(event(1, data)), undefined);
+  assert.equal(callOutcome({ ...event(1), data: Uint8Array.of(0xff, 0, 1) }), undefined);
+  assert.equal(callOutcome({ ...event(1, result("x")), eventType: "theater-runtime" }), undefined);
 });

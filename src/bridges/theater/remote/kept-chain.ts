@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { StageError, type EventQuery, type StageEvent } from "../stage.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
-import { hexOf, linked } from "./linked.ts";
-import { outcomeOf } from "./outcome.ts";
+import { hexOf, inChainOrder } from "./linked.ts";
+import { callOutcome } from "./outcome.ts";
 
-interface Kept {
+interface CachedEvent {
   readonly event: TheaterEvent;
   readonly id: string;
   readonly type: string;
@@ -17,23 +17,23 @@ interface Kept {
 }
 
 /** The newest events of one actor that were received. */
-export class KeptChain {
+export class CachedChain {
   readonly actor: string;
-  readonly #most: number;
-  readonly #mostBytes: number;
-  #kept: Kept[] = [];
-  #at = new Map<string, number>();
+  readonly #maxEvents: number;
+  readonly #maxBytes: number;
+  #events: CachedEvent[] = [];
+  #indexes = new Map<string, number>();
   #bytes = 0;
   /** No event is missing between the cached ones. */
-  #gapless = true;
+  #isGapless = true;
   /** Every cached event was classified with knowledge of the events before it. */
-  #judged = true;
+  #isClassified = true;
 
   /** `most`: events; up to twice as many are held between trims. `mostBytes`: bytes of their data. */
-  constructor(actor: string, most: number, mostBytes = Number.POSITIVE_INFINITY) {
+  constructor(actor: string, maxEvents: number, maxBytes = Number.POSITIVE_INFINITY) {
     this.actor = actor;
-    this.#most = most;
-    this.#mostBytes = mostBytes;
+    this.#maxEvents = maxEvents;
+    this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
@@ -41,89 +41,89 @@ export class KeptChain {
   }
 
   get isEmpty(): boolean {
-    return this.#kept.length === 0;
+    return this.#events.length === 0;
   }
 
   has(id: string): boolean {
-    return this.#at.has(id);
+    return this.#indexes.has(id);
   }
 
   /** The newest event, if none is missing before it. */
   get last(): string | undefined {
-    return this.#gapless ? this.#kept.at(-1)?.id : undefined;
+    return this.#isGapless ? this.#events.at(-1)?.id : undefined;
   }
 
   /** The first cached event, if there were others before it. */
   get first(): string | undefined {
-    const [first] = this.#kept;
+    const [first] = this.#events;
     return first === undefined || first.event.parentHash === null ? undefined : first.id;
   }
 
   /** When the actor's first event happened, if that is cached. */
   get createdAt(): number | undefined {
-    const [first] = this.#kept;
+    const [first] = this.#events;
     return first?.event.parentHash === null && first.event.timestamp > 0 ? first.event.timestamp : undefined;
   }
 
   /** The event at which the last call failed, and why. */
   get halted(): { readonly after: string; readonly why: string } | undefined {
-    const failed = this.#kept.at(-1)?.failed;
+    const failed = this.#events.at(-1)?.failed;
     return failed === undefined ? undefined : { after: failed.at, why: failed.why };
   }
 
   /** Takes the chain as the server has it: from its beginning, or its newest part. */
   replace(events: readonly TheaterEvent[], now: number): void {
-    const [before, at] = this.#gapless && this.#judged ? [this.#kept, this.#at] : [[], new Map<string, number>()];
-    this.#kept = [];
-    this.#at = new Map();
+    const [before, at] = this.#isGapless && this.#isClassified ? [this.#events, this.#indexes] : [[], new Map<string, number>()];
+    this.#events = [];
+    this.#indexes = new Map();
     this.#bytes = 0;
-    const chain = linked(events);
+    const chain = inChainOrder(events);
     for (const event of chain) {
       const id = hexOf(event.hash);
       // A hash covers all earlier events, so what was derived from them is still right.
-      this.#push(before[at.get(id) ?? -1] ?? this.#judge(event, id, now));
+      this.#push(before[at.get(id) ?? -1] ?? this.#classify(event, id, now));
     }
-    const [first] = this.#kept;
-    this.#judged = first === undefined || first.event.parentHash === null || at.has(first.id);
-    this.#gapless = true;
+    const [first] = this.#events;
+    this.#isClassified = first === undefined || first.event.parentHash === null || at.has(first.id);
+    this.#isGapless = true;
     this.#trim();
   }
 
   /** Takes the events after the last cached one, as the server has them. False if some are missing in between. */
   extend(events: readonly TheaterEvent[], now: number): boolean {
-    for (const event of linked(events)) this.append(event, now);
-    return this.#gapless;
+    for (const event of inChainOrder(events)) this.append(event, now);
+    return this.#isGapless;
   }
 
   /** False if the event was already cached. */
   append(event: TheaterEvent, now: number): boolean {
     const id = hexOf(event.hash);
-    if (this.#at.has(id)) return false;
+    if (this.#indexes.has(id)) return false;
     const parent = event.parentHash === null ? undefined : hexOf(event.parentHash);
-    if (this.#kept.length === 0) this.#judged = parent === undefined;
-    else this.#gapless &&= parent === this.#kept.at(-1)?.id;
-    this.#push(this.#judge(event, id, now));
-    if (this.#kept.length >= this.#most * 2 || this.#bytes > this.#mostBytes) this.#trim();
+    if (this.#events.length === 0) this.#isClassified = parent === undefined;
+    else this.#isGapless &&= parent === this.#events.at(-1)?.id;
+    this.#push(this.#classify(event, id, now));
+    if (this.#events.length >= this.#maxEvents * 2 || this.#bytes > this.#maxBytes) this.#trim();
     return true;
   }
 
   /** `next` follows the last cached event. Throws `InvalidRequest` if the query names an event that is not cached. */
   page({ after, before, limit }: EventQuery, next?: string): readonly StageEvent[] {
-    const from = after === undefined ? 0 : this.#place(after) + 1;
-    const to = before === undefined ? this.#kept.length : this.#place(before);
+    const from = after === undefined ? 0 : this.#indexOf(after) + 1;
+    const to = before === undefined ? this.#events.length : this.#indexOf(before);
     const [first, end] = after === undefined ? [Math.max(from, to - limit), to] : [from, Math.min(to, from + limit)];
-    return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at, next));
+    return this.#events.slice(first, end).map((cached, at) => this.#stageEvent(cached, first + at, next));
   }
 
   /** `next` as in `page`. */
   event(id: string, next?: string): StageEvent | undefined {
-    const at = this.#at.get(id);
-    const kept = at === undefined ? undefined : this.#kept[at];
-    return at === undefined || kept === undefined ? undefined : this.#told(kept, at, next);
+    const at = this.#indexes.get(id);
+    const cached = at === undefined ? undefined : this.#events[at];
+    return at === undefined || cached === undefined ? undefined : this.#stageEvent(cached, at, next);
   }
 
-  #told({ event, id, type, seenAt }: Kept, at: number, after?: string): StageEvent {
-    const next = this.#kept[at + 1]?.id ?? after;
+  #stageEvent({ event, id, type, seenAt }: CachedEvent, at: number, after?: string): StageEvent {
+    const next = this.#events[at + 1]?.id ?? after;
     return {
       id,
       actor: this.actor,
@@ -136,8 +136,8 @@ export class KeptChain {
     };
   }
 
-  #place(id: string): number {
-    const at = this.#at.get(id);
+  #indexOf(id: string): number {
+    const at = this.#indexes.get(id);
     if (at !== undefined) return at;
     throw new StageError(
       "InvalidRequest",
@@ -145,11 +145,11 @@ export class KeptChain {
     );
   }
 
-  #judge(event: TheaterEvent, id: string, seenAt: number): Kept {
-    const last = this.#kept.at(-1);
+  #classify(event: TheaterEvent, id: string, seenAt: number): CachedEvent {
+    const last = this.#events.at(-1);
     const isNext = event.parentHash !== null && last !== undefined && hexOf(event.parentHash) === last.id;
     const before = event.parentHash === null ? null : isNext ? last.state : undefined;
-    const outcome = outcomeOf(event);
+    const outcome = callOutcome(event);
     if (outcome === undefined || "failed" in outcome) {
       const failed = outcome === undefined ? last?.failed : { at: id, why: outcome.failed };
       return { event, id, type: event.eventType, seenAt, state: before, failed };
@@ -159,22 +159,22 @@ export class KeptChain {
     return { event, id, type, seenAt, state, failed: undefined };
   }
 
-  #push(kept: Kept): void {
-    if (this.#at.has(kept.id)) return;
-    this.#at.set(kept.id, this.#kept.length);
-    this.#kept.push(kept);
-    this.#bytes += kept.event.data.length;
+  #push(cached: CachedEvent): void {
+    if (this.#indexes.has(cached.id)) return;
+    this.#indexes.set(cached.id, this.#events.length);
+    this.#events.push(cached);
+    this.#bytes += cached.event.data.length;
   }
 
   /** The last event always stays. A quarter of the bytes goes at once, since each trim reads all events. */
   #trim(): void {
-    let extra = Math.max(0, this.#kept.length - this.#most);
-    let bytes = this.#kept.slice(extra).reduce((sum, { event }) => sum + event.data.length, 0);
-    const enough = bytes > this.#mostBytes ? (this.#mostBytes * 3) / 4 : bytes;
-    for (; bytes > enough && extra < this.#kept.length - 1; extra += 1) bytes -= this.#kept[extra]?.event.data.length ?? 0;
+    let extra = Math.max(0, this.#events.length - this.#maxEvents);
+    let bytes = this.#events.slice(extra).reduce((sum, { event }) => sum + event.data.length, 0);
+    const enough = bytes > this.#maxBytes ? (this.#maxBytes * 3) / 4 : bytes;
+    for (; bytes > enough && extra < this.#events.length - 1; extra += 1) bytes -= this.#events[extra]?.event.data.length ?? 0;
     if (extra === 0) return;
     this.#bytes = bytes;
-    this.#kept = this.#kept.slice(extra);
-    this.#at = new Map(this.#kept.map(({ id }, at) => [id, at]));
+    this.#events = this.#events.slice(extra);
+    this.#indexes = new Map(this.#events.map(({ id }, at) => [id, at]));
   }
 }

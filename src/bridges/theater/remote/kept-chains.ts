@@ -1,37 +1,37 @@
 import type { StageEvent } from "../stage.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
-import { KeptChain } from "./kept-chain.ts";
+import { CachedChain } from "./kept-chain.ts";
 import type { Settings } from "./options.ts";
 
 /** What was seen of chains. The least recently used ones are evicted when they take too much memory. */
-export class KeptChains {
+export class ChainCache {
   readonly #settings: Settings;
-  readonly #chains = new Map<string, KeptChain>();
+  readonly #chains = new Map<string, CachedChain>();
   #bytes = 0;
 
   constructor(settings: Settings) {
     this.#settings = settings;
   }
 
-  get(actor: string): KeptChain | undefined {
+  get(actor: string): CachedChain | undefined {
     return this.#chains.get(actor);
   }
 
-  replace(actor: string, events: readonly TheaterEvent[]): KeptChain {
-    return this.#change(actor, (chain) => chain.replace(events, this.#settings.clock.now()));
+  replace(actor: string, events: readonly TheaterEvent[]): CachedChain {
+    return this.#update(actor, (chain) => chain.replace(events, this.#settings.clock.now()));
   }
 
   /** Undefined if events are missing between the cached ones and these. */
-  extend(actor: string, events: readonly TheaterEvent[]): KeptChain | undefined {
+  extend(actor: string, events: readonly TheaterEvent[]): CachedChain | undefined {
     let isWhole = false;
-    const chain = this.#change(actor, (kept) => (isWhole = kept.extend(events, this.#settings.clock.now())));
+    const chain = this.#update(actor, (cached) => (isWhole = cached.extend(events, this.#settings.clock.now())));
     return isWhole ? chain : undefined;
   }
 
   /** False if the event was already cached. */
   append(actor: string, event: TheaterEvent): boolean {
     let isNew = false;
-    this.#change(actor, (chain) => (isNew = chain.append(event, this.#settings.clock.now())));
+    this.#update(actor, (chain) => (isNew = chain.append(event, this.#settings.clock.now())));
     return isNew;
   }
 
@@ -43,9 +43,9 @@ export class KeptChains {
     return undefined;
   }
 
-  #change(actor: string, change: (chain: KeptChain) => void): KeptChain {
+  #update(actor: string, change: (chain: CachedChain) => void): CachedChain {
     const { limits } = this.#settings;
-    const chain = this.#chains.get(actor) ?? new KeptChain(actor, limits.events, limits.eventBytes);
+    const chain = this.#chains.get(actor) ?? new CachedChain(actor, limits.events, limits.eventBytes);
     this.#chains.delete(actor);
     this.#chains.set(actor, chain);
     this.#bytes -= chain.bytes;

@@ -2,15 +2,15 @@
  * `unreached`: not connected. `ended`: the connection closed. `silent`: no reply in time. `garbled`: an unexpected reply. `left`: the
  * caller cancelled.
  */
-export type LineEnd = "unreached" | "ended" | "silent" | "garbled" | "left";
+export type ConnectionEnd = "unreached" | "ended" | "silent" | "garbled" | "left";
 
 /** The connection is unusable: a delayed reply would be taken for that of the next command. */
-export class LineError extends Error {
+export class ConnectionError extends Error {
   override readonly name = "LineError";
-  readonly why: LineEnd;
+  readonly why: ConnectionEnd;
   /** The command was written, so it may have been executed. */
   readonly sent: boolean;
-  constructor(why: LineEnd, message: string, sent: boolean) {
+  constructor(why: ConnectionEnd, message: string, sent: boolean) {
     super(message);
     this.why = why;
     this.sent = sent;

@@ -11,67 +11,67 @@ import {
   type Push,
   type Response,
 } from "../wire/index.ts";
-import { answers, isPush, type AnswerTo } from "./answers.ts";
-import { LineError, type LineEnd } from "./line-error.ts";
+import { isAnswerTo, isPush, type AnswerTo } from "./answers.ts";
+import { ConnectionError, type ConnectionEnd } from "./line-error.ts";
 import type { Settings } from "./options.ts";
-import { refused } from "./refusals.ts";
-import { connected } from "./socket.ts";
+import { serverError } from "./refusals.ts";
+import { connectSocket } from "./socket.ts";
 
-export interface LineEvents {
+export interface ConnectionEvents {
   push(push: Push): void;
   /** Called once. */
   ended(): void;
 }
 
-export interface AskOptions {
+export interface SendOptions {
   readonly limitMs: number;
   readonly signal?: AbortSignal;
 }
 
-interface Asked {
+interface PendingCommand {
   readonly command: Command;
-  readonly settle: (reply: Answer | LineError) => void;
+  readonly settle: (reply: Answer | ConnectionError) => void;
 }
 
 /** One connection. Its commands run one at a time: replies do not name their command, and come in order, mixed with pushes. */
-export class Line {
+export class Connection {
   readonly codec: Codec;
   readonly #settings: Settings;
   readonly #socket: Socket;
-  readonly #events: LineEvents;
+  readonly #events: ConnectionEvents;
   readonly #reader: WireReader;
   readonly #writer: WireWriter;
-  #asked: Asked | undefined;
-  #before: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  #over = false;
-  #heardAt: number | undefined;
+  #pending: PendingCommand | undefined;
+  #previous: Promise<unknown> = Promise.resolve();
+  #queued = 0;
+  #isClosed = false;
+  #lastResponseAt: number | undefined;
 
-  private constructor(settings: Settings, socket: Socket, codec: Codec, events: LineEvents) {
+  private constructor(settings: Settings, socket: Socket, codec: Codec, events: ConnectionEvents) {
     this.codec = codec;
     this.#settings = settings;
     this.#socket = socket;
     this.#events = events;
     this.#reader = new WireReader(settings.wire, settings.clock, codec);
     this.#writer = new WireWriter(settings.wire);
-    socket.on("data", (chunk) => this.#take(chunk));
+    socket.on("data", (chunk) => this.#receive(chunk));
     socket.on("error", () => this.#end("ended", "The connection broke."));
     socket.on("close", () => this.#end("ended", "The connection was closed."));
     // Upstream closes its half instead of answering, so nothing more will come.
     socket.on("end", () => this.#end("ended", "The connection was closed."));
   }
 
-  static async open(settings: Settings, codec: Codec, events: LineEvents): Promise<Line> {
-    return new Line(settings, await connected(settings), codec, events);
+  static async open(settings: Settings, codec: Codec, events: ConnectionEvents): Promise<Connection> {
+    return new Connection(settings, await connectSocket(settings), codec, events);
   }
 
-  get over(): boolean {
-    return this.#over;
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** When it last received a response. */
-  get heardAt(): number | undefined {
-    return this.#heardAt;
+  get lastResponseAt(): number | undefined {
+    return this.#lastResponseAt;
   }
 
   close(): void {
@@ -79,41 +79,41 @@ export class Line {
   }
 
   /** Closes once the pending commands are answered. */
-  closeAfterwards(): void {
-    void this.#before.then(() => this.close());
+  closeWhenIdle(): void {
+    void this.#previous.then(() => this.close());
   }
 
   /** Throws `ConnectionError`, `WireError` if the command is too long to be sent, and `StageError` if the server refused. */
-  async ask<C extends Command>(command: C, options: AskOptions): Promise<AnswerTo<C["is"]>> {
-    if (this.#waiting >= this.#settings.limits.waiting) throw new LineError("left", "Too much waits for this connection.", false);
-    this.#waiting += 1;
-    const answer = this.#before.then(() => this.#ask(command, options));
-    this.#before = answer.catch(() => undefined);
+  async send<C extends Command>(command: C, options: SendOptions): Promise<AnswerTo<C["is"]>> {
+    if (this.#queued >= this.#settings.limits.waiting) throw new ConnectionError("left", "Too much waits for this connection.", false);
+    this.#queued += 1;
+    const answer = this.#previous.then(() => this.#write(command, options));
+    this.#previous = answer.catch(() => undefined);
     try {
       const reply = await answer;
-      if (reply.is === "Error") throw refused(reply, this.#settings);
-      if (!answers(reply, command)) throw new LineError("garbled", "The reply was not to what was asked.", true);
+      if (reply.is === "Error") throw serverError(reply, this.#settings);
+      if (!isAnswerTo(reply, command)) throw new ConnectionError("garbled", "The reply was not to what was asked.", true);
       return reply;
     } finally {
-      this.#waiting -= 1;
+      this.#queued -= 1;
     }
   }
 
-  #ask(command: Command, { limitMs, signal }: AskOptions): Promise<Answer> {
-    if (this.#over) throw new LineError("ended", "The connection was closed.", false);
-    if (signal?.aborted === true) throw new LineError("left", "The caller left.", false);
+  #write(command: Command, { limitMs, signal }: SendOptions): Promise<Answer> {
+    if (this.#isClosed) throw new ConnectionError("ended", "The connection was closed.", false);
+    if (signal?.aborted === true) throw new ConnectionError("left", "The caller left.", false);
     const frames = this.#writer.frames(printCommand(command), this.codec);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const leave = (): void => this.#end("left", "The caller left.");
-    const undo = this.#settings.clock.after(limitMs, () => this.#end("silent", `No reply came within ${limitMs} ms.`));
-    signal?.addEventListener("abort", leave, { once: true });
-    this.#asked = {
+    const cancel = (): void => this.#end("left", "The caller left.");
+    const cancelTimer = this.#settings.clock.after(limitMs, () => this.#end("silent", `No reply came within ${limitMs} ms.`));
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#pending = {
       command,
       settle: (reply) => {
-        this.#asked = undefined;
-        undo();
-        signal?.removeEventListener("abort", leave);
-        if (reply instanceof LineError) reject(reply);
+        this.#pending = undefined;
+        cancelTimer();
+        signal?.removeEventListener("abort", cancel);
+        if (reply instanceof ConnectionError) reject(reply);
         else resolve(reply);
       },
     };
@@ -121,13 +121,13 @@ export class Line {
     return promise;
   }
 
-  #take(chunk: Uint8Array): void {
-    if (this.#over) return;
+  #receive(chunk: Uint8Array): void {
+    if (this.#isClosed) return;
     try {
       this.#reader.push(chunk, (message) => {
-        if (this.#over) return;
+        if (this.#isClosed) return;
         if (message instanceof WireError) throw message;
-        this.#hear(readResponse(message));
+        this.#onResponse(readResponse(message));
       });
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
@@ -135,21 +135,21 @@ export class Line {
     }
   }
 
-  #hear(response: Response): void {
-    this.#heardAt = this.#settings.clock.now();
-    const asked = this.#asked;
-    if (isPush(response, asked?.command)) return this.#events.push(response);
-    const fits = asked !== undefined && (response.is === "Error" || answers(response, asked.command));
-    if (fits) asked.settle(response);
-    else this.#end("garbled", `${response.is} came in answer to ${asked?.command.is ?? "nothing"}.`);
+  #onResponse(response: Response): void {
+    this.#lastResponseAt = this.#settings.clock.now();
+    const pending = this.#pending;
+    if (isPush(response, pending?.command)) return this.#events.push(response);
+    const fits = pending !== undefined && (response.is === "Error" || isAnswerTo(response, pending.command));
+    if (fits) pending.settle(response);
+    else this.#end("garbled", `${response.is} came in answer to ${pending?.command.is ?? "nothing"}.`);
   }
 
-  #end(why: LineEnd, message: string): void {
-    if (this.#over) return;
-    this.#over = true;
+  #end(why: ConnectionEnd, message: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#reader.close();
     this.#socket.destroy();
-    this.#asked?.settle(new LineError(why, message, true));
+    this.#pending?.settle(new ConnectionError(why, message, true));
     this.#events.ended();
   }
 }

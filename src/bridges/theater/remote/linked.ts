@@ -6,7 +6,7 @@ const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean
   before === undefined || (event.parentHash !== null && Buffer.compare(event.parentHash, before.hash) === 0);
 
 /** Sorts events by their links. Times do not give the order, since all events of a call may have the time of the call. */
-export function linked(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
+export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
   if (events.every((event, at) => follows(event, events[at - 1]))) return events;
   const hashes = new Set(events.map(({ hash }) => hexOf(hash)));
   const next = new Map<string, TheaterEvent>();

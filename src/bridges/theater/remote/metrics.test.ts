@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricsOf } from "./metrics.ts";
+import { readMetrics } from "./metrics.ts";
 
 test("what was measured is told in milliseconds, and a zero nobody measured is null", () => {
   const measured = {
@@ -15,7 +15,7 @@ test("what was measured is told in milliseconds, and a zero nobody measured is n
     last_update: 1_745_424_601,
     start_time: 1_745_424_600,
   };
-  assert.deepEqual(metricsOf(measured), {
+  assert.deepEqual(readMetrics(measured), {
     operations: 0,
     failedOperations: 2,
     totalMs: 0,
@@ -30,5 +30,5 @@ test("what was measured is told in milliseconds, and a zero nobody measured is n
 
 test("anything else is null", () => {
   for (const json of [null, 1, "x", [], { operation_metrics: [] }, { operation_metrics: { total_operations: "1" }, start_time: -1 }])
-    for (const value of Object.values(metricsOf(json))) assert.equal(value, null);
+    for (const value of Object.values(readMetrics(json))) assert.equal(value, null);
 });

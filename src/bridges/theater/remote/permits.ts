@@ -1,39 +1,39 @@
 import type { Clock } from "../../../core/contract/index.ts";
 
 /** A semaphore with a bounded queue and a bounded wait. */
-export class Permits {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
-  readonly #most: number;
+  readonly #maxWaiting: number;
   readonly #clock: Clock;
 
   constructor(count: number, waiting: number, clock: Clock) {
     this.#free = count;
-    this.#most = waiting;
+    this.#maxWaiting = waiting;
     this.#clock = clock;
   }
 
   /** False if too many wait, or the wait took too long. */
-  async take(limitMs: number): Promise<boolean> {
+  async acquire(limitMs: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
       return true;
     }
-    if (this.#waiting.length >= this.#most) return false;
+    if (this.#waiting.length >= this.#maxWaiting) return false;
     return await new Promise((resolve) => {
-      const go = (): void => {
+      const proceed = (): void => {
         undo();
         resolve(true);
       };
       const undo = this.#clock.after(limitMs, () => {
-        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        this.#waiting.splice(this.#waiting.indexOf(proceed), 1);
         resolve(false);
       });
-      this.#waiting.push(go);
+      this.#waiting.push(proceed);
     });
   }
 
-  give(): void {
+  release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free += 1;
     else next();

@@ -1,11 +1,11 @@
 import { StageError, type StageCode } from "../stage.ts";
 import { WireError, type Command } from "../wire/index.ts";
 import type { Refusal } from "./answers.ts";
-import { LineError } from "./line-error.ts";
+import { ConnectionError } from "./line-error.ts";
 import type { Settings } from "./options.ts";
 
 /** How to find out whether a command without a reply was executed. */
-const FIND_OUT: Partial<Record<Command["is"], string>> = {
+const OUTCOME_CHECKS: Partial<Record<Command["is"], string>> = {
   StartActor: "list the actors to see whether it was started",
   StopActor: "list the actors to see whether it is still there",
   RestartActor: "list the actors to see whether it runs",
@@ -17,7 +17,7 @@ const FIND_OUT: Partial<Record<Command["is"], string>> = {
 };
 
 /** What to do instead, for codes that the protocol sends without a message. */
-const NEXT: Partial<Record<StageCode, string>> = {
+const NEXT_STEPS: Partial<Record<StageCode, string>> = {
   ActorNotFound: "list the actors to see who is there",
   ActorNotRunning: "read its events to see why, and start another",
   ChannelNotFound: "open another",
@@ -27,30 +27,30 @@ const NEXT: Partial<Record<StageCode, string>> = {
 };
 
 /** An error that the server sent. */
-export function refused({ fault }: Refusal, { server }: Settings): StageError {
-  const next = NEXT[fault.code];
+export function serverError({ fault }: Refusal, { server }: Settings): StageError {
+  const next = NEXT_STEPS[fault.code];
   return new StageError(fault.code, `${sentence(`${server} says: ${fault.message}`)}${next === undefined ? "" : ` What to do: ${next}.`}`);
 }
 
 const sentence = (text: string): string => {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1, 2_000);
-  return /[.!?]$/u.test(begun) ? begun : `${begun}.`;
+  const capitalised = text.charAt(0).toUpperCase() + text.slice(1, 2_000);
+  return /[.!?]$/u.test(capitalised) ? capitalised : `${capitalised}.`;
 };
 
 /** Converts any error to a `StageError`. A command that was written and has no reply may have been executed. */
-export function asStageError(error: unknown, is: Command["is"], { server }: Settings): StageError {
+export function toStageError(error: unknown, is: Command["is"], { server }: Settings): StageError {
   if (error instanceof StageError) return error;
   const cause = { cause: error };
   if (error instanceof WireError) return new StageError("InvalidRequest", `${is} cannot be sent to ${server}: ${error.message}`, cause);
-  if (!(error instanceof LineError)) return new StageError("InternalError", `${is} failed here: report this.`, cause);
-  const findOut = FIND_OUT[is];
+  if (!(error instanceof ConnectionError)) return new StageError("InternalError", `${is} failed here: report this.`, cause);
+  const check = OUTCOME_CHECKS[is];
   const outcome =
-    findOut === undefined
+    check === undefined
       ? "Nothing was changed: try again."
       : error.sent
-        ? `${is} had been sent, so whether it was carried out is unknown: ${findOut}. It was not sent again.`
+        ? `${is} had been sent, so whether it was carried out is unknown: ${check}. It was not sent again.`
         : `${is} had not been sent: try again.`;
-  const said = `${sentence(`${server} gave no answer. ${error.message}`)} ${outcome}`;
-  if (error.why === "silent") return new StageError("Timeout", said, cause);
-  return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", said, cause);
+  const message = `${sentence(`${server} gave no answer. ${error.message}`)} ${outcome}`;
+  if (error.why === "silent") return new StageError("Timeout", message, cause);
+  return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", message, cause);
 }

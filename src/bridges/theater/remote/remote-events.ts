@@ -1,45 +1,45 @@
 import { StageError, type EventQuery, type StageEvent } from "../stage.ts";
-import { notFound } from "./calls.ts";
-import type { EventReader } from "./event-reader.ts";
-import { KeptChain } from "./kept-chain.ts";
-import type { KeptChains } from "./kept-chains.ts";
+import { actorNotFound } from "./calls.ts";
+import type { ChainReader } from "./event-reader.ts";
+import { CachedChain } from "./kept-chain.ts";
+import type { ChainCache } from "./kept-chains.ts";
 import type { Settings } from "./options.ts";
-import type { Roster } from "./roster.ts";
+import type { ActorList } from "./roster.ts";
 
 const EVENT_ID = /^[0-9a-f]{40}$/u;
 
-const SEARCHED_AT_ONCE = 1_000;
+const SEARCH_PAGE_SIZE = 1_000;
 
-const isGone = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
+const isNotFound = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
 
 /** Events of the server's chains, by page and by id. */
 export class RemoteEvents {
   readonly #settings: Settings;
-  readonly #roster: Roster;
-  readonly #reader: EventReader;
-  readonly #chains: KeptChains;
+  readonly #actors: ActorList;
+  readonly #reader: ChainReader;
+  readonly #chains: ChainCache;
 
-  constructor(settings: Settings, roster: Roster, reader: EventReader, chains: KeptChains) {
+  constructor(settings: Settings, actors: ActorList, reader: ChainReader, chains: ChainCache) {
     this.#settings = settings;
-    this.#roster = roster;
+    this.#actors = actors;
     this.#reader = reader;
     this.#chains = chains;
   }
 
-  async page(given: string, query: EventQuery): Promise<readonly StageEvent[]> {
-    let id = given.toLowerCase();
+  async page(idOrName: string, query: EventQuery): Promise<readonly StageEvent[]> {
+    let id = idOrName.toLowerCase();
     try {
-      ({ id } = await this.#roster.find(given));
+      ({ id } = await this.#actors.find(idOrName));
     } catch (error) {
-      const chain = isGone(error) ? await this.#ofEnded(id) : undefined;
+      const chain = isNotFound(error) ? await this.#chainOfEnded(id) : undefined;
       if (chain === undefined) throw error;
       return chain.page(query);
     }
     const read = await this.#reader.read(id);
     const chain = read ?? this.#chains.get(id);
-    if (chain !== undefined) return (await this.#older(chain, query)) ?? chain.page(query);
-    if (this.#reader.cannot) return this.#ofNone(query);
-    throw await this.#unanswered(id);
+    if (chain !== undefined) return (await this.#olderPage(chain, query)) ?? chain.page(query);
+    if (this.#reader.cannotRead) return this.#withoutChains(query);
+    throw await this.#unansweredError(id);
   }
 
   /** Undefined if neither a listed actor nor the cache has the event. */
@@ -58,9 +58,9 @@ export class RemoteEvents {
   async #search(id: string): Promise<StageEvent | undefined> {
     const { clock, limits, server } = this.#settings;
     const until = clock.now() + limits.searchMs;
-    const actors = await this.#roster.all();
+    const actors = await this.#actors.all();
     let [tried, searched] = [0, 0];
-    while (tried < actors.length && clock.now() < until && !this.#reader.cannot) {
+    while (tried < actors.length && clock.now() < until && !this.#reader.cannotRead) {
       const batch = actors.slice(tried, tried + limits.connections);
       tried += batch.length;
       const found = await Promise.all(batch.map((actor) => this.#searchIn(actor.id, id, until)));
@@ -68,7 +68,7 @@ export class RemoteEvents {
       if (event !== undefined) return event;
       searched += found.filter((one) => one === "none").length;
     }
-    if (searched === actors.length || this.#reader.cannot) return undefined;
+    if (searched === actors.length || this.#reader.cannotRead) return undefined;
     const sentence = `Of ${actors.length} actors at ${server} ${searched} were searched for the event ${id}, and none of them has it: read the events of the actor it is of instead.`;
     throw new StageError(tried < actors.length ? "Timeout" : "CommunicationError", sentence);
   }
@@ -83,42 +83,42 @@ export class RemoteEvents {
         next = chain.first;
         if (next === undefined) return "none";
         if (clock.now() >= until) return "unknown";
-        chain = await this.#page(actor, { limit: SEARCHED_AT_ONCE, before: next });
+        chain = await this.#readPage(actor, { limit: SEARCH_PAGE_SIZE, before: next });
       }
       return "unknown";
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
-      return isGone(error) ? "none" : "unknown";
+      return isNotFound(error) ? "none" : "unknown";
     }
   }
 
   /** Events that are not cached. Undefined if they are cached, or cannot be read. */
-  async #older(chain: KeptChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
+  async #olderPage(chain: CachedChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
     const { after, before, limit } = query;
     const from = after ?? before;
     if (from === undefined || (chain.has(from) && (after !== undefined || chain.first !== before))) return undefined;
     // One more, since the next event of the chain is a child of the last.
-    const page = await this.#page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
+    const page = await this.#readPage(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
     return page?.page({ limit: limit + 1 }, before).slice(0, limit);
   }
 
-  async #page(actor: string, query: EventQuery): Promise<KeptChain | undefined> {
+  async #readPage(actor: string, query: EventQuery): Promise<CachedChain | undefined> {
     const events = await this.#reader.page(actor, query);
     if (events === undefined) return undefined;
-    const page = new KeptChain(actor, events.length);
+    const page = new CachedChain(actor, events.length);
     page.replace(events, this.#settings.clock.now());
     return page;
   }
 
   /** Some servers still have the chains of actors that ended, and the cache has what was seen here. */
-  async #ofEnded(id: string): Promise<KeptChain | undefined> {
+  async #chainOfEnded(id: string): Promise<CachedChain | undefined> {
     const seen = this.#chains.get(id);
     if (seen !== undefined || !/^[0-9a-f-]{36}$/u.test(id)) return seen;
     const read = await this.#reader.read(id, this.#settings.limits.probeMs, 1).catch(() => undefined);
     return read === undefined || read.isEmpty ? undefined : read;
   }
 
-  #ofNone({ after, before }: EventQuery): readonly StageEvent[] {
+  #withoutChains({ after, before }: EventQuery): readonly StageEvent[] {
     const { log, server } = this.#settings;
     const id = after ?? before;
     if (id !== undefined) {
@@ -129,8 +129,8 @@ export class RemoteEvents {
     return [];
   }
 
-  async #unanswered(id: string): Promise<StageError> {
-    if (!(await this.#roster.all()).some((actor) => actor.id === id)) return notFound(id, this.#settings);
+  async #unansweredError(id: string): Promise<StageError> {
+    if (!(await this.#actors.all()).some((actor) => actor.id === id)) return actorNotFound(id, this.#settings);
     const sentence = `${this.#settings.server} closed the connection in place of the events: there may be more than it can send at once. Watch the actor to see the next.`;
     return new StageError("CommunicationError", sentence);
   }

@@ -1,8 +1,8 @@
 import { StageError, type StageChange } from "../stage.ts";
-import { notFound, type Calls } from "./calls.ts";
+import { actorNotFound, type CommandClient } from "./calls.ts";
 import type { Settings } from "./options.ts";
 
-export interface Listed {
+export interface ListedActor {
   readonly id: string;
   readonly name: string;
 }
@@ -10,24 +10,24 @@ export interface Listed {
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
 /** The actors that the server lists, and which started or ended between two reads of the list. */
-export class Roster {
+export class ActorList {
   readonly #settings: Settings;
-  readonly #calls: Calls;
-  readonly #tell: (change: StageChange) => void;
-  #known: Map<string, Listed> | undefined;
-  #knownAt = 0;
+  readonly #calls: CommandClient;
+  readonly #notify: (change: StageChange) => void;
+  #listed: Map<string, ListedActor> | undefined;
+  #listedAt = 0;
   /** Counts starts and stops made here: a list requested before one of them is outdated. */
-  #steps = 0;
+  #changes = 0;
 
-  constructor(settings: Settings, calls: Calls, tell: (change: StageChange) => void) {
+  constructor(settings: Settings, calls: CommandClient, notify: (change: StageChange) => void) {
     this.#settings = settings;
     this.#calls = calls;
-    this.#tell = tell;
+    this.#notify = notify;
   }
 
   /** Sorted by id. */
-  async all(): Promise<readonly Listed[]> {
-    const steps = this.#steps;
+  async all(): Promise<readonly ListedActor[]> {
+    const changes = this.#changes;
     const answer = await this.#calls.read({ is: "ListActors" });
     if (answer === undefined) {
       throw new StageError(
@@ -37,50 +37,50 @@ export class Roster {
     }
     const all = answer.actors.map(({ id, name }) => ({ id: id.toLowerCase(), name: name === undefined || name === "" ? id : name }));
     all.sort((one, other) => (one.id < other.id ? -1 : 1));
-    if (steps === this.#steps) this.#learn(new Map(all.map((actor) => [actor.id, actor])));
+    if (changes === this.#changes) this.#update(new Map(all.map((actor) => [actor.id, actor])));
     return all;
   }
 
   /** By id or unique name. Looked up first, since upstream accepts messages and answers some queries for actors that do not exist. */
-  async find(given: string): Promise<Listed> {
-    if (UUID.test(given)) {
-      const id = given.toLowerCase();
-      const isFresh = this.#settings.clock.now() - this.#knownAt < this.#settings.limits.freshMs;
-      const known = isFresh ? this.#known?.get(id) : undefined;
+  async find(idOrName: string): Promise<ListedActor> {
+    if (UUID.test(idOrName)) {
+      const id = idOrName.toLowerCase();
+      const isFresh = this.#settings.clock.now() - this.#listedAt < this.#settings.limits.freshMs;
+      const known = isFresh ? this.#listed?.get(id) : undefined;
       const found = known ?? (await this.all()).find((actor) => actor.id === id);
-      if (found === undefined) throw notFound(given, this.#settings);
+      if (found === undefined) throw actorNotFound(idOrName, this.#settings);
       return found;
     }
-    const [found, ...others] = (await this.all()).filter(({ name }) => name === given);
-    if (found === undefined) throw notFound(given, this.#settings);
+    const [found, ...others] = (await this.all()).filter(({ name }) => name === idOrName);
+    if (found === undefined) throw actorNotFound(idOrName, this.#settings);
     if (others.length === 0) return found;
-    throw new StageError("InvalidRequest", `${others.length + 1} actors are called ${given.slice(0, 200)}: say which by its id.`);
+    throw new StageError("InvalidRequest", `${others.length + 1} actors are called ${idOrName.slice(0, 200)}: say which by its id.`);
   }
 
-  began(actor: Listed): void {
-    this.#steps += 1;
-    if (this.#known?.has(actor.id) === true) return;
-    this.#known?.set(actor.id, actor);
-    this.#tell({ actor: actor.id, what: "began" });
+  recordStart(actor: ListedActor): void {
+    this.#changes += 1;
+    if (this.#listed?.has(actor.id) === true) return;
+    this.#listed?.set(actor.id, actor);
+    this.#notify({ actor: actor.id, what: "began" });
   }
 
-  ended(id: string): void {
-    this.#steps += 1;
+  recordEnd(id: string): void {
+    this.#changes += 1;
     // Before the first list no start was reported, so the end is reported in any case.
-    if (this.#known === undefined || this.#known.delete(id)) this.#tell({ actor: id, what: "ended" });
+    if (this.#listed === undefined || this.#listed.delete(id)) this.#notify({ actor: id, what: "ended" });
   }
 
   /** The next list counts as the first. */
-  forget(): void {
-    this.#known = undefined;
+  reset(): void {
+    this.#listed = undefined;
   }
 
-  #learn(next: Map<string, Listed>): void {
-    const before = this.#known;
-    this.#known = next;
-    this.#knownAt = this.#settings.clock.now();
+  #update(next: Map<string, ListedActor>): void {
+    const before = this.#listed;
+    this.#listed = next;
+    this.#listedAt = this.#settings.clock.now();
     if (before === undefined) return;
-    for (const id of next.keys()) if (!before.has(id)) this.#tell({ actor: id, what: "began" });
-    for (const id of before.keys()) if (!next.has(id)) this.#tell({ actor: id, what: "ended" });
+    for (const id of next.keys()) if (!before.has(id)) this.#notify({ actor: id, what: "began" });
+    for (const id of before.keys()) if (!next.has(id)) this.#notify({ actor: id, what: "ended" });
   }
 }

@@ -1,23 +1,23 @@
 import { StageError, type StageStart } from "../stage.ts";
 import type { Push } from "../wire/index.ts";
 import type { Dialer } from "./dialer.ts";
-import type { Followers } from "./followers.ts";
+import type { EventFollowers } from "./followers.ts";
 import type { Settings } from "./options.ts";
-import { Permits } from "./permits.ts";
-import { asStageError } from "./refusals.ts";
+import { Semaphore } from "./permits.ts";
+import { toStageError } from "./refusals.ts";
 
 /** Starts actors, each on a connection of its own, where servers push an actor's events from its first on. */
-export class Starter {
+export class ActorStarter {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
-  readonly #followers: Followers;
-  readonly #permits: Permits;
+  readonly #followers: EventFollowers;
+  readonly #slots: Semaphore;
 
-  constructor(settings: Settings, dialer: Dialer, followers: Followers) {
+  constructor(settings: Settings, dialer: Dialer, followers: EventFollowers) {
     this.#settings = settings;
     this.#dialer = dialer;
     this.#followers = followers;
-    this.#permits = new Permits(settings.limits.connections, settings.limits.waiting, settings.clock);
+    this.#slots = new Semaphore(settings.limits.connections, settings.limits.waiting, settings.clock);
   }
 
   /** Returns the actor's id. `follow`: its events are wanted. Throws `StageError`. */
@@ -30,41 +30,41 @@ export class Starter {
     if (name !== undefined) {
       throw new StageError("InvalidRequest", `No name can be given to ${server}: leave \`name\` away, and keep the id it answers.`);
     }
-    if (!(await this.#permits.take(limits.replyMs))) {
+    if (!(await this.#slots.acquire(limits.replyMs))) {
       throw new StageError("Timeout", `Too many actors are being started at ${server}: wait for them, then try again.`);
     }
     try {
       return await this.#start(manifest, initialState, follow);
     } finally {
-      this.#permits.give();
+      this.#slots.release();
     }
   }
 
   async #start(manifest: string, initialState: Uint8Array | undefined, follow: boolean): Promise<string> {
-    const early: Push[] = [];
-    let hear = (push: Push): void => void (early.length < this.#settings.limits.events && early.push(push));
-    const { promise: over, resolve: ended } = Promise.withResolvers<void>();
-    const line = await this.#dialer.dial({ push: (push) => hear(push), ended });
+    const buffered: Push[] = [];
+    let onPush = (push: Push): void => void (buffered.length < this.#settings.limits.events && buffered.push(push));
+    const { promise: closed, resolve: ended } = Promise.withResolvers<void>();
+    const connection = await this.#dialer.dial({ push: (push) => onPush(push), ended });
     // The newer codec implies the `subscribe` field. Before it, actors were started without a subscription.
-    const subscribe = follow && line.codec === "fragmenting";
-    let kept = false;
+    const subscribe = follow && connection.codec === "fragmenting";
+    let isHandedOver = false;
     try {
       const command = { is: "StartActor", manifest, initialState: initialState ?? null, parent: false, subscribe } as const;
-      const answer = await line.ask(command, { limitMs: this.#settings.limits.replyMs });
+      const answer = await connection.send(command, { limitMs: this.#settings.limits.replyMs });
       const id = answer.id.toLowerCase();
       if (subscribe) {
         const follower = this.#followers.create(id);
-        hear = (push) => follower.hear(push);
-        for (const push of early) follower.hear(push);
+        onPush = (push) => follower.onPush(push);
+        for (const push of buffered) follower.onPush(push);
         this.#followers.adopt(id, follower);
-        follower.start({ line, over });
-        kept = true;
-      } else if (follow) this.#followers.touch(id);
+        follower.start({ connection, closed });
+        isHandedOver = true;
+      } else if (follow) this.#followers.follow(id);
       return id;
     } catch (error) {
-      throw asStageError(error, "StartActor", this.#settings);
+      throw toStageError(error, "StartActor", this.#settings);
     } finally {
-      if (!kept) line.close();
+      if (!isHandedOver) connection.close();
     }
   }
 }

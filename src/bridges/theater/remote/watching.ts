@@ -1,25 +1,25 @@
 import type { StageChange } from "../stage.ts";
 import type { Settings } from "./options.ts";
-import { passed, pauseBefore } from "./passed.ts";
+import { delay, retryDelay } from "./passed.ts";
 
 type Listener = (change: StageChange) => void;
 
 /** Listeners to changes, and a poll of the list while there are any: no server reports that an actor started or ended. */
-export class Watching {
+export class ChangePoller {
   readonly #settings: Settings;
-  readonly #look: () => Promise<void>;
+  readonly #poll: () => Promise<void>;
   readonly #closing: AbortSignal;
   readonly #listeners = new Set<Listener>();
-  #users = 0;
-  #given = new AbortController();
+  #pollers = 0;
+  #stop = new AbortController();
 
-  constructor(settings: Settings, look: () => Promise<void>, closing: AbortSignal) {
+  constructor(settings: Settings, poll: () => Promise<void>, closing: AbortSignal) {
     this.#settings = settings;
-    this.#look = look;
+    this.#poll = poll;
     this.#closing = closing;
   }
 
-  get listened(): boolean {
+  get hasListeners(): boolean {
     return this.#listeners.size > 0;
   }
 
@@ -28,7 +28,7 @@ export class Watching {
     // A listener added twice is notified twice, and each is removed by itself.
     const own: Listener = (change) => listener(change);
     this.#listeners.add(own);
-    const undo = this.keepLooking();
+    const undo = this.startPolling();
     return () => {
       this.#listeners.delete(own);
       undo();
@@ -36,22 +36,22 @@ export class Watching {
   }
 
   /** Polls until the returned function is called, which may be called more than once. */
-  keepLooking(): () => void {
-    this.#users += 1;
-    if (this.#users === 1) {
-      this.#given = new AbortController();
-      void this.#run(AbortSignal.any([this.#given.signal, this.#closing]));
+  startPolling(): () => void {
+    this.#pollers += 1;
+    if (this.#pollers === 1) {
+      this.#stop = new AbortController();
+      void this.#run(AbortSignal.any([this.#stop.signal, this.#closing]));
     }
-    let isOver = false;
+    let isStopped = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#users -= 1;
-      if (this.#users === 0) this.#given.abort();
+      if (isStopped) return;
+      isStopped = true;
+      this.#pollers -= 1;
+      if (this.#pollers === 0) this.#stop.abort();
     };
   }
 
-  tell(change: StageChange): void {
+  notify(change: StageChange): void {
     for (const listener of Array.from(this.#listeners)) {
       try {
         listener(change);
@@ -61,17 +61,17 @@ export class Watching {
     }
   }
 
-  async #run(over: AbortSignal): Promise<void> {
+  async #run(stopped: AbortSignal): Promise<void> {
     const { clock, entropy, limits } = this.#settings;
-    for (let failed = 0; !over.aborted;) {
+    for (let failed = 0; !stopped.aborted;) {
       try {
-        await this.#look();
+        await this.#poll();
         failed = 0;
       } catch {
         // Connection errors were logged where they occurred.
         failed += 1;
       }
-      await passed(clock, limits.pollMs + (failed === 0 ? 0 : pauseBefore(limits, entropy, failed)), over);
+      await delay(clock, limits.pollMs + (failed === 0 ? 0 : retryDelay(limits, entropy, failed)), stopped);
     }
   }
 }

@@ -1,53 +1,53 @@
 import { type EventQuery, type StageActor, StageError } from "../stage.ts";
 import type { ChainPage, TheaterStage } from "../theater-stage.ts";
-import type { Answer, Command, OfOne } from "../wire/index.ts";
+import type { Answer, Command, ActorCommandName } from "../wire/index.ts";
 import type { Client } from "./client.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./house.ts";
 import { manifestConfig } from "./manifest-config.ts";
 import { metricsJson } from "./metrics-json.ts";
 import { nextTurn } from "./next-turn.ts";
-import { requestOf } from "./request.ts";
+import { requestActor } from "./request.ts";
 import { startActor } from "./start-actor.ts";
 
 /** Call `announced` once the answer has been sent. */
-export interface Answered {
+export interface CommandResult {
   readonly answer: Answer;
   readonly announced?: () => void;
 }
 
-const PAGE = 1_000;
+const PAGE_SIZE = 1_000;
 
 /** Executes a command. Throws a `StageError` for what the client can correct. */
-export async function answerTo(command: Command, client: Client, house: House): Promise<Answered> {
-  if (command.is === "StartActor") return startActor(command, client, house);
-  if (command.is === "SubscribeToActor") return subscribe(command.id, client, house);
+export async function executeCommand(command: Command, client: Client, context: ServerContext): Promise<CommandResult> {
+  if (command.is === "StartActor") return startActor(command, client, context);
+  if (command.is === "SubscribeToActor") return subscribe(command.id, client, context);
   if (command.is === "OpenChannel") {
     if (command.with === "external") throw new StageError("InvalidRequest", 'Only actors take channels: open one with {"Actor": "<id>"}.');
-    const { id, announced } = await house.channels.open(client, command.with.actor, command.initialMessage);
+    const { id, announced } = await context.channels.open(client, command.with.actor, command.initialMessage);
     return { answer: { is: "ChannelOpened", channelId: id, with: command.with }, announced };
   }
-  return { answer: await simple(command, client, house) };
+  return { answer: await executeSimple(command, client, context) };
 }
 
-type Simple = Exclude<Command, { readonly is: "StartActor" | "OpenChannel" }>;
+type SimpleCommand = Exclude<Command, { readonly is: "StartActor" | "OpenChannel" }>;
 
-async function simple(command: Simple, client: Client, house: House): Promise<Answer> {
-  const { stage, channels, subscriptions } = house;
+async function executeSimple(command: SimpleCommand, client: Client, context: ServerContext): Promise<Answer> {
+  const { stage, channels, subscriptions } = context;
   switch (command.is) {
     case "ListActors":
-      return { is: "ActorList", actors: await listed(house) };
+      return { is: "ActorList", actors: await listAllActors(context) };
     case "NewStore":
       return { is: "StoreCreated", storeId: await stage.newStore() };
     case "UnsubscribeFromActor":
       subscriptions.end(command.subscriptionId);
       return { is: "Unsubscribed", id: command.id };
     case "GetActorEvents":
-      return { is: "ActorEvents", id: command.id, ...(await eventsOf(stage, command.id, command.query)) };
+      return { is: "ActorEvents", id: command.id, ...(await chainEvents(stage, command.id, command.query)) };
     case "SendActorMessage":
       await stage.send(command.id, command.data);
       return { is: "SentMessage", id: command.id };
     case "RequestActorMessage":
-      return { is: "RequestedMessage", id: command.id, message: await requestOf(command.id, command.data, client, house) };
+      return { is: "RequestedMessage", id: command.id, message: await requestActor(command.id, command.data, client, context) };
     case "UpdateActorComponent":
       await stage.update(command.id, command.component);
       return { is: "ActorComponentUpdated", id: command.id };
@@ -58,11 +58,11 @@ async function simple(command: Simple, client: Client, house: House): Promise<An
       await channels.close(command.channelId, client);
       return { is: "ChannelClosed", channelId: command.channelId };
     default:
-      return ofOne(command.is, command.id, house);
+      return executeActorCommand(command.is, command.id, context);
   }
 }
 
-async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<Answer> {
+async function executeActorCommand(is: ActorCommandName, id: string, { stage, clock }: ServerContext): Promise<Answer> {
   switch (is) {
     case "StopActor":
       await stage.stop(id);
@@ -87,13 +87,13 @@ async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<An
   }
 }
 
-const eventsOf = async (stage: TheaterStage, id: string, query: EventQuery | undefined): Promise<ChainPage | Pick<ChainPage, "events">> =>
+const chainEvents = async (stage: TheaterStage, id: string, query: EventQuery | undefined): Promise<ChainPage | Pick<ChainPage, "events">> =>
   query === undefined ? { events: await stage.chain(id) } : stage.chainPage(id, query);
 
-async function subscribe(id: string, client: Client, { subscriptions }: House): Promise<Answered> {
+async function subscribe(id: string, client: Client, { subscriptions }: ServerContext): Promise<CommandResult> {
   subscriptions.reserve(client);
   try {
-    const { id: subscriptionId, held } = await subscriptions.follow(client, id, { events: true, end: false });
+    const { id: subscriptionId, delayed: held } = await subscriptions.follow(client, id, { events: true, end: false });
     return { answer: { is: "Subscribed", id, subscriptionId }, announced: () => held.release() };
   } catch (error) {
     subscriptions.release(client);
@@ -102,12 +102,12 @@ async function subscribe(id: string, client: Client, { subscriptions }: House): 
 }
 
 /** All actors at once, since the protocol has no pages. */
-async function listed({ stage, limits }: House): Promise<readonly StageActor[]> {
+async function listAllActors({ stage, limits }: ServerContext): Promise<readonly StageActor[]> {
   const actors: StageActor[] = [];
   for (;;) {
-    const page = await stage.list(PAGE, actors.at(-1)?.id);
+    const page = await stage.list(PAGE_SIZE, actors.at(-1)?.id);
     actors.push(...page);
-    if (page.length < PAGE) return actors;
+    if (page.length < PAGE_SIZE) return actors;
     await nextTurn();
     if (actors.length > limits.listed)
       throw new StageError(

@@ -6,30 +6,30 @@ export interface Client {
   /** Disconnects a client that lets too many pushes wait. */
   drop(reason: string): void;
   /** Aborted when the connection has ended. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
 }
 
-const MOST_HELD = 10_000;
+const MAX_DELAYED = 10_000;
 
 /** Delays pushes until the answer that introduces them has been sent: a client must know a channel before it reads its messages. */
-export class HeldPushes {
+export class DelayedPushes {
   readonly #client: Client;
-  #held: Push[] | undefined = [];
+  #delayed: Push[] | undefined = [];
 
   constructor(client: Client) {
     this.#client = client;
   }
 
   push(push: Push): void {
-    if (this.#held === undefined) this.#client.push(push);
-    else if (this.#held.length < MOST_HELD) this.#held.push(push);
+    if (this.#delayed === undefined) this.#client.push(push);
+    else if (this.#delayed.length < MAX_DELAYED) this.#delayed.push(push);
     else this.#client.drop("held-full");
   }
 
   /** The answer has been sent. `arrange` may add or omit pushes. */
-  release(arrange: (held: readonly Push[]) => readonly Push[] = (held) => held): void {
-    const held = arrange(this.#held ?? []);
-    this.#held = undefined;
-    for (const push of held) this.#client.push(push);
+  release(arrange: (delayed: readonly Push[]) => readonly Push[] = (delayed) => delayed): void {
+    const delayed = arrange(this.#delayed ?? []);
+    this.#delayed = undefined;
+    for (const push of delayed) this.#client.push(push);
   }
 }

@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 import { endRefused } from "../../../mcp/transport/listen.ts";
 import { type Command, type Push, WireError, WireReader } from "../wire/index.ts";
-import { type Answered, answerTo } from "./answer.ts";
+import { type CommandResult, executeCommand } from "./answer.ts";
 import type { Client } from "./client.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./house.ts";
 import { nextTurn } from "./next-turn.ts";
-import { Outlet } from "./outlet.ts";
-import { commandIn, Speech } from "./speech.ts";
-import { faultOf } from "./stage-fault.ts";
+import { SocketWriter } from "./outlet.ts";
+import { parseCommand, ResponseEncoder } from "./speech.ts";
+import { toFault } from "./stage-fault.ts";
 
-const MOST_AHEAD = 8 * 1_048_576;
+const MAX_BUFFERED_BYTES = 8 * 1_048_576;
 
 /**
  * One client connection. Commands run one at a time and are answered in order, since answers do not name their command. Pushes may be
@@ -17,51 +17,51 @@ const MOST_AHEAD = 8 * 1_048_576;
  */
 export class Connection implements Client {
   readonly #socket: Socket;
-  readonly #house: House;
+  readonly #context: ServerContext;
   readonly #reader: WireReader;
-  readonly #speech: Speech;
-  readonly #outlet: Outlet;
-  readonly #gone = new AbortController();
+  readonly #encoder: ResponseEncoder;
+  readonly #writer: SocketWriter;
+  readonly #disconnected = new AbortController();
   readonly #queue: (Command | WireError)[] = [];
   /** Bytes received while a command was running. */
-  #ahead = 0;
+  #bufferedBytes = 0;
   #running = false;
   #ending = false;
   /** The last frame was invalid. */
-  #refused = false;
+  #hasInvalidFrame = false;
   #undoFrame: (() => void) | undefined;
   #undoEnd: (() => void) | undefined;
 
-  constructor(socket: Socket, house: House) {
-    const { limits, clock, log } = house;
+  constructor(socket: Socket, context: ServerContext) {
+    const { limits, clock, log } = context;
     this.#socket = socket;
-    this.#house = house;
+    this.#context = context;
     this.#reader = new WireReader(limits, clock);
-    this.#speech = new Speech(this.#reader, limits);
-    this.#outlet = new Outlet(socket, limits, clock, (reason) =>
+    this.#encoder = new ResponseEncoder(this.#reader, limits);
+    this.#writer = new SocketWriter(socket, limits, clock, (reason) =>
       log?.("warning", { event: "client-dropped", transport: "theater", reason }),
     );
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 60_000);
-    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("error", () => {});
     socket.once("end", () => this.end());
-    socket.once("close", () => this.#leave());
+    socket.once("close", () => this.#onClosed());
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get disconnected(): AbortSignal {
+    return this.#disconnected.signal;
   }
 
   push(push: Push): void {
-    if (this.#gone.signal.aborted) return;
-    const frames = this.#speech.frames(push);
-    if (frames === undefined) this.#house.log?.("warning", { event: "push-too-long", transport: "theater", is: push.is });
-    else this.#outlet.push(frames);
+    if (this.#disconnected.signal.aborted) return;
+    const frames = this.#encoder.frames(push);
+    if (frames === undefined) this.#context.log?.("warning", { event: "push-too-long", transport: "theater", is: push.is });
+    else this.#writer.push(frames);
   }
 
   drop(reason: string): void {
-    this.#house.log?.("warning", { event: "client-dropped", transport: "theater", reason });
+    this.#context.log?.("warning", { event: "client-dropped", transport: "theater", reason });
     this.#socket.destroy();
   }
 
@@ -70,7 +70,7 @@ export class Connection implements Client {
     if (this.#ending) return;
     this.#ending = true;
     this.#undoFrame?.();
-    this.#release();
+    this.#closeAll();
     // Discard unread bytes: they would reset the connection and lose the last answer.
     this.#socket.resume();
     if (!this.#running && this.#queue.length === 0) this.#finish();
@@ -80,52 +80,52 @@ export class Connection implements Client {
     this.#socket.destroy();
   }
 
-  #take(chunk: Uint8Array): void {
+  #receive(chunk: Uint8Array): void {
     if (this.#ending) return;
-    let whole = false;
+    let hasCompleteFrame = false;
     try {
       this.#reader.push(chunk, (message) => {
-        whole = true;
-        this.#queue.push(commandIn(message));
+        hasCompleteFrame = true;
+        this.#queue.push(parseCommand(message));
       });
     } catch (error) {
       // The start of the next command cannot be found.
       this.#queue.push(error instanceof WireError ? error : new WireError("This cannot be read."));
-      this.#refused = true;
+      this.#hasInvalidFrame = true;
       this.end();
     }
-    if (this.#running) this.#ahead += chunk.length;
+    if (this.#running) this.#bufferedBytes += chunk.length;
     if (this.#isFull && !this.#ending) this.#socket.pause();
-    this.#watchFrame(whole);
-    if (!this.#running) void this.#run();
+    this.#limitFrameTime(hasCompleteFrame);
+    if (!this.#running) void this.#executeQueue();
   }
 
   /** Enough commands are queued; the rest waits at the client. */
   get #isFull(): boolean {
-    return this.#queue.length >= this.#house.limits.waiting || this.#ahead >= MOST_AHEAD;
+    return this.#queue.length >= this.#context.limits.waiting || this.#bufferedBytes >= MAX_BUFFERED_BYTES;
   }
 
   /** One timer per frame rather than per chunk, and none while the socket is paused. */
-  #watchFrame(whole: boolean): void {
-    const { clock, limits } = this.#house;
+  #limitFrameTime(hasCompleteFrame: boolean): void {
+    const { clock, limits } = this.#context;
     const paused = this.#socket.isPaused();
-    if (whole || paused || !this.#reader.pending) {
+    if (hasCompleteFrame || paused || !this.#reader.pending) {
       this.#undoFrame?.();
       this.#undoFrame = undefined;
     }
     if (this.#reader.pending && !paused && !this.#ending) this.#undoFrame ??= clock.after(limits.frameMs, () => this.drop("frame-slow"));
   }
 
-  async #run(): Promise<void> {
+  async #executeQueue(): Promise<void> {
     this.#running = true;
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      const { answer, announced } = await this.#answer(next);
-      if (this.#gone.signal.aborted) break;
-      this.#outlet.answer(this.#speech.answer(answer));
+      const { answer, announced } = await this.#execute(next);
+      if (this.#disconnected.signal.aborted) break;
+      this.#writer.answer(this.#encoder.answer(answer));
       announced?.();
-      await this.#outlet.drained();
-      if (this.#queue.length === 0) this.#ahead = 0;
-      if (!this.#isFull) this.#readOn();
+      await this.#writer.drained();
+      if (this.#queue.length === 0) this.#bufferedBytes = 0;
+      if (!this.#isFull) this.#resume();
       // One read may bring thousands of commands. Yield, so that other connections are served and a disconnect is noticed.
       if (this.#queue.length > 0) await nextTurn();
     }
@@ -133,44 +133,44 @@ export class Connection implements Client {
     if (this.#ending) this.#finish();
   }
 
-  #readOn(): void {
+  #resume(): void {
     if (!this.#socket.isPaused()) return;
     this.#socket.resume();
-    this.#watchFrame(false);
+    this.#limitFrameTime(false);
   }
 
-  async #answer(next: Command | WireError): Promise<Answered> {
+  async #execute(next: Command | WireError): Promise<CommandResult> {
     try {
       if (next instanceof WireError) throw next;
-      return await answerTo(next, this, this.#house);
+      return await executeCommand(next, this, this.#context);
     } catch (error) {
-      return { answer: { is: "Error", fault: faultOf(error, this.#house.log) } };
+      return { answer: { is: "Error", fault: toFault(error, this.#context.log) } };
     }
   }
 
   #finish(): void {
-    this.#gone.abort();
-    this.#release();
-    if (this.#refused) return endRefused(this.#socket, this.#house.clock);
+    this.#disconnected.abort();
+    this.#closeAll();
+    if (this.#hasInvalidFrame) return endRefused(this.#socket, this.#context.clock);
     this.#socket.end();
     // A client that leaves its side open would hold the socket.
-    this.#undoEnd ??= this.#house.clock.after(this.#house.limits.blockedMs, () => this.#socket.destroy());
+    this.#undoEnd ??= this.#context.clock.after(this.#context.limits.blockedMs, () => this.#socket.destroy());
   }
 
   /** Ends subscriptions and channels even while a command runs: a client that half-closed looks the same as one that hung up. */
-  #release(): void {
-    this.#house.subscriptions.leave(this);
-    void this.#house.channels.leave(this);
+  #closeAll(): void {
+    this.#context.subscriptions.endAllOf(this);
+    void this.#context.channels.closeAllOf(this);
   }
 
-  #leave(): void {
+  #onClosed(): void {
     this.#ending = true;
     this.#undoFrame?.();
     this.#undoEnd?.();
     this.#queue.length = 0;
-    this.#gone.abort();
+    this.#disconnected.abort();
     this.#reader.close();
-    this.#release();
-    this.#outlet.end();
+    this.#closeAll();
+    this.#writer.close();
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Json } from "../../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../../testing/index.ts";
-import { frameOf } from "../wire/frames.ts";
+import { encodeFrame } from "../wire/frames.ts";
 import type { Codec } from "../wire/index.ts";
 import type { TheaterOptions } from "./options.ts";
 import { serveTheater } from "./serve.ts";
@@ -36,7 +36,7 @@ void test("what is no command is answered, and the next is served", async (t) =>
   const { connected } = await place(t);
   const client = connected();
   for (const text of ["", "nonsense", "{", "[]", '{"a":1,"b":2}', "[".repeat(1_000), '"\xff"']) {
-    client.raw(frameOf(Buffer.from(text, "latin1")));
+    client.raw(encodeFrame(Buffer.from(text, "latin1")));
     assert.match(JSON.stringify(await client.next()), /"InvalidRequest"/, text);
   }
   assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [ID] } });
@@ -51,7 +51,7 @@ void test("a command of too many values or members is answered, whatever its pla
     await client.ask("ListActors");
     for (const text of [members, values]) {
       const json = `{"SendActorMessage":{"id":"${ID}","data":${text}}}`;
-      client.raw(frameOf(Buffer.from(codec === "raw" ? json : `{"Complete":${JSON.stringify(numbers(json))}}`)));
+      client.raw(encodeFrame(Buffer.from(codec === "raw" ? json : `{"Complete":${JSON.stringify(numbers(json))}}`)));
       assert.match(JSON.stringify(await client.next()), /InvalidRequest.*(10000 members|more values)/);
     }
     assert.match(JSON.stringify(await client.ask("ListActors")), /ActorList/);
@@ -76,7 +76,7 @@ void test("between the commands of one read others are served", async (t) => {
   t.after(() => clearImmediate(next));
   const client = connected();
   await client.ask("ListActors");
-  client.raw(Buffer.concat(Array.from({ length: 1_000 }, () => frameOf(Buffer.from('"ListActors"')))));
+  client.raw(Buffer.concat(Array.from({ length: 1_000 }, () => encodeFrame(Buffer.from('"ListActors"')))));
   await until("all are answered", () => client.heard.length === 1_001);
   assert.ok(most <= 4, `${most} in one turn of the event loop`);
 });
@@ -106,7 +106,7 @@ void test("a frame's time does not run while the server itself reads no further,
   const client = connected();
   client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
   await until("it was asked", () => stage.made(ID).heard.length === 1);
-  const frame = frameOf(Buffer.from('"ListActors"'.padEnd(24 * 1_048_576)));
+  const frame = encodeFrame(Buffer.from('"ListActors"'.padEnd(24 * 1_048_576)));
   client.raw(frame.subarray(0, 1_000));
   await until("both timers are set", () => clock.pending === 2);
   client.raw(frame.subarray(1_000, -1));

@@ -1,15 +1,15 @@
 import type { Clock, Log } from "../../../core/contract/index.ts";
 import type { TheaterStage } from "../theater-stage.ts";
-import type { Channels } from "./channels.ts";
+import type { ClientChannels } from "./channels.ts";
 import type { TheaterLimits } from "./options.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** Shared by all connections of one server. */
-export interface House {
+export interface ServerContext {
   readonly stage: TheaterStage;
   readonly limits: TheaterLimits;
   readonly clock: Clock;
   readonly log: Log | undefined;
-  readonly channels: Channels;
+  readonly channels: ClientChannels;
   readonly subscriptions: Subscriptions;
 }

@@ -4,7 +4,7 @@ import type { StageDetails } from "../stage.ts";
 import type { Printable } from "../wire/index.ts";
 
 /** Handlers in Theater's `ManifestConfig`. Clients in Rust reject a config with any other. */
-const HANDLERS: ReadonlySet<unknown> = new Set([
+const KNOWN_HANDLERS: ReadonlySet<unknown> = new Set([
   "message-server",
   "filesystem",
   "http-client",
@@ -17,12 +17,12 @@ const HANDLERS: ReadonlySet<unknown> = new Set([
   "environment",
   "random",
 ]);
-const DEPTH = 8;
+const MAX_DEPTH = 8;
 
 type Table = { readonly [name: string]: unknown };
 const isTable = (value: unknown): value is Table =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-const textIn = (table: Table, ...names: readonly string[]): string | undefined => {
+const firstText = (table: Table, ...names: readonly string[]): string | undefined => {
   const found = names.map((name) => table[name]).find((value) => typeof value === "string");
   return typeof found === "string" ? found : undefined;
 };
@@ -30,20 +30,20 @@ const textIn = (table: Table, ...names: readonly string[]): string | undefined =
 function printable(value: unknown, depth = 0): Printable {
   if (typeof value === "string" || typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return value;
   if (value instanceof Date) return value.toISOString();
-  if (depth >= DEPTH) return null;
+  if (depth >= MAX_DEPTH) return null;
   if (isList(value)) return value.map((item) => printable(item, depth + 1));
   if (isTable(value)) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, printable(part, depth + 1)]));
   return null;
 }
 
 /** `type` with a `config`, or with inline fields as in manifests since July 2025. */
-function handler(value: unknown): readonly Printable[] {
-  if (!isTable(value) || !HANDLERS.has(value["type"])) return [];
+function handlerConfig(value: unknown): readonly Printable[] {
+  if (!isTable(value) || !KNOWN_HANDLERS.has(value["type"])) return [];
   const { type, config, ...inline } = value;
   return [{ type: printable(type), config: printable(isTable(config) ? config : inline) }];
 }
 
-function tableOf(content: string | undefined): Table {
+function parseTable(content: string | undefined): Table {
   try {
     return content === undefined ? {} : parse(content);
   } catch {
@@ -56,18 +56,18 @@ function tableOf(content: string | undefined): Table {
  * `version` for later ones. Without a manifest it holds the actor's name and what it was started from.
  */
 export function manifestConfig({ name, manifest, manifestContent }: StageDetails): Printable {
-  const table = tableOf(manifestContent);
-  const component = textIn(table, "component", "component_path", "package") ?? manifest ?? "";
-  const handlers = [table["handlers"], table["handler"]].flatMap((list) => (isList(list) ? list : [])).flatMap(handler);
+  const table = parseTable(manifestContent);
+  const component = firstText(table, "component", "component_path", "package") ?? manifest ?? "";
+  const handlers = [table["handlers"], table["handler"]].flatMap((list) => (isList(list) ? list : [])).flatMap(handlerConfig);
   return {
-    name: textIn(table, "name") ?? name,
-    version: textIn(table, "version") ?? "0.0.0",
+    name: firstText(table, "name") ?? name,
+    version: firstText(table, "version") ?? "0.0.0",
     component,
     component_path: component,
-    description: textIn(table, "description") ?? null,
-    long_description: textIn(table, "long_description") ?? null,
+    description: firstText(table, "description") ?? null,
+    long_description: firstText(table, "long_description") ?? null,
     save_chain: typeof table["save_chain"] === "boolean" ? table["save_chain"] : null,
-    init_state: textIn(table, "init_state", "initial_state") ?? null,
+    init_state: firstText(table, "init_state", "initial_state") ?? null,
     handlers,
   };
 }

@@ -1,8 +1,8 @@
 import type { Json } from "../../../core/contract/index.ts";
 import type { StageMetrics } from "../stage.ts";
 
-const NANOSECONDS = 1_000_000;
-const nanoseconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * NANOSECONDS));
+const NANOSECONDS_PER_MS = 1_000_000;
+const nanoseconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * NANOSECONDS_PER_MS));
 const seconds = (ms: number | null): number | null => (ms === null ? null : Math.floor(ms / 1_000));
 
 /** Theater's metrics in its units. Values that are not measured are null, where Theater has 0. */

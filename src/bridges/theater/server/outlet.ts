@@ -3,13 +3,13 @@ import type { Clock } from "../../../core/contract/index.ts";
 import type { TheaterLimits } from "./options.ts";
 
 /** Writes to one client and bounds what it has not read. */
-export class Outlet {
+export class SocketWriter {
   readonly #socket: Socket;
   readonly #limits: Pick<TheaterLimits, "queuedBytes" | "blockedMs">;
   readonly #clock: Clock;
   readonly #onDrop: (reason: string) => void;
   #waiting: (() => void)[] = [];
-  #undoTimer: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(socket: Socket, limits: Pick<TheaterLimits, "queuedBytes" | "blockedMs">, clock: Clock, onDrop: (reason: string) => void) {
     this.#socket = socket;
@@ -36,32 +36,32 @@ export class Outlet {
   }
 
   /** The client has disconnected. */
-  end(): void {
-    this.#undoTimer?.();
-    this.#undoTimer = undefined;
+  close(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#release();
   }
 
   #write(frame: Uint8Array): void {
     if (!this.#socket.writable) return;
     this.#socket.write(frame, this.#flushed);
-    if (this.#socket.writableLength > 0) this.#undoTimer ??= this.#watch();
+    if (this.#socket.writableLength > 0) this.#cancelTimer ??= this.#watchProgress();
   }
 
   /** A client that makes any progress is merely slow. */
-  #watch(): () => void {
+  #watchProgress(): () => void {
     const before = this.#socket.bytesWritten - this.#socket.writableLength;
     return this.#clock.after(this.#limits.blockedMs, () => {
-      this.#undoTimer = undefined;
-      if (this.#socket.bytesWritten - this.#socket.writableLength > before) this.#undoTimer = this.#watch();
+      this.#cancelTimer = undefined;
+      if (this.#socket.bytesWritten - this.#socket.writableLength > before) this.#cancelTimer = this.#watchProgress();
       else this.#drop("blocked");
     });
   }
 
   readonly #flushed = (): void => {
     if (this.#socket.writableLength > 0) return;
-    this.#undoTimer?.();
-    this.#undoTimer = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#release();
   };
 

@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:net";
 import { systemClock, systemEntropy } from "../../../core/contract/index.ts";
 import { rateLimitedLog } from "../../../core/contract/internal.ts";
 import { authority, isLoopback, listenAt, listenAtPath } from "../../../mcp/transport/listen.ts";
-import { Channels } from "./channels.ts";
+import { ClientChannels } from "./channels.ts";
 import { Connection } from "./connection.ts";
-import type { House } from "./house.ts";
+import type { ServerContext } from "./house.ts";
 import { THEATER_LIMITS } from "./limits.ts";
 import { refuseOpenListener } from "./open-listener.ts";
 import type { TheaterListener, TheaterOptions } from "./options.ts";
@@ -23,52 +23,52 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterList
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };
   if (path === undefined) refuseOpenListener(host, insecure);
-  const house: House = {
+  const context: ServerContext = {
     stage,
     limits,
     clock,
     log,
-    channels: new Channels(stage, limits.channels, log),
+    channels: new ClientChannels(stage, limits.channels, log),
     subscriptions: new Subscriptions(stage, limits.subscriptions, entropy),
   };
 
-  const open = new Set<Connection>();
-  let closing = false;
+  const connections = new Set<Connection>();
+  let isClosing = false;
   // A client that has half-closed still wants its answers.
   const server = createServer({ allowHalfOpen: true });
   server.maxConnections = limits.connections;
   server.on("drop", () => log?.("warning", { event: "connection-refused", transport: "theater", reason: "connections" }));
   server.on("connection", (socket) => {
-    if (closing) {
+    if (isClosing) {
       socket.destroy();
       return;
     }
-    const connection = new Connection(socket, house);
-    open.add(connection);
-    socket.once("close", () => open.delete(connection));
+    const connection = new Connection(socket, context);
+    connections.add(connection);
+    socket.once("close", () => connections.delete(connection));
   });
 
-  const at = path === undefined ? await atPort(server, host, port) : { url: `unix:${await listenAtPath(server, path)}`, port: 0 };
+  const address = path === undefined ? await listenOnPort(server, host, port) : { url: `unix:${await listenAtPath(server, path)}`, port: 0 };
   server.on("error", (error) => log?.("error", { event: "listen-failed", transport: "theater", name: error.name }));
-  if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-listener", transport: "theater", url: at.url });
-  log?.("info", { event: "listening", transport: "theater", url: at.url });
+  if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-listener", transport: "theater", url: address.url });
+  log?.("info", { event: "listening", transport: "theater", url: address.url });
 
   const closed = Promise.withResolvers<void>();
   const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {
-    if (closing) return closed.promise;
-    closing = true;
+    if (isClosing) return closed.promise;
+    isClosing = true;
     server.close(() => closed.resolve());
-    for (const connection of open) connection.end();
+    for (const connection of connections) connection.end();
     const undoGrace = clock.after(graceMs, () => {
-      for (const connection of open) connection.destroy();
+      for (const connection of connections) connection.destroy();
     });
     await closed.promise;
     undoGrace();
   };
-  return { ...at, close, [Symbol.asyncDispose]: () => close() };
+  return { ...address, close, [Symbol.asyncDispose]: () => close() };
 }
 
-async function atPort(server: Server, host: string, wanted: number): Promise<{ readonly url: string; readonly port: number }> {
+async function listenOnPort(server: Server, host: string, wanted: number): Promise<{ readonly url: string; readonly port: number }> {
   const port = await listenAt(server, host, wanted);
   return { url: `tcp://${authority(host, port)}`, port };
 }

@@ -13,7 +13,7 @@ import {
 import type { TheaterLimits } from "./options.ts";
 
 /** Encodes responses to one client in the codec that the client uses. */
-export class Speech {
+export class ResponseEncoder {
   readonly #reader: WireReader;
   readonly #limits: TheaterLimits;
   readonly #writer: WireWriter;
@@ -36,8 +36,8 @@ export class Speech {
 
   /** The answer, or an error if it is too long to send. */
   answer(answer: Answer): readonly Uint8Array[] {
-    const most = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
-    const message = `The answer is longer than the ${most} bytes that are sent at once: ask for less, or over MCP, by pages.`;
+    const maxBytes = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
+    const message = `The answer is longer than the ${maxBytes} bytes that are sent at once: ask for less, or over MCP, by pages.`;
     return this.frames(answer) ?? this.frames({ is: "Error", fault: { code: "SerializationError", message } }) ?? [];
   }
 
@@ -47,7 +47,7 @@ export class Speech {
 }
 
 /** The command in a message, or its error. */
-export function commandIn(message: WireValue | WireError): Command | WireError {
+export function parseCommand(message: WireValue | WireError): Command | WireError {
   if (message instanceof WireError) return message;
   try {
     return readCommand(message);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { systemClock } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
-import { jsonOf } from "../wire/fields.ts";
+import { toJson } from "../wire/fields.ts";
 import { type Codec, type Printable, WIRE_LIMITS, WireReader, WireWriter } from "../wire/index.ts";
 
 /** A client that says what it is told to and keeps what it hears, as JSON. */
@@ -19,7 +19,7 @@ export class WireClient {
     this.socket = protocol === "unix:" ? connect({ path: pathname }) : connect({ host: hostname, port: Number(port) });
     const reader = new WireReader(WIRE_LIMITS, systemClock, codec);
     this.socket.on("data", (chunk: Buffer) =>
-      reader.push(chunk, (message) => this.heard.push(message instanceof Error ? message : jsonOf(message))),
+      reader.push(chunk, (message) => this.heard.push(message instanceof Error ? message : toJson(message))),
     );
     this.socket.on("error", () => {});
     this.socket.on("close", () => (this.#closed = true));

@@ -1,6 +1,6 @@
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 import { printEvent, readEvent } from "./chain-event.ts";
-import { caseOf, Fields, isFields } from "./fields.ts";
+import { caseOf, Fields, isObject } from "./fields.ts";
 import type { Printable } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
@@ -16,11 +16,11 @@ export interface ActorFailure {
 export const printFailure = ({ event, message }: ActorFailure): Printable =>
   event === undefined ? { UnexpectedError: message } : { Internal: printEvent(event) };
 
-export function readFailure(value: WireValue | undefined, of: string, said: string | null): ActorFailure {
+export function readFailure(value: WireValue | undefined, of: string, message: string | null): ActorFailure {
   const [name, content] = caseOf(value, of);
-  const event = name === "Internal" && isFields(content) ? readEvent(content, `${of}.Internal`) : undefined;
-  const why = typeof content === "string" || typeof content === "number" ? `${name}: ${content}` : name;
-  return { event, message: said ?? event?.description ?? why };
+  const event = name === "Internal" && isObject(content) ? readEvent(content, `${of}.Internal`) : undefined;
+  const fallback = typeof content === "string" || typeof content === "number" ? `${name}: ${content}` : name;
+  return { event, message: message ?? event?.description ?? fallback };
 }
 
 /** Sent to the client that started the actor as its parent. */

@@ -12,14 +12,14 @@ export function byteListLength(bytes: Uint8Array): number {
 }
 
 /** Bytes per printed piece. */
-const PIECE = 65_536;
+const PIECE_BYTES = 65_536;
 
 /** Prints `[1,20,255]` in pieces. Written by hand, since byte lists are most of what the protocol sends. */
-export function printByteList(bytes: Uint8Array, give: (piece: Buffer) => void): void {
-  for (let from = 0; from === 0 || from < bytes.length; from += PIECE) {
-    const piece = printList(bytes.subarray(from, from + PIECE));
+export function printByteList(bytes: Uint8Array, write: (piece: Buffer) => void): void {
+  for (let from = 0; from === 0 || from < bytes.length; from += PIECE_BYTES) {
+    const piece = printList(bytes.subarray(from, from + PIECE_BYTES));
     if (from > 0) piece[0] = COMMA;
-    give(from + PIECE < bytes.length ? piece.subarray(0, -1) : piece);
+    write(from + PIECE_BYTES < bytes.length ? piece.subarray(0, -1) : piece);
   }
 }
 

@@ -16,8 +16,8 @@ export const printEvent = (event: TheaterEvent): Printable => ({
 });
 
 /** Throws `WireError` with the name of the invalid field. Newer servers omit time and description, which become 0 and null. */
-export function readEvent(value: WireValue | undefined, of: string): TheaterEvent {
-  const fields = new Fields(of, value);
+export function readEvent(value: WireValue | undefined, subject: string): TheaterEvent {
+  const fields = new Fields(subject, value);
   return {
     hash: fields.bytes("hash"),
     parentHash: fields.bytesOrNull("parent_hash"),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { SimulatedClock } from "../../../testing/index.ts";
 import { type Codec, WireReader, WireWriter } from "./codec.ts";
-import { frameOf } from "./frames.ts";
+import { encodeFrame } from "./frames.ts";
 import type { Printable } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
@@ -12,7 +12,7 @@ import { WIRE_LIMITS, type WireLimits } from "./wire-limits.ts";
 const clock = new SimulatedClock();
 const CODECS: readonly Codec[] = ["raw", "fragmenting"];
 const text = (frames: readonly Uint8Array[]): string => Buffer.concat(frames).toString("latin1");
-const json = (value: unknown): Uint8Array => frameOf(Buffer.from(JSON.stringify(value)));
+const json = (value: unknown): Uint8Array => encodeFrame(Buffer.from(JSON.stringify(value)));
 
 function read(frames: Uint8Array | readonly Uint8Array[], limits: Partial<WireLimits> = {}, codec?: Codec) {
   const reader = new WireReader({ ...WIRE_LIMITS, ...limits }, clock, codec);
@@ -47,7 +47,7 @@ void test("the first frame decides the codec, and the rest is read by it", () =>
     assert.equal(reader.codec, codec);
     assert.deepEqual(messages, ["ListActors"]);
   }
-  const { reader, messages } = read([frameOf(Buffer.from("nonsense")), json("ListActors"), json({ Complete: [34, 34] })]);
+  const { reader, messages } = read([encodeFrame(Buffer.from("nonsense")), json("ListActors"), json({ Complete: [34, 34] })]);
   assert.equal(reader.codec, "raw");
   wrong(messages[0], /not JSON/);
   assert.deepEqual(messages.slice(1), ["ListActors", new Map([["Complete", Uint8Array.of(34, 34)]])]);

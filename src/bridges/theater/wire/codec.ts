@@ -1,7 +1,7 @@
 import type { Clock } from "../../../core/contract/index.ts";
 import { byteListLength } from "./byte-lists.ts";
-import { Fragments } from "./fragments.ts";
-import { FrameSplitter, frameOf } from "./frames.ts";
+import { FragmentAssembler } from "./fragments.ts";
+import { FrameSplitter, encodeFrame } from "./frames.ts";
 import { type Printable, printJson } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import { readWireJson, type WireValue } from "./wire-json.ts";
@@ -18,13 +18,13 @@ const ENVELOPE_BYTES = '{"Complete":}'.length;
 export class WireReader {
   readonly #limits: WireLimits;
   readonly #frames: FrameSplitter;
-  readonly #fragments: Fragments;
+  readonly #fragments: FragmentAssembler;
   #codec: Codec | undefined;
 
   constructor(limits: WireLimits, clock: Clock, codec?: Codec) {
     this.#limits = limits;
     this.#frames = new FrameSplitter(limits.frameBytes);
-    this.#fragments = new Fragments(limits, clock);
+    this.#fragments = new FragmentAssembler(limits, clock);
     this.#codec = codec;
   }
 
@@ -87,11 +87,11 @@ export class WireWriter {
   /** Throws `WireError` if the message is longer than the codec or the limits allow. */
   frames(message: Printable, codec: Codec): readonly Uint8Array[] {
     const { frameBytes, messageBytes } = this.#limits;
-    if (codec === "raw") return [frameOf(printJson(message, frameBytes))];
+    if (codec === "raw") return [encodeFrame(printJson(message, frameBytes))];
     const text = printJson(message, messageBytes);
     // Theater's codec puts up to 12 MiB into one frame, although the printed numbers may exceed its own frame limit.
     if (text.length <= FRAGMENT_BYTES && byteListLength(text) + ENVELOPE_BYTES <= frameBytes)
-      return [frameOf(printJson({ Complete: text }, frameBytes))];
+      return [encodeFrame(printJson({ Complete: text }, frameBytes))];
     return this.#fragments(text, Math.min(FRAGMENT_BYTES, Math.floor(frameBytes / 2)));
   }
 
@@ -99,7 +99,7 @@ export class WireWriter {
     this.#fragmented += 1;
     const total = Math.ceil(text.length / size);
     return Array.from({ length: total }, (_, at) =>
-      frameOf(
+      encodeFrame(
         printJson(
           {
             Fragment: {

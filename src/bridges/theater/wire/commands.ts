@@ -6,7 +6,7 @@ import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
 
 /** Commands whose only field is the actor's id. */
-const OF_ONE = [
+const ACTOR_COMMANDS = [
   "StopActor",
   "TerminateActor",
   "SubscribeToActor",
@@ -16,9 +16,9 @@ const OF_ONE = [
   "GetActorState",
   "GetActorMetrics",
 ] as const;
-export type OfOne = (typeof OF_ONE)[number];
+export type ActorCommandName = (typeof ACTOR_COMMANDS)[number];
 
-const isOfOne = (name: string): name is OfOne => OF_ONE.some((one) => one === name);
+const isActorCommand = (name: string): name is ActorCommandName => ACTOR_COMMANDS.some((one) => one === name);
 
 /** All commands of Theater's management protocol. An `id` is a UUID, or another name that the server accepts. */
 export type Command =
@@ -32,7 +32,7 @@ export type Command =
       /** Report the actor's events. */
       readonly subscribe: boolean;
     }
-  | { readonly is: OfOne; readonly id: string }
+  | { readonly is: ActorCommandName; readonly id: string }
   /** `query`: requests a page. Theater's own servers ignore its fields and send the whole chain. */
   | { readonly is: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
   | { readonly is: "ListActors" | "NewStore" }
@@ -50,13 +50,13 @@ export type Command =
 export function readCommand(value: WireValue): Command {
   const [is, content] = caseOf(value, "A command");
   const fields = new Fields(is, content);
-  if (isOfOne(is)) return { is, id: fields.id("id") };
+  if (isActorCommand(is)) return { is, id: fields.id("id") };
   switch (is) {
     case "ListActors":
     case "NewStore":
       return { is };
     case "GetActorEvents":
-      return { is, id: fields.id("id"), ...(fields.has("limit") ? { query: queryIn(fields) } : {}) };
+      return { is, id: fields.id("id"), ...(fields.has("limit") ? { query: readQuery(fields) } : {}) };
     case "StartActor":
       return {
         is,
@@ -87,7 +87,7 @@ export function readCommand(value: WireValue): Command {
   }
 }
 
-const queryIn = (fields: Fields): EventQuery => ({
+const readQuery = (fields: Fields): EventQuery => ({
   limit: Math.max(1, fields.count("limit")),
   ...(fields.has("after") ? { after: fields.id("after") } : {}),
   ...(fields.has("before") ? { before: fields.id("before") } : {}),

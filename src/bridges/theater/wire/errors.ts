@@ -10,7 +10,7 @@ export interface Fault {
 }
 
 /** Whether the protocol's error variant holds a message. */
-const WORDY: Readonly<Record<StageCode, boolean>> = {
+const HAS_MESSAGE: Readonly<Record<StageCode, boolean>> = {
   ActorNotFound: false,
   ActorAlreadyExists: false,
   ActorNotRunning: false,
@@ -28,10 +28,10 @@ const WORDY: Readonly<Record<StageCode, boolean>> = {
   SerializationError: true,
 };
 
-const isCode = (name: string): name is StageCode => Object.hasOwn(WORDY, name);
+const isCode = (name: string): name is StageCode => Object.hasOwn(HAS_MESSAGE, name);
 
 /** Messages of servers of April 2025 for errors that have had a code since. */
-const OLD_WORDS: readonly (readonly [RegExp, StageCode])[] = [
+const OLD_MESSAGES: readonly (readonly [RegExp, StageCode])[] = [
   [/channel[^.]*reject/i, "ChannelRejected"],
   [/channel[^.]*not found/i, "ChannelNotFound"],
   [/actor[^.]*not found/i, "ActorNotFound"],
@@ -43,20 +43,20 @@ const OLD_WORDS: readonly (readonly [RegExp, StageCode])[] = [
  * Clients of June 2025 do not know `ActorInitializationError`, so it is sent as `RuntimeError` with an additional `code`.
  */
 export function printFault({ code, message }: Fault): Printable {
-  const known = code === "ActorInitializationError" ? "RuntimeError" : code;
-  return { error: WORDY[known] ? { [known]: message } : known, message, code: known === code ? undefined : code };
+  const sentCode = code === "ActorInitializationError" ? "RuntimeError" : code;
+  return { error: HAS_MESSAGE[sentCode] ? { [sentCode]: message } : sentCode, message, code: sentCode === code ? undefined : code };
 }
 
 /** Reads an error of any server. Unknown errors become `RuntimeError`. */
 export function readFault(value: WireValue | undefined, of: string): Fault {
   const fields = new Fields(of, value);
-  const said = fields.textOrNull("message");
+  const sentMessage = fields.textOrNull("message");
   if (!fields.has("error")) {
-    const code = OLD_WORDS.find(([words]) => words.test(said ?? ""))?.[1] ?? "RuntimeError";
-    return { code, message: said ?? "The server did not say why." };
+    const code = OLD_MESSAGES.find(([pattern]) => pattern.test(sentMessage ?? ""))?.[1] ?? "RuntimeError";
+    return { code, message: sentMessage ?? "The server did not say why." };
   }
-  const [name, content] = caseOf(fields.value("error"), `${of}.error`);
-  const told = fields.textOrNull("code") ?? name;
-  const message = typeof content === "string" ? content : (said ?? `The server says ${name}.`);
-  return { code: isCode(told) ? told : "RuntimeError", message };
+  const [variant, content] = caseOf(fields.value("error"), `${of}.error`);
+  const code = fields.textOrNull("code") ?? variant;
+  const message = typeof content === "string" ? content : (sentMessage ?? `The server says ${variant}.`);
+  return { code: isCode(code) ? code : "RuntimeError", message };
 }

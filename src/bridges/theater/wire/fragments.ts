@@ -6,19 +6,19 @@ import type { WireValue } from "./wire-json.ts";
 interface Partial {
   readonly total: number;
   readonly pieces: Map<number, Uint8Array>;
-  readonly undo: () => void;
+  readonly cancelTimer: () => void;
 }
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const whole = (value: WireValue | undefined, name: string, most: number, least = 0): number => {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
-    throw new WireError(`Fragment.${name} must be a whole number of ${least} to ${most}.`);
+const wholeNumber = (value: WireValue | undefined, name: string, maximum: number, minimum = 0): number => {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < minimum || value > maximum)
+    throw new WireError(`Fragment.${name} must be a whole number of ${minimum} to ${maximum}.`);
   return value;
 };
 
 /** Reassembles messages from fragments, which may arrive in any order. */
-export class Fragments {
+export class FragmentAssembler {
   readonly #limits: WireLimits;
   readonly #clock: Clock;
   readonly #partials = new Map<number, Partial>();
@@ -31,7 +31,7 @@ export class Fragments {
 
   /** The message, with its last fragment. Throws `WireError` and drops the message that the fragment belongs to. */
   add(fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
-    const id = whole(fragment.get("message_id"), "message_id", Number.MAX_SAFE_INTEGER);
+    const id = wholeNumber(fragment.get("message_id"), "message_id", Number.MAX_SAFE_INTEGER);
     try {
       return this.#add(id, fragment);
     } catch (error) {
@@ -46,8 +46,8 @@ export class Fragments {
   }
 
   #add(id: number, fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
-    const total = whole(fragment.get("total_fragments"), "total_fragments", this.#limits.fragments, 1);
-    const index = whole(fragment.get("fragment_index"), "fragment_index", total - 1);
+    const total = wholeNumber(fragment.get("total_fragments"), "total_fragments", this.#limits.fragments, 1);
+    const index = wholeNumber(fragment.get("fragment_index"), "fragment_index", total - 1);
     const data = fragment.get("data");
     if (typeof data !== "string" || data.length % 4 !== 0 || !BASE64.test(data)) throw new WireError("Fragment.data must be base64.");
     const piece = Buffer.from(data, "base64");
@@ -68,7 +68,7 @@ export class Fragments {
   #begin(id: number, total: number): Partial {
     if (this.#partials.size >= this.#limits.partials)
       throw new WireError(`At most ${this.#limits.partials} messages may be under way in fragments: end one before you begin another.`);
-    const partial: Partial = { total, pieces: new Map(), undo: this.#clock.after(this.#limits.partialMs, () => this.#drop(id)) };
+    const partial: Partial = { total, pieces: new Map(), cancelTimer: this.#clock.after(this.#limits.partialMs, () => this.#drop(id)) };
     this.#partials.set(id, partial);
     return partial;
   }
@@ -76,7 +76,7 @@ export class Fragments {
   #drop(id: number): void {
     const partial = this.#partials.get(id);
     if (partial === undefined) return;
-    partial.undo();
+    partial.cancelTimer();
     this.#partials.delete(id);
     for (const piece of partial.pieces.values()) this.#bytes -= piece.length;
   }

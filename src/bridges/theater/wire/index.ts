@@ -2,7 +2,7 @@
 export { byteListLength } from "./byte-lists.ts";
 export { isSha1, printEvent, readEvent } from "./chain-event.ts";
 export { type Codec, WireReader, WireWriter } from "./codec.ts";
-export { type Command, type OfOne, printCommand, readCommand } from "./commands.ts";
+export { type Command, type ActorCommandName, printCommand, readCommand } from "./commands.ts";
 export { type Fault } from "./errors.ts";
 export { type Participant } from "./participant.ts";
 export { type Printable, printJson, printPieces } from "./print-json.ts";

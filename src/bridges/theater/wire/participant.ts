@@ -7,11 +7,11 @@ import { caseOf } from "./fields.ts";
 export type Participant = { readonly actor: string } | "external";
 
 /** `{"Actor": id}` or `"External"`. One client library sends `{"Client": …}` for the latter. */
-export function readParticipant(value: WireValue | undefined, of: string): Participant {
-  const [name, content] = caseOf(value, of);
+export function readParticipant(value: WireValue | undefined, subject: string): Participant {
+  const [name, content] = caseOf(value, subject);
   if (name === "Actor" && typeof content === "string" && content !== "") return { actor: content };
   if (name === "External" || name === "Client") return "external";
-  throw new WireError(`${of} must be {"Actor": "<id>"} or "External".`);
+  throw new WireError(`${subject} must be {"Actor": "<id>"} or "External".`);
 }
 
 export const printParticipant = (participant: Participant): Printable =>

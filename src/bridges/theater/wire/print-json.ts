@@ -16,30 +16,30 @@ export type Printable =
 const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
 
 /** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `most` bytes. */
-export function printJson(value: Printable, most: number): Buffer {
+export function printJson(value: Printable, maxBytes: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
   printPieces(value, (piece) => {
     length += piece.length;
-    if (length > most) throw new WireError(`This answer is longer than the ${most} bytes that can be sent at once: ask for less.`);
+    if (length > maxBytes) throw new WireError(`This answer is longer than the ${maxBytes} bytes that can be sent at once: ask for less.`);
     pieces.push(piece);
   });
   return Buffer.concat(pieces);
 }
 
 /** Prints the same text piece by piece, so that it need not be in memory as a whole. */
-export function printPieces(value: Printable, give: (piece: Buffer) => void): void {
+export function printPieces(value: Printable, write: (piece: Buffer) => void): void {
   let text = "";
 
   const flush = (): void => {
-    if (text !== "") give(Buffer.from(text));
+    if (text !== "") write(Buffer.from(text));
     text = "";
   };
 
   const print = (one: Printable): void => {
     if (one instanceof Uint8Array) {
       flush();
-      printByteList(one, give);
+      printByteList(one, write);
     } else if (typeof one === "bigint") {
       text += String(one);
     } else if (one === null || typeof one !== "object") {
@@ -52,14 +52,14 @@ export function printPieces(value: Printable, give: (piece: Buffer) => void): vo
       }
       text += "]";
     } else {
-      let sign = "{";
+      let separator = "{";
       for (const [name, field] of Object.entries(one)) {
         if (field === undefined) continue;
-        text += `${sign}${wellFormed(JSON.stringify(name))}:`;
-        sign = ",";
+        text += `${separator}${wellFormed(JSON.stringify(name))}:`;
+        separator = ",";
         print(field);
       }
-      text += sign === "{" ? "{}" : "}";
+      text += separator === "{" ? "{}" : "}";
     }
   };
 

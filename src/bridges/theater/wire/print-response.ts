@@ -6,7 +6,7 @@ import { printParticipant } from "./participant.ts";
 import type { Printable } from "./print-json.ts";
 import type { Response } from "./responses.ts";
 
-const STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", PAUSED: "Failed" } as const;
+const WIRE_STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", PAUSED: "Failed" } as const;
 
 /**
  * A response in the form that clients of the codec's time expect. Only a list of actors differs: ids for `raw`, pairs of id and name
@@ -14,10 +14,10 @@ const STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", PAUSE
  * paused actor: it is `Failed` with an additional `paused`.
  */
 export function printResponse(response: Response, codec: Codec): Printable {
-  return { [response.is]: content(response, codec) };
+  return { [response.is]: printContent(response, codec) };
 }
 
-function content(response: Response, codec: Codec): Printable {
+function printContent(response: Response, codec: Codec): Printable {
   switch (response.is) {
     case "ActorList":
       return { actors: response.actors.map(({ id, name }) => (codec === "raw" ? id : [id, name ?? ""])) };
@@ -28,7 +28,7 @@ function content(response: Response, codec: Codec): Printable {
     case "ActorManifest":
       return { id: response.id, manifest: response.manifest, ...(response.origin === undefined ? {} : { origin: response.origin }) };
     case "ActorStatus":
-      return { id: response.id, status: STATUS[response.status], paused: response.status === "PAUSED" };
+      return { id: response.id, status: WIRE_STATUS[response.status], paused: response.status === "PAUSED" };
     case "ActorState":
       return { id: response.id, state: response.state };
     case "ActorEvents":

@@ -2,14 +2,14 @@ import type { StageStatus } from "../stage.ts";
 import { readEnd, readFailure } from "./actor-end.ts";
 import { readEvent } from "./chain-event.ts";
 import { readFault } from "./errors.ts";
-import { caseOf, Fields, jsonOf } from "./fields.ts";
+import { caseOf, Fields, toJson } from "./fields.ts";
 import { readParticipant } from "./participant.ts";
-import { type ListedActor, OF_ACTOR, type Response } from "./responses.ts";
+import { type ListedActor, ACTOR_ANSWERS, type Response } from "./responses.ts";
 import { WireError } from "./wire-error.ts";
 import type { WireValue } from "./wire-json.ts";
 
-type OfActor = (typeof OF_ACTOR)[number];
-const isOfActor = (name: string): name is OfActor => OF_ACTOR.some((one) => one === name);
+type ActorAnswerName = (typeof ACTOR_ANSWERS)[number];
+const isActorAnswer = (name: string): name is ActorAnswerName => ACTOR_ANSWERS.some((one) => one === name);
 
 function readStatus(fields: Fields): StageStatus {
   const status = fields.text("status");
@@ -21,14 +21,14 @@ function readStatus(fields: Fields): StageStatus {
 
 const isPair = (value: WireValue): value is readonly WireValue[] => Array.isArray(value);
 
-function readListed(value: WireValue): ListedActor {
+function readListedActor(value: WireValue): ListedActor {
   if (typeof value === "string") return { id: value };
   const [id, name] = isPair(value) ? value : [];
   if (typeof id !== "string" || typeof name !== "string") throw new WireError("ActorList.actors must hold ids, or pairs of id and name.");
   return { id, name };
 }
 
-const idIn = (fields: Fields): { readonly id?: string } => (fields.has("id") ? { id: fields.id("id") } : {});
+const optionalId = (fields: Fields): { readonly id?: string } => (fields.has("id") ? { id: fields.id("id") } : {});
 
 /** Reads responses of servers of all versions. Throws `WireError` with the name of the invalid field. */
 export function readResponse(value: WireValue): Response {
@@ -36,10 +36,10 @@ export function readResponse(value: WireValue): Response {
   if (is === "ActorResult") return { is, ...readEnd(content) };
   if (is === "Error") return { is, fault: readFault(content, is) };
   const fields = new Fields(is, content);
-  if (isOfActor(is)) return { is, id: fields.id("id") };
+  if (isActorAnswer(is)) return { is, id: fields.id("id") };
   switch (is) {
     case "ActorList":
-      return { is, actors: fields.list("actors").map(readListed) };
+      return { is, actors: fields.list("actors").map(readListedActor) };
     case "Subscribed":
       return { is, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
     case "RequestedMessage":
@@ -48,11 +48,11 @@ export function readResponse(value: WireValue): Response {
       return {
         is,
         id: fields.id("id"),
-        manifest: jsonOf(fields.value("manifest")),
+        manifest: toJson(fields.value("manifest")),
         ...(fields.has("origin") ? { origin: fields.text("origin") } : {}),
       };
     case "ActorStatus":
-      return { is, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { tellsPauses: true } : {}) };
+      return { is, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { reportsPauses: true } : {}) };
     case "ActorState":
       return { is, id: fields.id("id"), state: fields.bytesOrNull("state") };
     case "ActorEvents":
@@ -63,7 +63,7 @@ export function readResponse(value: WireValue): Response {
         ...(fields.has("more") ? { more: fields.flag("more") } : {}),
       };
     case "ActorMetrics":
-      return { is, id: fields.id("id"), metrics: jsonOf(fields.value("metrics")) };
+      return { is, id: fields.id("id"), metrics: toJson(fields.value("metrics")) };
     case "ChannelOpened":
       return { is, channelId: fields.id("channel_id"), with: readParticipant(fields.value("actor_id"), "ChannelOpened.actor_id") };
     case "MessageSent":
@@ -72,9 +72,9 @@ export function readResponse(value: WireValue): Response {
     case "StoreCreated":
       return { is, storeId: fields.id("store_id") };
     case "ActorEvent":
-      return { is, ...idIn(fields), event: readEvent(fields.value("event"), "ActorEvent.event") };
+      return { is, ...optionalId(fields), event: readEvent(fields.value("event"), "ActorEvent.event") };
     case "ActorError":
-      return { is, ...idIn(fields), failure: readFailure(fields.value("error"), "ActorError.error", fields.textOrNull("message")) };
+      return { is, ...optionalId(fields), failure: readFailure(fields.value("error"), "ActorError.error", fields.textOrNull("message")) };
     case "ChannelMessage":
       return {
         is,

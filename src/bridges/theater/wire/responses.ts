@@ -7,7 +7,7 @@ import type { Participant } from "./participant.ts";
 import type { Printable } from "./print-json.ts";
 
 /** Answers that hold only the actor's id. */
-export const OF_ACTOR = ["ActorStarted", "ActorStopped", "Unsubscribed", "SentMessage", "Restarted", "ActorComponentUpdated"] as const;
+export const ACTOR_ANSWERS = ["ActorStarted", "ActorStopped", "Unsubscribed", "SentMessage", "Restarted", "ActorComponentUpdated"] as const;
 
 export interface ListedActor {
   readonly id: string;
@@ -17,14 +17,14 @@ export interface ListedActor {
 
 /** The answer to a command. */
 export type Answer =
-  | { readonly is: (typeof OF_ACTOR)[number]; readonly id: string }
+  | { readonly is: (typeof ACTOR_ANSWERS)[number]; readonly id: string }
   | { readonly is: "ActorList"; readonly actors: readonly ListedActor[] }
   | { readonly is: "Subscribed"; readonly id: string; readonly subscriptionId: string }
   | { readonly is: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
   /** `origin`: what the actor was started from. Only our servers send it. */
   | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable; readonly origin?: string }
   /** `reportsPauses`: the server has a status for paused actors. Theater's own servers report them as running. */
-  | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly tellsPauses?: true }
+  | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly reportsPauses?: true }
   | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
   /** `more`: there are events beyond this page. Absent: this is the whole chain. */
   | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[]; readonly more?: boolean }

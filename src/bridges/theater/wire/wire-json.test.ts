@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { jsonOf } from "./fields.ts";
+import { toJson } from "./fields.ts";
 import { printJson } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import { readWireJson } from "./wire-json.ts";
@@ -20,7 +20,7 @@ void test("it reads what JSON.parse reads", () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t \r"), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), undefined, indent);
-      assert.equal(JSON.stringify(jsonOf(read(spaced))), JSON.stringify(JSON.parse(text)));
+      assert.equal(JSON.stringify(toJson(read(spaced))), JSON.stringify(JSON.parse(text)));
     }),
   );
 });
@@ -37,7 +37,7 @@ void test("it refuses what JSON.parse refuses", () => {
       })();
       const got = (() => {
         try {
-          return [JSON.stringify(jsonOf(read(text)))];
+          return [JSON.stringify(toJson(read(text)))];
         } catch (error) {
           assert.ok(error instanceof WireError);
           return [];
@@ -68,7 +68,7 @@ void test("numbers that are no bytes make a list of numbers", () => {
 void test("what is printed is JSON.stringify's text, and a field that is undefined is left away", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      const plain: ReturnType<typeof jsonOf> = JSON.parse(JSON.stringify(value));
+      const plain: ReturnType<typeof toJson> = JSON.parse(JSON.stringify(value));
       assert.equal(printJson(plain, 1_000_000).toString(), JSON.stringify(plain));
     }),
   );

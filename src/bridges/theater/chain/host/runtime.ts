@@ -1,65 +1,65 @@
-import { count, someBytes, text } from "../values.ts";
-import type { Family } from "./told.ts";
+import { count, bytesOrNull, text } from "../values.ts";
+import type { HostInterface } from "./told.ts";
 
-const FAMILY = "Runtime";
+const RUNTIME_FAMILY = "Runtime";
 
-export const RUNTIME: Family = {
-  log: ({ args: [message] }) => ({ family: FAMILY, called: { Log: { level: "info", message: text(message) } } }),
+export const RUNTIME: HostInterface = {
+  log: ({ args: [message] }) => ({ family: RUNTIME_FAMILY, called: { Log: { level: "info", message: text(message) } } }),
   "get-state": () => ({
-    family: FAMILY,
+    family: RUNTIME_FAMILY,
     called: { StateChangeCall: { old_state: "unknown", new_state: "requested" } },
-    gave: { StateChangeResult: { success: true } },
+    returned: { StateChangeResult: { success: true } },
   }),
   // Theater declares this function but never offered it to guests, and has no event for it.
-  "get-chain": () => ({ family: FAMILY, called: { Log: { level: "debug", message: "get-chain" } } }),
+  "get-chain": () => ({ family: RUNTIME_FAMILY, called: { Log: { level: "debug", message: "get-chain" } } }),
   shutdown: ({ args: [data] }) => ({
-    family: FAMILY,
-    called: { ShutdownCall: { data: someBytes(data) } },
-    gave: { ShutdownRequested: { success: true } },
+    family: RUNTIME_FAMILY,
+    called: { ShutdownCall: { data: bytesOrNull(data) } },
+    returned: { ShutdownRequested: { success: true } },
     failed: { ShutdownRequested: { success: false } },
   }),
 };
 
-export const TIMING: Family = {
-  now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, gave: { NowResult: { timestamp: count(ok) } } }),
+export const TIMING: HostInterface = {
+  now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, returned: { NowResult: { timestamp: count(ok) } } }),
   sleep: ({ args: [duration], error }) => ({
     family: "Timing",
     called: { SleepCall: { duration: count(duration) } },
-    gave: { SleepResult: { duration: count(duration), success: true } },
+    returned: { SleepResult: { duration: count(duration), success: true } },
     failed: { Error: { operation: "sleep", message: error } },
   }),
   deadline: ({ args: [timestamp], error }) => ({
     family: "Timing",
     called: { DeadlineCall: { timestamp: count(timestamp) } },
-    gave: { DeadlineResult: { timestamp: count(timestamp), success: true } },
+    returned: { DeadlineResult: { timestamp: count(timestamp), success: true } },
     failed: { Error: { operation: "deadline", message: error } },
   }),
 };
 
 /** In this family the case is a field. */
-export const RANDOM: Family = {
+export const RANDOM: HostInterface = {
   "random-bytes": ({ args: [size], error }) => ({
     family: "Random",
     called: { type: "random_bytes_call", requested_size: count(size) },
-    gave: { type: "random_bytes_result", generated_size: count(size), success: true },
+    returned: { type: "random_bytes_result", generated_size: count(size), success: true },
     failed: { type: "error", operation: "random-bytes", message: error },
   }),
   "random-range": ({ args: [min, max], ok, error }) => ({
     family: "Random",
     called: { type: "random_range_call", min: count(min), max: count(max) },
-    gave: { type: "random_range_result", min: count(min), max: count(max), value: count(ok), success: true },
+    returned: { type: "random_range_result", min: count(min), max: count(max), value: count(ok), success: true },
     failed: { type: "error", operation: "random-range", message: error },
   }),
   "random-float": ({ ok, error }) => ({
     family: "Random",
     called: { type: "random_float_call" },
-    gave: { type: "random_float_result", value: count(ok), success: true },
+    returned: { type: "random_float_result", value: count(ok), success: true },
     failed: { type: "error", operation: "random-float", message: error },
   }),
   "generate-uuid": ({ ok, error }) => ({
     family: "Random",
     called: { type: "generate_uuid_call" },
-    gave: { type: "generate_uuid_result", uuid: text(ok), success: true },
+    returned: { type: "generate_uuid_result", uuid: text(ok), success: true },
     failed: { type: "error", operation: "generate-uuid", message: error },
   }),
 };

@@ -1,97 +1,97 @@
 import type { WitValue } from "../../../wasm/index.ts";
 import type { Printable } from "../../wire/index.ts";
 import { bytes, count, field, flag, items, text } from "../values.ts";
-import type { Call, Family, Told } from "./told.ts";
+import type { HostCall, HostInterface, HostCallEvents } from "./told.ts";
 
-const ref = (value: WitValue): Printable => ({ hash: text(field(value, "hash")) });
-const someRef = (value: WitValue): Printable => (value === undefined ? null : ref(value));
+const contentRef = (value: WitValue): Printable => ({ hash: text(field(value, "hash")) });
+const contentRefOrNull = (value: WitValue): Printable => (value === undefined ? null : contentRef(value));
 
-type Parts = Readonly<Record<string, Printable>>;
+type Fields = Readonly<Record<string, Printable>>;
 
 /** A call whose two cases hold the store's id and its parameters. */
-const told =
+const storeFunction =
   (
     name: string,
     operation: string,
-    asked: (args: readonly WitValue[]) => Parts,
-    gave: (ok: WitValue, asked: Parts) => Parts = (_, parts) => parts,
+    callFields: (args: readonly WitValue[]) => Fields,
+    resultFields: (ok: WitValue, callFields: Fields) => Fields = (_, fields) => fields,
   ) =>
-  ({ args: [store, ...rest], ok, error }: Call): Told => {
-    const parts: Parts = { store_id: text(store), ...asked(rest) };
+  ({ args: [store, ...rest], ok, error }: HostCall): HostCallEvents => {
+    const fields: Fields = { store_id: text(store), ...callFields(rest) };
     return {
       family: "Store",
-      called: { [`${name}Call`]: parts },
-      gave: { [`${name}Result`]: { ...gave(ok, parts), success: true } },
+      called: { [`${name}Call`]: fields },
+      returned: { [`${name}Result`]: { ...resultFields(ok, fields), success: true } },
       failed: { Error: { operation, message: error } },
     };
   };
 
-const storeOf = ({ store_id }: Parts): Parts => ({ store_id: store_id ?? "" });
-const labelOf = ({ store_id, label }: Parts): Parts => ({ store_id: store_id ?? "", label: label ?? "" });
+const storeField = ({ store_id }: Fields): Fields => ({ store_id: store_id ?? "" });
+const labelFields = ({ store_id, label }: Fields): Fields => ({ store_id: store_id ?? "", label: label ?? "" });
 
-export const STORE: Family = {
+export const STORE: HostInterface = {
   new: ({ ok, error }) => ({
     family: "Store",
     called: { NewStoreCall: {} },
-    gave: { NewStoreResult: { store_id: text(ok), success: true } },
+    returned: { NewStoreResult: { store_id: text(ok), success: true } },
     failed: { Error: { operation: "new", message: error } },
   }),
-  store: told(
+  store: storeFunction(
     "Store",
     "store",
     ([content]) => ({ content: bytes(content) }),
-    (ok, parts) => ({ ...storeOf(parts), content_ref: ref(ok) }),
+    (ok, fields) => ({ ...storeField(fields), content_ref: contentRef(ok) }),
   ),
-  get: told(
+  get: storeFunction(
     "Get",
     "get",
-    ([content]) => ({ content_ref: ref(content) }),
-    (ok, parts) => ({ ...parts, content: bytes(ok) }),
+    ([content]) => ({ content_ref: contentRef(content) }),
+    (ok, fields) => ({ ...fields, content: bytes(ok) }),
   ),
-  exists: told(
+  exists: storeFunction(
     "Exists",
     "exists",
-    ([content]) => ({ content_ref: ref(content) }),
-    (ok, parts) => ({ ...parts, exists: flag(ok) }),
+    ([content]) => ({ content_ref: contentRef(content) }),
+    (ok, fields) => ({ ...fields, exists: flag(ok) }),
   ),
-  label: told("Label", "label", ([label, content]) => ({ label: text(label), content_ref: ref(content) })),
-  "get-by-label": told(
+  label: storeFunction("Label", "label", ([label, content]) => ({ label: text(label), content_ref: contentRef(content) })),
+  "get-by-label": storeFunction(
     "GetByLabel",
     "get-by-label",
     ([label]) => ({ label: text(label) }),
-    (ok, parts) => ({ ...parts, content_ref: someRef(ok) }),
+    (ok, fields) => ({ ...fields, content_ref: contentRefOrNull(ok) }),
   ),
-  "remove-label": told("RemoveLabel", "remove-label", ([label]) => ({ label: text(label) })),
-  "remove-from-label": told("RemoveLabel", "remove-from-label", ([label]) => ({ label: text(label) })),
-  "store-at-label": told(
+  "remove-label": storeFunction("RemoveLabel", "remove-label", ([label]) => ({ label: text(label) })),
+  "remove-from-label": storeFunction("RemoveLabel", "remove-from-label", ([label]) => ({ label: text(label) })),
+  "store-at-label": storeFunction(
     "StoreAtLabel",
     "store-at-label",
     ([label, content]) => ({ label: text(label), content: bytes(content) }),
-    (ok, parts) => ({ ...labelOf(parts), content_ref: ref(ok) }),
+    (ok, fields) => ({ ...labelFields(fields), content_ref: contentRef(ok) }),
   ),
-  "replace-content-at-label": told(
+  "replace-content-at-label": storeFunction(
     "ReplaceContentAtLabel",
     "replace-content-at-label",
     ([label, content]) => ({ label: text(label), content: bytes(content) }),
-    (ok, parts) => ({ ...labelOf(parts), content_ref: ref(ok) }),
+    (ok, fields) => ({ ...labelFields(fields), content_ref: contentRef(ok) }),
   ),
-  "replace-at-label": told("ReplaceAtLabel", "replace-at-label", ([label, content]) => ({ label: text(label), content_ref: ref(content) })),
-  "list-labels": told(
+  "replace-at-label": storeFunction("ReplaceAtLabel", "replace-at-label", ([label, content]) => ({ label: text(label), content_ref: contentRef(content) })),
+  "list-labels": storeFunction(
     "ListLabels",
     "list-labels",
     () => ({}),
-    (ok, parts) => ({ ...parts, labels: items(ok).map(text) }),
+    (ok, fields) => ({ ...fields, labels: items(ok).map(text) }),
   ),
-  "list-all-content": told(
+  "list-all-content": storeFunction(
     "ListAllContent",
     "list-all-content",
     () => ({}),
-    (ok, parts) => ({ ...parts, content_refs: items(ok).map(ref) }),
+    (ok, fields) => ({ ...fields, content_refs: items(ok).map(contentRef) }),
   ),
-  "calculate-total-size": told(
+  "calculate-total-size": storeFunction(
     "CalculateTotalSize",
     "calculate-total-size",
     () => ({}),
-    (ok, parts) => ({ ...parts, size: count(ok) }),
+    (ok, fields) => ({ ...fields, size: count(ok) }),
   ),
 };

@@ -2,17 +2,17 @@ import type { WitValue } from "../../../wasm/index.ts";
 import type { Printable } from "../../wire/index.ts";
 
 /** What Theater records of one host call: that it was made, and its result. The contents are cases of the family's enum. */
-export interface Told {
+export interface HostCallEvents {
   readonly family: "Environment" | "Filesystem" | "Http" | "Message" | "Random" | "Runtime" | "Store" | "Supervisor" | "Timing";
   /** Absent if a single event records the call and its result. */
   readonly called?: Printable;
   /** For the `ok` of a result. Absent if the result is not recorded. */
-  readonly gave?: Printable;
+  readonly returned?: Printable;
   /** For the `err` of a result. */
   readonly failed?: Printable;
 }
 
-export interface Call {
+export interface HostCall {
   readonly args: readonly WitValue[];
   /** What the guest received: the `ok` of a result, else the value itself. */
   readonly ok: WitValue;
@@ -23,4 +23,4 @@ export interface Call {
 }
 
 /** By the import's function name. */
-export type Family = Readonly<Record<string, (call: Call) => Told>>;
+export type HostInterface = Readonly<Record<string, (call: HostCall) => HostCallEvents>>;

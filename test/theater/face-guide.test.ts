@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { faced } from "../../src/bridges/theater/face/face.fixture.ts";
-import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/face/index.ts";
+import { faced } from "../../src/bridges/theater/mcp/theater-face.fixture.ts";
+import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/mcp/options.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

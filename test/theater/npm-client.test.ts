@@ -1,7 +1,7 @@
 // Theater's own TypeScript client, as its author published it, drives our server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MadeStage } from "../../src/bridges/theater/server/stage.fixture.ts";
+import { MadeStage } from "../../src/bridges/theater/server/memory-stage.fixture.ts";
 import { serveTheater } from "../../src/bridges/theater/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { npmClient } from "./npm-client.ts";

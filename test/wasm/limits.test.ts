@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Log } from "../../src/core/contract/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { serveTheater, theaterFace } from "../../src/bridges/theater/index.ts";
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import { WireClient } from "../../src/bridges/theater/server/wire-client.fixture.ts";
 import { bytes, grounds, never, text } from "./grounds.ts";
 import { labelled, refusal } from "./mischief.ts";

@@ -1,8 +1,8 @@
-import { diff, sha256 } from "../../../core/chain/index.ts";
 import { seal } from "../../../core/chain/event.ts";
+import { diff, sha256 } from "../../../core/chain/index.ts";
 import type { ActorId, Body, ChainEvent, Json } from "../../../core/contract/index.ts";
 
-export const LIFE = "0c7e6f1a-0000-4000-8000-00000000000a";
+const LIFE = "0c7e6f1a-0000-4000-8000-00000000000a";
 
 /** Contents by their digests, as a content store gives them. */
 export class Contents {

@@ -1,6 +1,8 @@
+// Owns: the hash of an event, its link to the one before it, and the check of both. Does not own: what the events hold (actor-events.ts).
 import { createHash } from "node:crypto";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { type Printable, printEvent, printJson, printPieces } from "../wire/index.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { hexOf, printEvent } from "../wire/events.ts";
+import { type Printable, printJson, printPieces } from "../wire/wire-json.ts";
 
 /** An event without a position in a chain. */
 export interface UnlinkedEvent {
@@ -30,4 +32,27 @@ export function link({ eventType, data, description }: UnlinkedEvent, parentHash
 export const sameHash = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one === null || other === null ? one === other : Buffer.compare(one, other) === 0;
 
-export const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString("hex");
+/** `at`: the index of the first invalid event. */
+type TheaterVerdict = { readonly ok: true; readonly events: number } | { readonly ok: false; readonly at: number; readonly why: string };
+
+/** Checks that each event has the hash of its content and names the event before it. `from`: the parent of the first event. */
+export function verifyTheater(events: Iterable<TheaterEvent>, from: Uint8Array | null = null): TheaterVerdict {
+  let parent = from;
+  let at = 0;
+  for (const event of events) {
+    if (!sameHash(event.parentHash, parent)) {
+      const namedParent = event.parentHash === null ? "none" : hexOf(event.parentHash);
+      return {
+        ok: false,
+        at,
+        why: `It names ${namedParent} as the event before it, which is ${parent === null ? "none" : hexOf(parent)}.`,
+      };
+    }
+    const computed = eventHash(event);
+    if (!sameHash(event.hash, computed))
+      return { ok: false, at, why: `Its content has the hash ${hexOf(computed)} and not ${hexOf(event.hash)}: it was changed.` };
+    parent = event.hash;
+    at += 1;
+  }
+  return { ok: true, events: at };
+}

@@ -1,14 +1,38 @@
-import { readBody, readHeader } from "../../../core/chain/index.ts";
+// Owns: the projection of one of our chains to Theater's, event by event. Does not own: the events of each (actor-events.ts), pages of
+// them (chain-pages.ts).
+import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
 import { type Body, type ChainEvent, type ContentStore, type Header, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { kindOf } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { guestEvents } from "./guest-events.ts";
-import { kindEvents } from "./kind-events.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { guestEvents, kindEvents, loadEvents, logEvent } from "./actor-events.ts";
 import { link, type UnlinkedEvent } from "./link.ts";
-import { WorkPacer } from "./pace.ts";
-import { stateAfter } from "./told-state.ts";
-import { loadEvents, logEvent } from "./wasm-events.ts";
+
+/** Reading, printing and hashing this much takes one or two milliseconds. */
+const BYTES_PER_TURN = 131_072;
+
+/** Yields to the event loop after a certain amount of work: stores may answer without ever yielding. */
+class WorkPacer {
+  #done = 0;
+
+  count(bytes: number): void {
+    this.#done += bytes;
+  }
+
+  /** Settles at once after little work. */
+  async yieldIfDue(): Promise<void> {
+    if (this.#done < BYTES_PER_TURN) return;
+    this.#done = 0;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+/** An actor's state after an event. Undefined if it is unknown because an earlier body was erased. */
+function stateAfter(before: Json | undefined, body: Body | undefined): Json | undefined {
+  if (body === undefined) return undefined;
+  if (body.state !== undefined) return body.state;
+  return body.patch === undefined || before === undefined ? before : apply(before, body.patch);
+}
 
 /** The cost of an event besides its bytes, in bytes. */
 const EVENT_COST = 1_024;

@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { hexOf, link } from "./link.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { wasmCall } from "./actor-events.ts";
+import { link } from "./link.ts";
+import { hexOf } from "../wire/events.ts";
 import { loadChain, saveChain } from "./saved-chain.ts";
-import { wasmCall } from "./wasm-events.ts";
 
 const ACTOR = "0c7e6f1a-0000-4000-8000-000000000001";
 

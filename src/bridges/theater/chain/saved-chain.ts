@@ -1,21 +1,22 @@
+// Owns: chains as files in Theater's format. Does not own: which chains are saved (engine/save-chains.ts).
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Entropy } from "../../../core/contract/index.ts";
-import { systemEntropy } from "../../../core/contract/index.ts";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { isSha1, printEvent, printJson, readEvent, readWireJson, WireError } from "../wire/index.ts";
-import { eventHash, hexOf, sameHash } from "./link.ts";
+import { type Entropy, systemEntropy } from "../../../core/contract/index.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { hexOf, isSha1, printEvent, readEvent } from "../wire/events.ts";
+import { printJson, readWireJson, WireError } from "../wire/wire-json.ts";
+import { eventHash, sameHash } from "./link.ts";
 
 /** A chain on disk in Theater's format: `events/<hash>` has the JSON of one event, `chains/<actor>` the JSON of its head's hash. */
-export interface SavedChain {
+interface SavedChain {
   /** Oldest first. */
   readonly events: readonly TheaterEvent[];
   /** The hash of the event at which the chain could not be followed further back: its file is absent, too large or invalid. */
   readonly missing?: { readonly hash: string; readonly why: string };
 }
 
-export interface SavedChainLimits {
+interface SavedChainLimits {
   /** One file. Default 64 MiB. */
   readonly fileBytes: number;
   /** All files that are read. Default 512 MiB. */
@@ -28,7 +29,8 @@ const MAX_JSON_BYTES = 2 ** 31;
 const LOWERCASE_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const chainFile = (directory: string, actor: string): string => {
-  if (!LOWERCASE_UUID.test(actor)) throw new TypeError(`${JSON.stringify(actor.slice(0, 64))} is not a UUID: save a chain under its actor's id.`);
+  if (!LOWERCASE_UUID.test(actor))
+    throw new TypeError(`${JSON.stringify(actor.slice(0, 64))} is not a UUID: save a chain under its actor's id.`);
   return join(directory, "chains", actor);
 };
 
@@ -60,7 +62,11 @@ export async function saveChain(
  * Reads a chain back from its head as far as the files go. An event that is absent, or whose content has another hash than its name,
  * is `missing`. Undefined if no chain of that actor was saved. Follows no links, and reads no more than the limits.
  */
-export async function loadChain(directory: string, actor: string, limits: SavedChainLimits = DEFAULT_LIMITS): Promise<SavedChain | undefined> {
+export async function loadChain(
+  directory: string,
+  actor: string,
+  limits: SavedChainLimits = DEFAULT_LIMITS,
+): Promise<SavedChain | undefined> {
   const headFile = await readBounded(chainFile(directory, actor), limits.fileBytes);
   if (headFile === undefined) return undefined;
   let next = readHead(headFile);

@@ -3,13 +3,14 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { loadChain, verifyTheater } from "../chain/index.ts";
 import { isJsonObject } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
+import { verifyTheater } from "../chain/link.ts";
+import { loadChain } from "../chain/saved-chain.ts";
+import { manifest, openStage } from "./engine-stage.fixture.ts";
 import { EngineStage } from "./engine-stage.ts";
 import { saveChains } from "./save-chains.ts";
-import { manifest, openStage } from "./engine-stage.fixture.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (data: Uint8Array | undefined): string | undefined => (data === undefined ? undefined : new TextDecoder().decode(data));

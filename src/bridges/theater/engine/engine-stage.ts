@@ -1,11 +1,14 @@
+// Owns: our own engine as a stage. Does not own: addresses (stage-actors.ts), events (stage-events.ts, theater-chains.ts), channels
+// (engine-channels.ts).
+import { readHeader } from "../../../core/chain/index.ts";
 import {
-  type Closable,
-  EngineError,
   type ActorId,
   type Behaviour,
   type Change,
+  type Closable,
   type ContentStore,
   type Engine,
+  EngineError,
   type Entropy,
   type Json,
   type OfferRef,
@@ -14,21 +17,39 @@ import {
   systemEntropy,
 } from "../../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
-import { readHeader } from "../../../core/chain/index.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
-import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
-import { StageError } from "../stage.ts";
-import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import { actorIdOf, resolveAddress, guestIdOf, findByManifestName, actorNotFound } from "./addresses.ts";
-import { eventPage, singleEvent } from "./chain-page.ts";
-import { EngineChannels } from "./channels.ts";
-import { TheaterChains } from "./chains.ts";
-import { withStageErrors, replyValue } from "./engine-fault.ts";
-import { guestReply } from "./guest-answer.ts";
-import { guestStateOf } from "./guest-in.ts";
-import { stageActor, stageDetails, haltOf } from "./sight.ts";
-import { jsonBytes, parseMessage, type JsonMessage } from "./speech.ts";
+import {
+  type ActorEnd,
+  type ChainPage,
+  type ChannelPeer,
+  type EventQuery,
+  type StageActor,
+  type StageChange,
+  type StageChannel,
+  type StageDetails,
+  StageError,
+  type StageEvent,
+  type StageStart,
+  type TheaterEvent,
+  type TheaterStage,
+} from "../stage.ts";
+import { EngineChannels } from "./engine-channels.ts";
+import { jsonBytes, type JsonMessage, parseMessage } from "./json-messages.ts";
+import {
+  actorIdOf,
+  actorNotFound,
+  findByManifestName,
+  guestIdOf,
+  guestStateOf,
+  haltOf,
+  resolveAddress,
+  stageActor,
+  stageDetails,
+} from "./stage-actors.ts";
+import { guestReply, replyValue, withStageErrors } from "./stage-errors.ts";
+import { eventPage, singleEvent } from "./stage-events.ts";
+import { TheaterChains } from "./theater-chains.ts";
 
 /** Options of `EngineStage`. */
 export interface EngineStageOptions {
@@ -80,7 +101,9 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   actor(id: string): Promise<StageDetails> {
-    return this.#withStageErrors(async () => stageDetails(this.#engine, await this.#find(id), this.#options.contents, this.#options.guests));
+    return this.#withStageErrors(async () =>
+      stageDetails(this.#engine, await this.#find(id), this.#options.contents, this.#options.guests),
+    );
   }
 
   state(id: string): Promise<Uint8Array | undefined> {
@@ -264,7 +287,10 @@ export class EngineStage implements TheaterStage, Closable {
     const guest = guestStateOf(snapshot);
     const halt = await haltOf(this.#engine, snapshot);
     if (halt !== undefined && guest !== undefined)
-      throw new StageError("ActorError", `${displayName(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`);
+      throw new StageError(
+        "ActorError",
+        `${displayName(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`,
+      );
     if (guest !== undefined) await this.#closeStale(snapshot.id, guest);
     return snapshot;
   }

@@ -1,8 +1,10 @@
+// Owns: which guests' chains are saved to files, and when. Does not own: the files (chain/saved-chain.ts).
 import type { Engine } from "../../../core/contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
-import { saveChain, theaterEvents } from "../chain/index.ts";
-import type { TheaterStage } from "../theater-stage.ts";
-import { guestStateOf } from "./guest-in.ts";
+import { theaterEvents } from "../chain/projector.ts";
+import { saveChain } from "../chain/saved-chain.ts";
+import type { TheaterStage } from "../stage.ts";
+import { guestStateOf } from "./stage-actors.ts";
 
 /** Options of `saveChains`, which writes the chains of actors to files as Theater does. */
 export interface SaveChainsOptions {

@@ -1,6 +1,7 @@
-import { systemClock, systemEntropy, type Clock, type Entropy, type Log } from "../../../core/contract/index.ts";
+// Owns: options, limits and settings of a remote stage. Does not own: what they apply to (remote-stage.ts).
+import { type Clock, type Entropy, type Log, systemClock, systemEntropy } from "../../../core/contract/index.ts";
 import { StageError } from "../stage.ts";
-import { WIRE_LIMITS, type Codec, type WireLimits } from "../wire/index.ts";
+import { type Codec, WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 
 /** Limits and intervals, in milliseconds and bytes. */
 export interface RemoteLimits {

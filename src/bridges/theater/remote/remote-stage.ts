@@ -1,6 +1,6 @@
+// Owns: a Theater server as a stage. Does not own: its parts: commands, actors, events, channels (their files).
 import { type Closable, untilAborted } from "../../../core/contract/index.ts";
 import {
-  StageError,
   type ChannelPeer,
   type EventQuery,
   type Stage,
@@ -8,23 +8,21 @@ import {
   type StageChange,
   type StageChannel,
   type StageDetails,
+  StageError,
   type StageEvent,
   type StageStart,
+  UUID,
 } from "../stage.ts";
-import { CommandClient, actorNotFound } from "./calls.ts";
-import { RemoteChannels } from "./channels.ts";
-import { ActorDetails } from "./details.ts";
-import { Dialer } from "./dialer.ts";
-import { ChainReader } from "./event-reader.ts";
-import { EventFollowers } from "./followers.ts";
-import { ChainCache } from "./kept-chains.ts";
-import { settingsOf, type RemoteOptions, type Settings } from "./options.ts";
-import { delay } from "./passed.ts";
-import { RemoteEvents } from "./remote-events.ts";
-import { restartActor } from "./restart.ts";
-import { type ListedActor, ActorList, UUID } from "./roster.ts";
-import { ActorStarter } from "./starter.ts";
-import { ChangePoller } from "./watching.ts";
+import { ActorDetails } from "./actor-details.ts";
+import { ActorList, ChangePoller, type ListedActor } from "./actor-list.ts";
+import { ChainCache } from "./chain-cache.ts";
+import { actorNotFound, CommandClient } from "./command-client.ts";
+import { delay, Dialer } from "./dialer.ts";
+import { EventFollowers } from "./event-followers.ts";
+import { type RemoteOptions, type Settings, settingsOf } from "./options.ts";
+import { RemoteChannels } from "./remote-channels.ts";
+import { ChainReader, RemoteEvents } from "./remote-events.ts";
+import { ActorStarter, restartActor } from "./start-actor.ts";
 
 /** A stage over any Theater server. Connects on first use. Throws `InvalidRequest`. */
 export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));

@@ -1,4 +1,7 @@
-import type { Push } from "../wire/index.ts";
+// Owns: what a command may do with its client: pushes, delayed until their answer, and quotas. Does not own: the connection
+// (connection.ts).
+import { StageError } from "../stage.ts";
+import type { Push } from "../wire/responses.ts";
 
 /** The client that sent a command. It receives the pushes of what it opens, which ends with its connection. */
 export interface Client {
@@ -31,5 +34,36 @@ export class DelayedPushes {
     const delayed = arrange(this.#delayed ?? []);
     this.#delayed = undefined;
     for (const push of delayed) this.#client.push(push);
+  }
+}
+
+/** Counts what each connection has open. */
+export class ClientQuota {
+  readonly #limit: number;
+  readonly #what: string;
+  readonly #instead: string;
+  readonly #counts = new Map<Client, number>();
+
+  constructor(limit: number, what: string, instead: string) {
+    this.#limit = limit;
+    this.#what = what;
+    this.#instead = instead;
+  }
+
+  /** Throws `InvalidRequest` if the client has reached its limit. */
+  acquire(client: Client): void {
+    const count = this.#counts.get(client) ?? 0;
+    if (count >= this.#limit)
+      throw new StageError(
+        "InvalidRequest",
+        `This connection has ${count} ${this.#what}, as many as it may: ${this.#instead}, or use another connection.`,
+      );
+    this.#counts.set(client, count + 1);
+  }
+
+  release(client: Client): void {
+    const remaining = (this.#counts.get(client) ?? 1) - 1;
+    if (remaining === 0) this.#counts.delete(client);
+    else this.#counts.set(client, remaining);
   }
 }

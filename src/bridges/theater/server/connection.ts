@@ -1,13 +1,146 @@
+// Owns: one client connection: its queue of commands, what is written to it, and its limits. Does not own: what commands do
+// (execute-command.ts), the codec (wire/codec.ts).
 import type { Socket } from "node:net";
+import type { Clock, Log } from "../../../core/contract/index.ts";
 import { endRefused } from "../../../mcp/transport/listen.ts";
-import { type Command, type Push, WireError, WireReader } from "../wire/index.ts";
-import { type CommandResult, executeCommand } from "./answer.ts";
+import { StageError } from "../stage.ts";
+import { type Codec, WireReader, WireWriter } from "../wire/codec.ts";
+import { type Command, readCommand } from "../wire/commands.ts";
+import { type Answer, type Fault, printResponse, type Push, type Response } from "../wire/responses.ts";
+import { WireError, type WireValue } from "../wire/wire-json.ts";
 import type { Client } from "./client.ts";
-import type { ServerContext } from "./house.ts";
-import { nextTurn } from "./next-turn.ts";
-import { SocketWriter } from "./outlet.ts";
-import { parseCommand, ResponseEncoder } from "./speech.ts";
-import { toFault } from "./stage-fault.ts";
+import { type CommandResult, executeCommand, type ServerContext } from "./execute-command.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TheaterLimits } from "./options.ts";
+
+/** Writes to one client and bounds what it has not read. */
+class SocketWriter {
+  readonly #socket: Socket;
+  readonly #limits: Pick<TheaterLimits, "queuedBytes" | "blockedMs">;
+  readonly #clock: Clock;
+  readonly #onDrop: (reason: string) => void;
+  #waiting: (() => void)[] = [];
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(socket: Socket, limits: Pick<TheaterLimits, "queuedBytes" | "blockedMs">, clock: Clock, onDrop: (reason: string) => void) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#onDrop = onDrop;
+  }
+
+  /** Always written: the next command waits until the answer has been read. */
+  answer(frames: readonly Uint8Array[]): void {
+    for (const frame of frames) this.#write(frame);
+  }
+
+  /** Disconnects a client that lets too many bytes wait. */
+  push(frames: readonly Uint8Array[]): void {
+    if (this.#socket.writableLength > this.#limits.queuedBytes) return this.#drop("queue-full");
+    for (const frame of frames) this.#write(frame);
+  }
+
+  /** Settles when the client has read everything or has disconnected. */
+  drained(): Promise<void> {
+    if (this.#socket.writableLength === 0 || this.#socket.destroyed) return Promise.resolve();
+    return new Promise((done) => this.#waiting.push(done));
+  }
+
+  /** The client has disconnected. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#release();
+  }
+
+  #write(frame: Uint8Array): void {
+    if (!this.#socket.writable) return;
+    this.#socket.write(frame, this.#flushed);
+    if (this.#socket.writableLength > 0) this.#cancelTimer ??= this.#watchProgress();
+  }
+
+  /** A client that makes any progress is merely slow. */
+  #watchProgress(): () => void {
+    const before = this.#socket.bytesWritten - this.#socket.writableLength;
+    return this.#clock.after(this.#limits.blockedMs, () => {
+      this.#cancelTimer = undefined;
+      if (this.#socket.bytesWritten - this.#socket.writableLength > before) this.#cancelTimer = this.#watchProgress();
+      else this.#drop("blocked");
+    });
+  }
+
+  readonly #flushed = (): void => {
+    if (this.#socket.writableLength > 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#release();
+  };
+
+  #release(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const done of waiting) done();
+  }
+
+  #drop(reason: string): void {
+    this.#onDrop(reason);
+    this.#socket.destroy();
+  }
+}
+
+/** Encodes responses to one client in the codec that the client uses. */
+class ResponseEncoder {
+  readonly #reader: WireReader;
+  readonly #limits: TheaterLimits;
+  readonly #writer: WireWriter;
+
+  constructor(reader: WireReader, limits: TheaterLimits) {
+    this.#reader = reader;
+    this.#limits = limits;
+    this.#writer = new WireWriter(limits);
+  }
+
+  /** Undefined if the response is too long to send. */
+  frames(response: Response): readonly Uint8Array[] | undefined {
+    try {
+      return this.#writer.frames(printResponse(response, this.#codec), this.#codec);
+    } catch (error) {
+      if (error instanceof WireError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The answer, or an error if it is too long to send. */
+  answer(answer: Answer): readonly Uint8Array[] {
+    const maxBytes = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
+    const message = `The answer is longer than the ${maxBytes} bytes that are sent at once: ask for less, or over MCP, by pages.`;
+    return this.frames(answer) ?? this.frames({ is: "Error", fault: { code: "SerializationError", message } }) ?? [];
+  }
+
+  get #codec(): Codec {
+    return this.#reader.codec ?? "raw";
+  }
+}
+
+/** The command in a message, or its error. */
+function parseCommand(message: WireValue | WireError): Command | WireError {
+  if (message instanceof WireError) return message;
+  try {
+    return readCommand(message);
+  } catch (error) {
+    if (error instanceof WireError) return error;
+    throw error;
+  }
+}
+
+/** The error that a client receives. Anything but a `StageError` or `WireError` is a fault of the server and is logged. */
+function toFault(error: unknown, log: Log | undefined): Fault {
+  if (error instanceof StageError) return { code: error.code, message: error.message };
+  if (error instanceof WireError) return { code: "InvalidRequest", message: error.message };
+  const { name, message } = error instanceof Error ? error : { name: "unknown", message: String(error) };
+  log?.("error", { event: "command-failed", transport: "theater", name, message });
+  return { code: "InternalError", message: "The server failed at this command: its log says of what." };
+}
 
 const MAX_BUFFERED_BYTES = 8 * 1_048_576;
 

@@ -1,6 +1,8 @@
+// Owns: the options and limits of Theater's server. Does not own: listening (serve-theater.ts).
 import type { Clock, Entropy, Log } from "../../../core/contract/index.ts";
-import type { TheaterStage } from "../theater-stage.ts";
-import type { WireLimits } from "../wire/index.ts";
+import { VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import type { TheaterStage } from "../stage.ts";
+import { WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 
 export interface TheaterLimits extends WireLimits {
   /** Connections in total. Default 256. */
@@ -49,3 +51,17 @@ export interface TheaterListener extends AsyncDisposable {
   /** Stops listening. Connections end when their commands are answered, or after `graceMs` (default 5 s). Actors keep running. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
+
+export const THEATER_LIMITS: TheaterLimits = {
+  ...WIRE_LIMITS,
+  values: VALUE_LIMITS.values,
+  connections: 256,
+  subscriptions: 256,
+  channels: 256,
+  waiting: 16,
+  requestMs: 300_000,
+  frameMs: 60_000,
+  blockedMs: 60_000,
+  queuedBytes: 16 * 1_048_576,
+  listed: 200_000,
+};

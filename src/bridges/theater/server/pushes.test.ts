@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { until } from "../../../testing/index.ts";
-import { serveTheater } from "./serve.ts";
-import { MadeStage } from "./stage.fixture.ts";
+import { MadeStage } from "./memory-stage.fixture.ts";
+import { serveTheater } from "./serve-theater.ts";
 import { WireClient } from "./wire-client.fixture.ts";
 
 const numbers = (text: string): readonly number[] => Array.from(Buffer.from(text));

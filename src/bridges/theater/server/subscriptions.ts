@@ -1,11 +1,11 @@
+// Owns: clients' subscriptions to an actor's events and end. Does not own: reading the chain (engine/theater-chains.ts).
 import type { Entropy } from "../../../core/contract/index.ts";
-import type { ActorEnd, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import type { Push } from "../wire/index.ts";
-import { type Client, DelayedPushes } from "./client.ts";
-import { ClientQuota } from "./counts.ts";
+import type { ActorEnd, TheaterEvent, TheaterStage } from "../stage.ts";
+import type { Push } from "../wire/responses.ts";
+import { type Client, ClientQuota, DelayedPushes } from "./client.ts";
 
 /** What a subscription reports. */
-export interface Interest {
+interface Interest {
   /** The actor's events and failures. */
   readonly events: boolean;
   /** The actor's end. */

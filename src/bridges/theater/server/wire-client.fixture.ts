@@ -1,8 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { systemClock } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
+import { type Codec, WIRE_LIMITS, WireReader, WireWriter } from "../wire/codec.ts";
 import { toJson } from "../wire/fields.ts";
-import { type Codec, type Printable, WIRE_LIMITS, WireReader, WireWriter } from "../wire/index.ts";
+import type { Printable } from "../wire/wire-json.ts";
 
 /** A client that says what it is told to and keeps what it hears, as JSON. */
 export class WireClient {

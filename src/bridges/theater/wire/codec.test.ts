@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { SimulatedClock } from "../../../testing/index.ts";
-import { type Codec, WireReader, WireWriter } from "./codec.ts";
-import { encodeFrame } from "./frames.ts";
-import type { Printable } from "./print-json.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireValue } from "./wire-json.ts";
-import { WIRE_LIMITS, type WireLimits } from "./wire-limits.ts";
+import { type Codec, encodeFrame, WIRE_LIMITS, type WireLimits, WireReader, WireWriter } from "./codec.ts";
+import { type Printable, WireError, type WireValue } from "./wire-json.ts";
 
 const clock = new SimulatedClock();
 const CODECS: readonly Codec[] = ["raw", "fragmenting"];

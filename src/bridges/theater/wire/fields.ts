@@ -1,6 +1,6 @@
+// Owns: checked access to the fields of a message. Does not own: which message has which fields (commands.ts, responses.ts).
 import type { Json } from "../../../core/contract/index.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireValue } from "./wire-json.ts";
+import { WireError, type WireValue } from "./wire-json.ts";
 
 const MAX_NAME_LENGTH = 512;
 

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { WIRE_LIMITS } from "./codec.ts";
 import { type Command, printCommand, readCommand } from "./commands.ts";
-import { type Printable, printJson } from "./print-json.ts";
-import { printResponse } from "./print-response.ts";
-import { readResponse } from "./read-response.ts";
-import type { Response } from "./responses.ts";
-import { WireError } from "./wire-error.ts";
-import { readWireJson } from "./wire-json.ts";
-import { WIRE_LIMITS } from "./wire-limits.ts";
+import { printResponse, readResponse, type Response } from "./responses.ts";
+import { type Printable, printJson, readWireJson, WireError } from "./wire-json.ts";
 
 const ID = "0c7e6f1a-0000-4000-8000-000000000001";
 const OTHER = "1d8f7a2b-0000-4000-8000-000000000002";

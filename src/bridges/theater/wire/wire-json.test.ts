@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { toJson } from "./fields.ts";
-import { printJson } from "./print-json.ts";
-import { WireError } from "./wire-error.ts";
-import { readWireJson } from "./wire-json.ts";
+import { printJson, readWireJson, WireError } from "./wire-json.ts";
 
 const LIMITS = { depth: 32, values: 10_000, members: 1_000 };
 const read = (text: string | Uint8Array, limits = LIMITS) => readWireJson(typeof text === "string" ? Buffer.from(text) : text, limits);

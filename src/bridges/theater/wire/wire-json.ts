@@ -1,7 +1,155 @@
+// Owns: the protocol's JSON, read and printed with bytes as lists of numbers. Does not own: what the fields mean (fields.ts).
 import { isUtf8 } from "node:buffer";
-import { readByteList } from "./byte-lists.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireLimits } from "./wire-limits.ts";
+import { wellFormed } from "../../../core/contract/internal.ts";
+import type { WireLimits } from "./codec.ts";
+
+/** The data does not follow the protocol. After an error of the framing the next frame cannot be found, so the connection must end. */
+export class WireError extends Error {
+  override readonly name = "WireError";
+}
+
+const COMMA = 44;
+const OPEN = 91;
+const CLOSE = 93;
+const ZERO = 48;
+
+/** The length of a printed list, such as `[1,20,255]`. */
+export function byteListLength(bytes: Uint8Array): number {
+  if (bytes.length === 0) return 2;
+  let length = bytes.length + 1;
+  for (const byte of bytes) length += byte > 99 ? 3 : byte > 9 ? 2 : 1;
+  return length;
+}
+
+/** Bytes per printed piece. */
+const PIECE_BYTES = 65_536;
+
+/** Prints `[1,20,255]` in pieces. Written by hand, since byte lists are most of what the protocol sends. */
+function printByteList(bytes: Uint8Array, write: (piece: Buffer) => void): void {
+  for (let from = 0; from === 0 || from < bytes.length; from += PIECE_BYTES) {
+    const piece = printList(bytes.subarray(from, from + PIECE_BYTES));
+    if (from > 0) piece[0] = COMMA;
+    write(from + PIECE_BYTES < bytes.length ? piece.subarray(0, -1) : piece);
+  }
+}
+
+function printList(bytes: Uint8Array): Buffer {
+  const text = Buffer.allocUnsafe(byteListLength(bytes));
+  text[0] = OPEN;
+  let at = 1;
+  for (const byte of bytes) {
+    if (byte > 99) {
+      text[at++] = ZERO + Math.trunc(byte / 100);
+      text[at++] = ZERO + (Math.trunc(byte / 10) % 10);
+    } else if (byte > 9) text[at++] = ZERO + Math.trunc(byte / 10);
+    text[at++] = ZERO + (byte % 10);
+    text[at++] = COMMA;
+  }
+  text[bytes.length === 0 ? at : at - 1] = CLOSE;
+  return text;
+}
+
+const isSpace = (code: number | undefined): boolean => code === 32 || code === 10 || code === 13 || code === 9;
+
+/**
+ * Reads a list of bytes that begins at `at`, after its bracket, and returns where it ends. Undefined if it holds anything but integers
+ * from 0 to 255.
+ */
+function readByteList(text: Uint8Array, at: number): { readonly bytes: Uint8Array; readonly next: number } | undefined {
+  let end = at;
+  let commas = 0;
+  for (; end < text.length; end += 1) {
+    const code = text[end] ?? 0;
+    if (code === COMMA) commas += 1;
+    else if ((code < ZERO || code > ZERO + 9) && !isSpace(code)) break;
+  }
+  if (text[end] !== CLOSE) return undefined;
+  const bytes = new Uint8Array(commas + 1);
+  let count = 0;
+  let from = at;
+  while (from < end) {
+    while (isSpace(text[from])) from += 1;
+    const first = from;
+    let value = 0;
+    for (let code = text[from] ?? 0; code >= ZERO && code <= ZERO + 9; code = text[(from += 1)] ?? 0) {
+      value = value * 10 + code - ZERO;
+      if (from - first > 2) return undefined;
+    }
+    const digits = from - first;
+    if (digits === 0 || value > 255 || (digits > 1 && text[first] === ZERO)) return undefined;
+    bytes[count++] = value;
+    while (isSpace(text[from])) from += 1;
+    if (from === end) break;
+    if (text[from] !== COMMA) return undefined;
+    from += 1;
+  }
+  return count === commas + 1 ? { bytes, next: end + 1 } : undefined;
+}
+
+/** A value to print as JSON. Bytes become a list of numbers, as Rust's serde prints a `Vec<u8>`. Undefined fields are omitted. */
+export type Printable =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | readonly Printable[]
+  | { readonly [name: string]: Printable | undefined };
+
+const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
+
+/** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `most` bytes. */
+export function printJson(value: Printable, maxBytes: number): Buffer {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  printPieces(value, (piece) => {
+    length += piece.length;
+    if (length > maxBytes) throw new WireError(`This answer is longer than the ${maxBytes} bytes that can be sent at once: ask for less.`);
+    pieces.push(piece);
+  });
+  return Buffer.concat(pieces);
+}
+
+/** Prints the same text piece by piece, so that it need not be in memory as a whole. */
+export function printPieces(value: Printable, write: (piece: Buffer) => void): void {
+  let text = "";
+
+  const flush = (): void => {
+    if (text !== "") write(Buffer.from(text));
+    text = "";
+  };
+
+  const print = (one: Printable): void => {
+    if (one instanceof Uint8Array) {
+      flush();
+      printByteList(one, write);
+    } else if (typeof one === "bigint") {
+      text += String(one);
+    } else if (one === null || typeof one !== "object") {
+      text += wellFormed(JSON.stringify(one));
+    } else if (isList(one)) {
+      text += "[";
+      for (const [at, item] of one.entries()) {
+        if (at > 0) text += ",";
+        print(item);
+      }
+      text += "]";
+    } else {
+      let separator = "{";
+      for (const [name, field] of Object.entries(one)) {
+        if (field === undefined) continue;
+        text += `${separator}${wellFormed(JSON.stringify(name))}:`;
+        separator = ",";
+        print(field);
+      }
+      text += separator === "{" ? "{}" : "}";
+    }
+  };
+
+  print(value);
+  flush();
+}
 
 /** JSON as received. A list of numbers from 0 to 255 is read as bytes, an empty one too; the field that reads it knows its type. */
 export type WireValue = null | boolean | number | string | Uint8Array | readonly WireValue[] | ReadonlyMap<string, WireValue>;

@@ -26,7 +26,7 @@ import {
   TIMING,
 } from "./host-functions.ts";
 import type { UnlinkedEvent } from "./link.ts";
-import { field, MAX_STATE_BYTES, MAX_VALUE_BYTES, printWit, RecordedValues, text } from "./recorded-values.ts";
+import { fieldOf, MAX_STATE_BYTES, MAX_VALUE_BYTES, printWit, RecordedValues, textOf } from "./recorded-values.ts";
 
 const wasmEvent = (data: Printable, description: string): UnlinkedEvent => ({ eventType: "wasm", data: { Wasm: data }, description });
 
@@ -89,11 +89,11 @@ const unknownFunction = (name: string): HostCallEvents => ({ family: "Runtime", 
 export function hostEvents(name: string, args: readonly WitValue[], result: WitValue, at: number): readonly UnlinkedEvent[] {
   const [interfaceName = "", functionName = ""] = name.split(".", 2);
   const eventType = `theater:simple/${interfaceName}/${functionName}`;
-  const family = Object.hasOwn(INTERFACES, interfaceName) ? INTERFACES[interfaceName] : undefined;
-  const describe = family !== undefined && Object.hasOwn(family, functionName) ? family[functionName] : undefined;
-  const err = field(result, "err");
-  const error = err === undefined ? undefined : text(err);
-  const ok = field(result, "ok") ?? (isResult(result) ? undefined : result);
+  const functions = Object.hasOwn(INTERFACES, interfaceName) ? INTERFACES[interfaceName] : undefined;
+  const describe = functions !== undefined && Object.hasOwn(functions, functionName) ? functions[functionName] : undefined;
+  const err = fieldOf(result, "err");
+  const error = err === undefined ? undefined : textOf(err);
+  const ok = fieldOf(result, "ok") ?? (isResult(result) ? undefined : result);
   const described = describe?.({ args, ok, error, at }) ?? unknownFunction(name);
   const outcome = error === undefined ? described.returned : (described.failed ?? described.returned);
   return [
@@ -141,11 +141,11 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
   const recorded = new RecordedValues(get);
   const params = await recorded.values(listField(call["params"]));
   const callEvent = wasmCall(name, jsonBytes(params.map(printWit)), recorded.note());
-  const hostEventList: UnlinkedEvent[] = [];
-  for (const one of listField(record["did"])) hostEventList.push(...(await hostCallEvents(one, header.at, recorded)));
+  const eventsOfHostCalls: UnlinkedEvent[] = [];
+  for (const one of listField(record["did"])) eventsOfHostCalls.push(...(await hostCallEvents(one, header.at, recorded)));
   return [
     callEvent,
-    ...hostEventList,
+    ...eventsOfHostCalls,
     record["end"] === "ok"
       ? guestResult(name, exported, await recorded.value(record["back"]), recorded.note(), await recordedState(state, get))
       : wasmError(name, textField(record, "message") || `It ended: ${textField(record, "end")}.`),

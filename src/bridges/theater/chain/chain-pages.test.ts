@@ -116,14 +116,14 @@ const event = (at: number, bytes: number): TheaterEvent => ({
 });
 const chainOf = (count: number, bytes = 10): readonly TheaterEvent[] => Array.from({ length: count }, (_, at) => event(at + 1, bytes));
 
-async function* read(chain: readonly TheaterEvent[]): AsyncGenerator<TheaterEvent> {
+async function* streamOf(chain: readonly TheaterEvent[]): AsyncGenerator<TheaterEvent> {
   await Promise.resolve();
   yield* chain;
 }
 
 const numbers = (page: ChainPage | undefined): readonly [readonly number[], boolean] | undefined =>
   page === undefined ? undefined : [page.events.map(({ timestamp }) => timestamp), page.more];
-const older = async (chain: readonly TheaterEvent[], query: EventQuery) => numbers(await olderPage(read(chain), query));
+const older = async (chain: readonly TheaterEvent[], query: EventQuery) => numbers(await olderPage(streamOf(chain), query));
 
 test("a page of a chain: the newest, those before an event, those after one, and whether there are more", async () => {
   const chain = chainOf(9);

@@ -1,7 +1,7 @@
 // Owns: the tables of Theater's host functions and the event data of each call. Does not own: the events made of them (actor-events.ts).
 import type { WitValue } from "../../wasm/index.ts";
 import type { Printable } from "../wire/wire-json.ts";
-import { bytes, bytesOrNull, count, field, flag, items, text } from "./recorded-values.ts";
+import { bytesOf, bytesOrNull, numberOf, fieldOf, booleanOf, itemsOf, textOf } from "./recorded-values.ts";
 
 /** What Theater records of one host call: that it was made, and its result. The contents are cases of the family's enum. */
 export interface HostCallEvents {
@@ -30,7 +30,7 @@ export type HostInterface = Readonly<Record<string, (call: HostCall) => HostCall
 const RUNTIME_FAMILY = "Runtime";
 
 export const RUNTIME: HostInterface = {
-  log: ({ args: [message] }) => ({ family: RUNTIME_FAMILY, called: { Log: { level: "info", message: text(message) } } }),
+  log: ({ args: [message] }) => ({ family: RUNTIME_FAMILY, called: { Log: { level: "info", message: textOf(message) } } }),
   "get-state": () => ({
     family: RUNTIME_FAMILY,
     called: { StateChangeCall: { old_state: "unknown", new_state: "requested" } },
@@ -47,17 +47,17 @@ export const RUNTIME: HostInterface = {
 };
 
 export const TIMING: HostInterface = {
-  now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, returned: { NowResult: { timestamp: count(ok) } } }),
+  now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, returned: { NowResult: { timestamp: numberOf(ok) } } }),
   sleep: ({ args: [duration], error }) => ({
     family: "Timing",
-    called: { SleepCall: { duration: count(duration) } },
-    returned: { SleepResult: { duration: count(duration), success: true } },
+    called: { SleepCall: { duration: numberOf(duration) } },
+    returned: { SleepResult: { duration: numberOf(duration), success: true } },
     failed: { Error: { operation: "sleep", message: error } },
   }),
   deadline: ({ args: [timestamp], error }) => ({
     family: "Timing",
-    called: { DeadlineCall: { timestamp: count(timestamp) } },
-    returned: { DeadlineResult: { timestamp: count(timestamp), success: true } },
+    called: { DeadlineCall: { timestamp: numberOf(timestamp) } },
+    returned: { DeadlineResult: { timestamp: numberOf(timestamp), success: true } },
     failed: { Error: { operation: "deadline", message: error } },
   }),
 };
@@ -66,26 +66,26 @@ export const TIMING: HostInterface = {
 export const RANDOM: HostInterface = {
   "random-bytes": ({ args: [size], error }) => ({
     family: "Random",
-    called: { type: "random_bytes_call", requested_size: count(size) },
-    returned: { type: "random_bytes_result", generated_size: count(size), success: true },
+    called: { type: "random_bytes_call", requested_size: numberOf(size) },
+    returned: { type: "random_bytes_result", generated_size: numberOf(size), success: true },
     failed: { type: "error", operation: "random-bytes", message: error },
   }),
   "random-range": ({ args: [min, max], ok, error }) => ({
     family: "Random",
-    called: { type: "random_range_call", min: count(min), max: count(max) },
-    returned: { type: "random_range_result", min: count(min), max: count(max), value: count(ok), success: true },
+    called: { type: "random_range_call", min: numberOf(min), max: numberOf(max) },
+    returned: { type: "random_range_result", min: numberOf(min), max: numberOf(max), value: numberOf(ok), success: true },
     failed: { type: "error", operation: "random-range", message: error },
   }),
   "random-float": ({ ok, error }) => ({
     family: "Random",
     called: { type: "random_float_call" },
-    returned: { type: "random_float_result", value: count(ok), success: true },
+    returned: { type: "random_float_result", value: numberOf(ok), success: true },
     failed: { type: "error", operation: "random-float", message: error },
   }),
   "generate-uuid": ({ ok, error }) => ({
     family: "Random",
     called: { type: "generate_uuid_call" },
-    returned: { type: "generate_uuid_result", uuid: text(ok), success: true },
+    returned: { type: "generate_uuid_result", uuid: textOf(ok), success: true },
     failed: { type: "error", operation: "generate-uuid", message: error },
   }),
 };
@@ -99,50 +99,50 @@ const BINARY = "binary";
 export const MESSAGES: HostInterface = {
   send: ({ args: [to, data], error }) => ({
     family: MESSAGE_FAMILY,
-    called: { SendMessageCall: { recipient: text(to), message_type: BINARY, data: bytes(data) } },
-    returned: { SendMessageResult: { recipient: text(to), success: true } },
-    failed: messageFailure("send", text(to), error),
+    called: { SendMessageCall: { recipient: textOf(to), message_type: BINARY, data: bytesOf(data) } },
+    returned: { SendMessageResult: { recipient: textOf(to), success: true } },
+    failed: messageFailure("send", textOf(to), error),
   }),
   request: ({ args: [to, data], ok, error }) => ({
     family: MESSAGE_FAMILY,
-    called: { RequestMessageCall: { recipient: text(to), message_type: BINARY, data: bytes(data) } },
-    returned: { RequestMessageResult: { recipient: text(to), data: bytes(ok), success: true } },
-    failed: messageFailure("request", text(to), error),
+    called: { RequestMessageCall: { recipient: textOf(to), message_type: BINARY, data: bytesOf(data) } },
+    returned: { RequestMessageResult: { recipient: textOf(to), data: bytesOf(ok), success: true } },
+    failed: messageFailure("request", textOf(to), error),
   }),
   "open-channel": ({ args: [to, data], ok, error }) => ({
     family: MESSAGE_FAMILY,
-    called: { OpenChannelCall: { recipient: text(to), message_type: BINARY, size: bytes(data).length } },
-    returned: { OpenChannelResult: { recipient: text(to), channel_id: text(ok), accepted: true } },
-    failed: messageFailure("open-channel", text(to), error),
+    called: { OpenChannelCall: { recipient: textOf(to), message_type: BINARY, size: bytesOf(data).length } },
+    returned: { OpenChannelResult: { recipient: textOf(to), channel_id: textOf(ok), accepted: true } },
+    failed: messageFailure("open-channel", textOf(to), error),
   }),
   "send-on-channel": ({ args: [channel, data], error }) => ({
     family: MESSAGE_FAMILY,
-    called: { ChannelMessageCall: { channel_id: text(channel), msg: bytes(data) } },
-    returned: { ChannelMessageResult: { channel_id: text(channel), success: true } },
-    failed: messageFailure("send-on-channel", text(channel), error),
+    called: { ChannelMessageCall: { channel_id: textOf(channel), msg: bytesOf(data) } },
+    returned: { ChannelMessageResult: { channel_id: textOf(channel), success: true } },
+    failed: messageFailure("send-on-channel", textOf(channel), error),
   }),
   "close-channel": ({ args: [channel], error }) => ({
     family: MESSAGE_FAMILY,
-    called: { CloseChannelCall: { channel_id: text(channel) } },
-    returned: { CloseChannelResult: { channel_id: text(channel), success: true } },
-    failed: messageFailure("close-channel", text(channel), error),
+    called: { CloseChannelCall: { channel_id: textOf(channel) } },
+    returned: { CloseChannelResult: { channel_id: textOf(channel), success: true } },
+    failed: messageFailure("close-channel", textOf(channel), error),
   }),
   "list-outstanding-requests": ({ ok }) => ({
     family: MESSAGE_FAMILY,
     called: { ListOutstandingRequestsCall: {} },
-    returned: { ListOutstandingRequestsResult: { request_count: items(ok).length, request_ids: items(ok).map(text) } },
+    returned: { ListOutstandingRequestsResult: { request_count: itemsOf(ok).length, request_ids: itemsOf(ok).map(textOf) } },
   }),
   "respond-to-request": ({ args: [request, data], error }) => ({
     family: MESSAGE_FAMILY,
-    called: { RespondToRequestCall: { request_id: text(request), response_size: bytes(data).length } },
-    returned: { RespondToRequestResult: { request_id: text(request), success: true } },
-    failed: messageFailure("respond-to-request", text(request), error),
+    called: { RespondToRequestCall: { request_id: textOf(request), response_size: bytesOf(data).length } },
+    returned: { RespondToRequestResult: { request_id: textOf(request), success: true } },
+    failed: messageFailure("respond-to-request", textOf(request), error),
   }),
   "cancel-request": ({ args: [request], error }) => ({
     family: MESSAGE_FAMILY,
-    called: { CancelRequestCall: { request_id: text(request) } },
-    returned: { CancelRequestResult: { request_id: text(request), success: true } },
-    failed: messageFailure("cancel-request", text(request), error),
+    called: { CancelRequestCall: { request_id: textOf(request) } },
+    returned: { CancelRequestResult: { request_id: textOf(request), success: true } },
+    failed: messageFailure("cancel-request", textOf(request), error),
   }),
 };
 
@@ -154,48 +154,48 @@ const SUPERVISOR_FAMILY = "Supervisor";
 export const SUPERVISOR: HostInterface = {
   spawn: ({ args: [manifest], ok, error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { SpawnChildCall: { manifest_path: text(manifest) } },
-    returned: { SpawnChildResult: { child_id: text(ok), success: true } },
+    called: { SpawnChildCall: { manifest_path: textOf(manifest) } },
+    returned: { SpawnChildResult: { child_id: textOf(ok), success: true } },
     failed: supervisorFailure("spawn", null, error),
   }),
   resume: ({ args: [manifest, state], ok, error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { ResumeChildCall: { manifest_path: text(manifest), initial_state: bytesOrNull(state) } },
-    returned: { ResumeChildResult: { child_id: text(ok), success: true } },
+    called: { ResumeChildCall: { manifest_path: textOf(manifest), initial_state: bytesOrNull(state) } },
+    returned: { ResumeChildResult: { child_id: textOf(ok), success: true } },
     failed: supervisorFailure("resume", null, error),
   }),
   "list-children": ({ ok }) => ({
     family: SUPERVISOR_FAMILY,
     called: { ListChildrenCall: {} },
-    returned: { ListChildrenResult: { children_count: items(ok).length, success: true } },
+    returned: { ListChildrenResult: { children_count: itemsOf(ok).length, success: true } },
   }),
   "stop-child": ({ args: [child], error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { StopChildCall: { child_id: text(child) } },
-    returned: { StopChildResult: { child_id: text(child), success: true } },
-    failed: supervisorFailure("stop-child", text(child), error),
+    called: { StopChildCall: { child_id: textOf(child) } },
+    returned: { StopChildResult: { child_id: textOf(child), success: true } },
+    failed: supervisorFailure("stop-child", textOf(child), error),
   }),
   "restart-child": ({ args: [child], error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { RestartChildCall: { child_id: text(child) } },
-    returned: { RestartChildResult: { child_id: text(child), success: true } },
-    failed: supervisorFailure("restart-child", text(child), error),
+    called: { RestartChildCall: { child_id: textOf(child) } },
+    returned: { RestartChildResult: { child_id: textOf(child), success: true } },
+    failed: supervisorFailure("restart-child", textOf(child), error),
   }),
   "get-child-state": ({ args: [child], ok, error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { GetChildStateCall: { child_id: text(child) } },
-    returned: { GetChildStateResult: { child_id: text(child), state_size: bytes(ok).length, success: true } },
-    failed: supervisorFailure("get-child-state", text(child), error),
+    called: { GetChildStateCall: { child_id: textOf(child) } },
+    returned: { GetChildStateResult: { child_id: textOf(child), state_size: bytesOf(ok).length, success: true } },
+    failed: supervisorFailure("get-child-state", textOf(child), error),
   }),
   "get-child-events": ({ args: [child], ok, error }) => ({
     family: SUPERVISOR_FAMILY,
-    called: { GetChildEventsCall: { child_id: text(child) } },
-    returned: { GetChildEventsResult: { child_id: text(child), events_count: items(ok).length, success: true } },
-    failed: supervisorFailure("get-child-events", text(child), error),
+    called: { GetChildEventsCall: { child_id: textOf(child) } },
+    returned: { GetChildEventsResult: { child_id: textOf(child), events_count: itemsOf(ok).length, success: true } },
+    failed: supervisorFailure("get-child-events", textOf(child), error),
   }),
 };
 
-const contentRef = (value: WitValue): Printable => ({ hash: text(field(value, "hash")) });
+const contentRef = (value: WitValue): Printable => ({ hash: textOf(fieldOf(value, "hash")) });
 const contentRefOrNull = (value: WitValue): Printable => (value === undefined ? null : contentRef(value));
 
 type Fields = Readonly<Record<string, Printable>>;
@@ -206,10 +206,10 @@ const storeFunction =
     name: string,
     operation: string,
     callFields: (args: readonly WitValue[]) => Fields,
-    resultFields: (ok: WitValue, callFields: Fields) => Fields = (_, fields) => fields,
+    resultFields: (ok: WitValue, fields: Fields) => Fields = (_, fields) => fields,
   ) =>
   ({ args: [store, ...rest], ok, error }: HostCall): HostCallEvents => {
-    const fields: Fields = { store_id: text(store), ...callFields(rest) };
+    const fields: Fields = { store_id: textOf(store), ...callFields(rest) };
     return {
       family: "Store",
       called: { [`${name}Call`]: fields },
@@ -225,69 +225,69 @@ export const STORE: HostInterface = {
   new: ({ ok, error }) => ({
     family: "Store",
     called: { NewStoreCall: {} },
-    returned: { NewStoreResult: { store_id: text(ok), success: true } },
+    returned: { NewStoreResult: { store_id: textOf(ok), success: true } },
     failed: { Error: { operation: "new", message: error } },
   }),
   store: storeFunction(
     "Store",
     "store",
-    ([content]) => ({ content: bytes(content) }),
+    ([content]) => ({ content: bytesOf(content) }),
     (ok, fields) => ({ ...storeField(fields), content_ref: contentRef(ok) }),
   ),
   get: storeFunction(
     "Get",
     "get",
     ([content]) => ({ content_ref: contentRef(content) }),
-    (ok, fields) => ({ ...fields, content: bytes(ok) }),
+    (ok, fields) => ({ ...fields, content: bytesOf(ok) }),
   ),
   exists: storeFunction(
     "Exists",
     "exists",
     ([content]) => ({ content_ref: contentRef(content) }),
-    (ok, fields) => ({ ...fields, exists: flag(ok) }),
+    (ok, fields) => ({ ...fields, exists: booleanOf(ok) }),
   ),
-  label: storeFunction("Label", "label", ([label, content]) => ({ label: text(label), content_ref: contentRef(content) })),
+  label: storeFunction("Label", "label", ([label, content]) => ({ label: textOf(label), content_ref: contentRef(content) })),
   "get-by-label": storeFunction(
     "GetByLabel",
     "get-by-label",
-    ([label]) => ({ label: text(label) }),
+    ([label]) => ({ label: textOf(label) }),
     (ok, fields) => ({ ...fields, content_ref: contentRefOrNull(ok) }),
   ),
-  "remove-label": storeFunction("RemoveLabel", "remove-label", ([label]) => ({ label: text(label) })),
-  "remove-from-label": storeFunction("RemoveLabel", "remove-from-label", ([label]) => ({ label: text(label) })),
+  "remove-label": storeFunction("RemoveLabel", "remove-label", ([label]) => ({ label: textOf(label) })),
+  "remove-from-label": storeFunction("RemoveLabel", "remove-from-label", ([label]) => ({ label: textOf(label) })),
   "store-at-label": storeFunction(
     "StoreAtLabel",
     "store-at-label",
-    ([label, content]) => ({ label: text(label), content: bytes(content) }),
+    ([label, content]) => ({ label: textOf(label), content: bytesOf(content) }),
     (ok, fields) => ({ ...labelFields(fields), content_ref: contentRef(ok) }),
   ),
   "replace-content-at-label": storeFunction(
     "ReplaceContentAtLabel",
     "replace-content-at-label",
-    ([label, content]) => ({ label: text(label), content: bytes(content) }),
+    ([label, content]) => ({ label: textOf(label), content: bytesOf(content) }),
     (ok, fields) => ({ ...labelFields(fields), content_ref: contentRef(ok) }),
   ),
   "replace-at-label": storeFunction("ReplaceAtLabel", "replace-at-label", ([label, content]) => ({
-    label: text(label),
+    label: textOf(label),
     content_ref: contentRef(content),
   })),
   "list-labels": storeFunction(
     "ListLabels",
     "list-labels",
     () => ({}),
-    (ok, fields) => ({ ...fields, labels: items(ok).map(text) }),
+    (ok, fields) => ({ ...fields, labels: itemsOf(ok).map(textOf) }),
   ),
   "list-all-content": storeFunction(
     "ListAllContent",
     "list-all-content",
     () => ({}),
-    (ok, fields) => ({ ...fields, content_refs: items(ok).map(contentRef) }),
+    (ok, fields) => ({ ...fields, content_refs: itemsOf(ok).map(contentRef) }),
   ),
   "calculate-total-size": storeFunction(
     "CalculateTotalSize",
     "calculate-total-size",
     () => ({}),
-    (ok, fields) => ({ ...fields, size: count(ok) }),
+    (ok, fields) => ({ ...fields, size: numberOf(ok) }),
   ),
 };
 
@@ -302,7 +302,7 @@ const pathFunction =
     resultFields: (call: HostCall) => { readonly [name: string]: Printable } = () => ({}),
   ) =>
   (call: HostCall): HostCallEvents => {
-    const path = text(call.args[0]);
+    const path = textOf(call.args[0]);
     return {
       family: FILESYSTEM_FAMILY,
       called: { [callCase]: { path } },
@@ -313,13 +313,13 @@ const pathFunction =
 
 /** The variant's case, with Rust's names. */
 function commandResult(result: WitValue): Printable {
-  const success = field(result, "success");
-  if (success === undefined) return { Error: { message: text(field(field(result, "error"), "message")) } };
+  const success = fieldOf(result, "success");
+  if (success === undefined) return { Error: { message: textOf(fieldOf(fieldOf(result, "error"), "message")) } };
   return {
     Success: {
-      stdout: text(field(success, "stdout")),
-      stderr: text(field(success, "stderr")),
-      exit_code: count(field(success, "exit-code")),
+      stdout: textOf(fieldOf(success, "stdout")),
+      stderr: textOf(fieldOf(success, "stderr")),
+      exit_code: numberOf(fieldOf(success, "exit-code")),
     },
   };
 }
@@ -327,52 +327,54 @@ function commandResult(result: WitValue): Printable {
 export const FILESYSTEM: HostInterface = {
   "read-file": ({ args: [path], ok, error }) => ({
     family: FILESYSTEM_FAMILY,
-    called: { FileReadCall: { path: text(path) } },
-    returned: { FileReadResult: { success: true, contents: bytes(ok) } },
-    failed: { Error: { operation: "read-file", path: text(path), message: error } },
+    called: { FileReadCall: { path: textOf(path) } },
+    returned: { FileReadResult: { success: true, contents: bytesOf(ok) } },
+    failed: { Error: { operation: "read-file", path: textOf(path), message: error } },
   }),
   "write-file": (call) => ({
     ...pathFunction("write-file", "FileWriteCall", "FileWriteResult")(call),
-    called: { FileWriteCall: { path: text(call.args[0]), contents: Buffer.from(text(call.args[1])) } },
+    called: { FileWriteCall: { path: textOf(call.args[0]), contents: Buffer.from(textOf(call.args[1])) } },
   }),
-  "list-files": pathFunction("list-files", "DirectoryListedCall", "DirectoryListResult", ({ ok }) => ({ entries: items(ok).map(text) })),
+  "list-files": pathFunction("list-files", "DirectoryListedCall", "DirectoryListResult", ({ ok }) => ({
+    entries: itemsOf(ok).map(textOf),
+  })),
   "delete-file": pathFunction("delete-file", "FileDeleteCall", "FileDeleteResult"),
   "create-dir": pathFunction("create-dir", "DirectoryCreatedCall", "DirectoryCreatedResult"),
   "delete-dir": pathFunction("delete-dir", "DirectoryDeletedCall", "DirectoryDeletedResult"),
-  "path-exists": pathFunction("path-exists", "PathExistsCall", "PathExistsResult", ({ ok }) => ({ exists: flag(ok) })),
+  "path-exists": pathFunction("path-exists", "PathExistsCall", "PathExistsResult", ({ ok }) => ({ exists: booleanOf(ok) })),
   "execute-command": ({ args: [directory, command, args], ok, error }) => ({
     family: FILESYSTEM_FAMILY,
-    called: { CommandExecuted: { directory: text(directory), command: text(command), args: items(args).map(text) } },
+    called: { CommandExecuted: { directory: textOf(directory), command: textOf(command), args: itemsOf(args).map(textOf) } },
     returned: { CommandCompleted: { result: commandResult(ok) } },
-    failed: { Error: { operation: "execute-command", path: text(directory), message: error } },
+    failed: { Error: { operation: "execute-command", path: textOf(directory), message: error } },
   }),
   "execute-nix-command": ({ args: [directory, command], ok, error }) => ({
     family: FILESYSTEM_FAMILY,
-    called: { NixCommandExecuted: { directory: text(directory), command: text(command) } },
+    called: { NixCommandExecuted: { directory: textOf(directory), command: textOf(command) } },
     returned: { CommandCompleted: { result: commandResult(ok) } },
-    failed: { Error: { operation: "execute-nix-command", path: text(directory), message: error } },
+    failed: { Error: { operation: "execute-nix-command", path: textOf(directory), message: error } },
   }),
 };
 
 export const HTTP_CLIENT: HostInterface = {
   "send-http": ({ args: [request], ok, error }) => {
-    const url = text(field(request, "uri"));
+    const url = textOf(fieldOf(request, "uri"));
     return {
       family: "Http",
       called: {
         HttpClientRequestCall: {
-          method: text(field(request, "method")),
+          method: textOf(fieldOf(request, "method")),
           url,
-          headers_count: items(field(request, "headers")).length,
-          body: bodyText(field(request, "body")),
+          headers_count: itemsOf(fieldOf(request, "headers")).length,
+          body: bodyText(fieldOf(request, "body")),
         },
       },
       returned: {
         HttpClientRequestResult: {
-          status: count(field(ok, "status")),
-          headers_count: items(field(ok, "headers")).length,
+          status: numberOf(fieldOf(ok, "status")),
+          headers_count: itemsOf(fieldOf(ok, "headers")).length,
           success: true,
-          body: bodyText(field(ok, "body")),
+          body: bodyText(fieldOf(ok, "body")),
         },
       },
       failed: { Error: { operation: "send-http", path: url, message: error } },
@@ -384,12 +386,12 @@ const environmentLookup =
   (operation: string, isFound: (ok: WitValue) => boolean) =>
   ({ args: [name], ok, at }: HostCall): HostCallEvents => ({
     family: "Environment",
-    called: { operation, variable_name: text(name), success: true, value_found: isFound(ok), timestamp: new Date(at).toISOString() },
+    called: { operation, variable_name: textOf(name), success: true, value_found: isFound(ok), timestamp: new Date(at).toISOString() },
   });
 
 /** This family has one event for each call, and no enum. */
 export const ENVIRONMENT: HostInterface = {
   "get-var": environmentLookup("get-var", (ok) => ok !== undefined),
-  exists: environmentLookup("exists", flag),
-  "list-vars": environmentLookup("list-vars", (ok) => items(ok).length > 0),
+  exists: environmentLookup("exists", booleanOf),
+  "list-vars": environmentLookup("list-vars", (ok) => itemsOf(ok).length > 0),
 };

@@ -4,7 +4,8 @@ import { type ContentStore, isJsonObject, isList, type Json, type JsonObject } f
 import { loadValue, MissingContent, type WitValue } from "../../wasm/index.ts";
 import type { Printable } from "../wire/wire-json.ts";
 
-/** Limits of the data in Theater's events: as lists of numbers in lists of numbers, bytes take up to forty times as much. */
+// Limits of the data in Theater's events: as lists of numbers in lists of numbers, bytes take up to forty times as much.
+
 /** A state, which each event repeats. */
 export const MAX_STATE_BYTES = 16_384;
 /** A parameter, a host call's argument or result, or a reply. */
@@ -28,13 +29,13 @@ export function printWit(value: WitValue): Printable {
 const NO_BYTES = new Uint8Array(0);
 
 // A record may be of another version, or its content collected: such a value is projected as empty.
-export const text = (value: WitValue): string => (typeof value === "string" ? value : "");
-export const bytes = (value: WitValue): Uint8Array => (value instanceof Uint8Array ? value : NO_BYTES);
+export const textOf = (value: WitValue): string => (typeof value === "string" ? value : "");
+export const bytesOf = (value: WitValue): Uint8Array => (value instanceof Uint8Array ? value : NO_BYTES);
 export const bytesOrNull = (value: WitValue): Uint8Array | null => (value instanceof Uint8Array ? value : null);
-export const flag = (value: WitValue): boolean => value === true;
-export const count = (value: WitValue): number | bigint => (typeof value === "number" || typeof value === "bigint" ? value : 0);
-export const items = (value: WitValue): readonly WitValue[] => (isWitList(value) ? value : []);
-export const field = (value: WitValue, name: string): WitValue =>
+export const booleanOf = (value: WitValue): boolean => value === true;
+export const numberOf = (value: WitValue): number | bigint => (typeof value === "number" || typeof value === "bigint" ? value : 0);
+export const itemsOf = (value: WitValue): readonly WitValue[] => (isWitList(value) ? value : []);
+export const fieldOf = (value: WitValue, name: string): WitValue =>
   typeof value === "object" && !(value instanceof Uint8Array) && !isWitList(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 const lengthOf = ({ length }: JsonObject): number => (typeof length === "number" ? length : Infinity);

@@ -16,11 +16,11 @@ const displayName = ({ given, name }: StageActor): string => (given ?? name).sli
 
 function actorOffer(actor: StageActor): Offer {
   const { id } = actor;
-  const shownAs = displayName(actor);
+  const label = displayName(actor);
   const definition = {
     uri: actorUri(id),
-    name: shownAs,
-    description: `Details of the actor ${shownAs}: status, manifest, metrics, and where its state and events are.`,
+    name: label,
+    description: `Details of the actor ${label}: status, manifest, metrics, and where its state and events are.`,
     mimeType: "application/json",
   };
   return Object.freeze({ name: ACTOR_RESOURCE + id, action: "actor", readOnly: true, definition: Object.freeze(definition) });

@@ -3,9 +3,21 @@ import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { utf8Of } from "../../../core/platform/index.ts";
 import { actorJson, detailsJson, givenNameJson, stateJson, stateUri } from "./actor-json.ts";
-import { InvalidArgument, optionalBytes, optionalObject, optionalText, text, wholeNumber } from "./arguments.ts";
-import { ACTOR, ADDITIVE, defineTool, DESTRUCTIVE, DETAILS, GIVEN_NAME, integer, object, READ_ONLY, STATUS, string } from "./tool.ts";
-import { resolveActorId } from "./watch-resource.ts";
+import { InvalidArgument, optionalBytes, optionalObject, optionalText, requiredText, wholeNumber } from "./arguments.ts";
+import {
+  ACTOR,
+  ADDITIVE,
+  defineTool,
+  DESTRUCTIVE,
+  DETAILS,
+  GIVEN_NAME,
+  integer,
+  object,
+  READ_ONLY,
+  resolveActorId,
+  STATUS,
+  string,
+} from "./tool.ts";
 
 function initialStateIn(args: JsonObject, maxBytes: number): Uint8Array | undefined {
   const state = optionalObject(args, "initial_state");
@@ -37,7 +49,7 @@ const startActor = defineTool(
     annotations: ADDITIVE,
   },
   async ({ stage, limits, listing }, args) => {
-    const manifest = text(args, "manifest", limits.manifestLength);
+    const manifest = requiredText(args, "manifest", limits.manifestLength);
     const name = optionalText(args, "name", 256);
     const component = optionalBytes(args, "component", limits.componentBytes);
     const initialState = initialStateIn(args, limits.messageBytes);
@@ -60,7 +72,7 @@ const stopActor = defineTool(
     annotations: DESTRUCTIVE,
   },
   async ({ stage, listing }, args) => {
-    const id = await resolveActorId(stage, text(args, "actor_id"));
+    const id = await resolveActorId(stage, requiredText(args, "actor_id"));
     await stage.stop(id);
     listing.report(id, "ended");
     return { actor_id: id, status: "STOPPED" };
@@ -77,7 +89,7 @@ const restartActor = defineTool(
     annotations: ADDITIVE,
   },
   async ({ stage }, args) => {
-    const { id, status } = await stage.restart(await resolveActorId(stage, text(args, "actor_id")));
+    const { id, status } = await stage.restart(await resolveActorId(stage, requiredText(args, "actor_id")));
     return { actor_id: id, status };
   },
 );
@@ -125,7 +137,7 @@ const getActor = defineTool(
     annotations: READ_ONLY,
   },
   async ({ stage, limits }, args) => {
-    const details = await stage.actor(text(args, "actor_id"));
+    const details = await stage.actor(requiredText(args, "actor_id"));
     const state = await stage.state(details.id);
     const isLong = state !== undefined && state.length > limits.stateBytes;
     return {

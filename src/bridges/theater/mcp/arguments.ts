@@ -46,7 +46,7 @@ export function optionalText(args: JsonObject, name: string, maxLength = ID_LENG
   return value;
 }
 
-export function text(args: JsonObject, name: string, maxLength = ID_LENGTH): string {
+export function requiredText(args: JsonObject, name: string, maxLength = ID_LENGTH): string {
   const value = optionalText(args, name, maxLength);
   if (value === undefined) throw new InvalidArgument(`\`${name}\` is missing: it is text of 1 to ${maxLength} characters.`);
   return value;
@@ -59,13 +59,13 @@ export function optionalBytes(args: JsonObject, name: string, maxBytes: number):
   return decodeBase64(name, value, maxBytes);
 }
 
-export function bytes(args: JsonObject, name: string, maxBytes: number): Uint8Array {
+export function requiredBytes(args: JsonObject, name: string, maxBytes: number): Uint8Array {
   const value = optionalBytes(args, name, maxBytes);
   if (value === undefined) throw new InvalidArgument(`\`${name}\` is missing: it is text, the bytes in base64.`);
   return value;
 }
 
-/** A whole number from `least` to `most`; `usual` if it is absent. */
+/** A whole number from `minimum` to `maximum`; `fallback` if it is absent. */
 export function wholeNumber(args: JsonObject, name: string, minimum: number, maximum: number, fallback: number): number {
   const value = argument(args, name);
   if (value === undefined) return fallback;

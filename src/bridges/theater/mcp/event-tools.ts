@@ -3,10 +3,9 @@ import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { EventQuery } from "../stage.ts";
 import { eventJson, withinLength } from "./actor-json.ts";
-import { InvalidArgument, optionalText, text, wholeNumber } from "./arguments.ts";
+import { InvalidArgument, optionalText, requiredText, wholeNumber } from "./arguments.ts";
 import type { Wakeup } from "./change-hints.ts";
-import { defineTool, EVENT, integer, object, READ_ONLY, string, type ToolCaller, type ToolContext } from "./tool.ts";
-import { resolveActorId } from "./watch-resource.ts";
+import { defineTool, EVENT, integer, object, READ_ONLY, resolveActorId, string, type ToolCaller, type ToolContext } from "./tool.ts";
 
 const MAX_WAIT_MS = 60_000;
 // Hints of a remote stage may be lost, so a wait also polls.
@@ -48,7 +47,7 @@ const getEvents = defineTool(
     annotations: READ_ONLY,
   },
   async (context, args) => {
-    const id = await resolveActorId(context.stage, text(args, "actor_id"));
+    const id = await resolveActorId(context.stage, requiredText(args, "actor_id"));
     const [after, before] = [optionalText(args, "after"), optionalText(args, "before")];
     if (after !== undefined && before !== undefined)
       throw new InvalidArgument("`after` and `before` do not go together: give one of them, and `limit` for how many.");
@@ -77,7 +76,7 @@ const waitForEvent = defineTool(
   },
   async (context, args, caller) => {
     const deadline = context.clock.now() + wholeNumber(args, "timeout_ms", 0, MAX_WAIT_MS, 30_000);
-    const id = await resolveActorId(context.stage, text(args, "actor_id"));
+    const id = await resolveActorId(context.stage, requiredText(args, "actor_id"));
     return context.waits.with(async (wakeup) => {
       const undo = context.hints.forActor(id, () => wakeup.notify());
       try {

@@ -2,10 +2,21 @@
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { textOf } from "../../../core/platform/index.ts";
 import { StageError } from "../stage.ts";
-import { bytes, encodeBase64, optionalBytes, text, wholeNumber } from "./arguments.ts";
-import { ADDITIVE, CONSUMING, defineTool, DESTRUCTIVE, integer, object, OPEN_WORLD, string, SUCCESS, withTimeLimit } from "./tool.ts";
+import { requiredBytes, encodeBase64, optionalBytes, requiredText, wholeNumber } from "./arguments.ts";
+import {
+  ADDITIVE,
+  CONSUMING,
+  defineTool,
+  DESTRUCTIVE,
+  integer,
+  object,
+  OPEN_WORLD,
+  resolveActorId,
+  string,
+  SUCCESS,
+  withTimeLimit,
+} from "./tool.ts";
 import type { ViewerChannel } from "./viewer-channels.ts";
-import { resolveActorId } from "./watch-resource.ts";
 
 // Responses are repeated as text for models that cannot read base64. For a long one that would cost more than it helps.
 const TEXT_BYTES = 65_536;
@@ -23,8 +34,8 @@ const sendMessage = defineTool(
     annotations: OPEN_WORLD,
   },
   async ({ stage, limits }, args) => {
-    const data = bytes(args, "data", limits.messageBytes);
-    const id = await resolveActorId(stage, text(args, "actor_id"));
+    const data = requiredBytes(args, "data", limits.messageBytes);
+    const id = await resolveActorId(stage, requiredText(args, "actor_id"));
     await stage.send(id, data);
     return { success: true, actor_id: id };
   },
@@ -50,8 +61,8 @@ const requestMessage = defineTool(
     annotations: OPEN_WORLD,
   },
   async ({ stage, clock, limits }, args, { signal }) => {
-    const data = bytes(args, "data", limits.messageBytes);
-    const id = await resolveActorId(stage, text(args, "actor_id"));
+    const data = requiredBytes(args, "data", limits.messageBytes);
+    const id = await resolveActorId(stage, requiredText(args, "actor_id"));
     const response = await withTimeLimit(`The request to ${id}`, { clock, ms: limits.requestMs, signal }, (abortSignal) =>
       stage.request(id, data, abortSignal),
     );
@@ -90,7 +101,7 @@ const openChannel = defineTool(
   },
   async ({ stage, limits, channels }, args, { viewer, signal }) => {
     const initial = optionalBytes(args, "initial_message", limits.messageBytes) ?? NO_BYTES;
-    const actor = await resolveActorId(stage, text(args, "actor_id"));
+    const actor = await resolveActorId(stage, requiredText(args, "actor_id"));
     const { id, greeting } = await channels.open(viewer, actor, initial, signal);
     return { channel_id: id, actor_id: actor, ...(greeting === undefined ? {} : { message: encodeBase64(greeting) }) };
   },
@@ -110,8 +121,8 @@ const sendOnChannel = defineTool(
     annotations: OPEN_WORLD,
   },
   async ({ limits, channels }, args, { viewer }) => {
-    const message = bytes(args, "message", limits.messageBytes);
-    const id = text(args, "channel_id");
+    const message = requiredBytes(args, "message", limits.messageBytes);
+    const id = requiredText(args, "channel_id");
     const channel = channels.use(viewer, id);
     assertOpen(id, channel);
     await channel.stage.send(message);
@@ -129,7 +140,7 @@ const closeChannel = defineTool(
     annotations: DESTRUCTIVE,
   },
   async ({ channels }, args, { viewer }) => {
-    const id = text(args, "channel_id");
+    const id = requiredText(args, "channel_id");
     const { ended, stage } = channels.use(viewer, id);
     if (ended === undefined) await stage.close();
     channels.remove(id, ended ?? "you closed it");
@@ -163,7 +174,7 @@ const receiveOnChannel = defineTool(
     annotations: CONSUMING,
   },
   async ({ clock, channels, waits }, args, { viewer, signal }) => {
-    const id = text(args, "channel_id");
+    const id = requiredText(args, "channel_id");
     const limit = wholeNumber(args, "limit", 1, 1_000, 100);
     const until = clock.now() + wholeNumber(args, "timeout_ms", 0, MAX_WAIT_MS, 0);
     const channel = channels.use(viewer, id);

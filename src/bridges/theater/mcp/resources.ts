@@ -4,7 +4,7 @@ import { omitUndefined } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 import { actorJson, ACTORS_URI, detailsJson, eventJson, stateText } from "./actor-json.ts";
 import { ACTOR_RESOURCE } from "./actor-listing.ts";
-import { encodeBase64, text } from "./arguments.ts";
+import { encodeBase64, requiredText } from "./arguments.ts";
 import { eventsJson } from "./event-tools.ts";
 import type { ToolContext } from "./tool.ts";
 import type { ViewerChannels } from "./viewer-channels.ts";
@@ -56,18 +56,21 @@ const READERS: Readonly<Record<string, ResourceReader>> = {
     const [actors, total] = await Promise.all([stage.list(limits.listed), stage.count()]);
     return JSON.stringify({ actors: actors.map(actorJson), total: Math.max(total, actors.length) });
   },
-  actor: async ({ stage }, args) => JSON.stringify(detailsJson(await stage.actor(text(args, "actor_id")))),
-  state: async ({ stage }, args) => stateText(await stage.state(text(args, "actor_id"))),
-  events: async (context, args) => JSON.stringify(await eventsJson(context, text(args, "actor_id"), { limit: context.limits.events })),
+  actor: async ({ stage }, args) => JSON.stringify(detailsJson(await stage.actor(requiredText(args, "actor_id")))),
+  state: async ({ stage }, args) => stateText(await stage.state(requiredText(args, "actor_id"))),
+  events: async (context, args) =>
+    JSON.stringify(await eventsJson(context, requiredText(args, "actor_id"), { limit: context.limits.events })),
   earlier: async (context, args) =>
-    JSON.stringify(await eventsJson(context, text(args, "actor_id"), { limit: context.limits.events, before: text(args, "before") })),
+    JSON.stringify(
+      await eventsJson(context, requiredText(args, "actor_id"), { limit: context.limits.events, before: requiredText(args, "before") }),
+    ),
   async event({ stage }, args) {
-    const id = text(args, "event_id");
+    const id = requiredText(args, "event_id");
     const event = await stage.event(id);
     if (event === undefined) throw new StageError("ActorNotFound", `no actor here has the event ${JSON.stringify(id.slice(0, 128))}`);
     return JSON.stringify(eventJson(event));
   },
-  channel: async ({ channels }, args, viewer) => channelJson(channels, text(args, "channel_id"), viewer),
+  channel: async ({ channels }, args, viewer) => channelJson(channels, requiredText(args, "channel_id"), viewer),
 };
 
 function channelJson(channels: ViewerChannels, id: string, viewer: Viewer): string {

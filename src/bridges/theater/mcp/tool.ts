@@ -9,7 +9,7 @@ import {
   type Viewer,
 } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
-import { type Stage, StageError } from "../stage.ts";
+import { type Stage, StageError, UUID } from "../stage.ts";
 import type { ActorListing } from "./actor-listing.ts";
 import type { ChangeHints, PendingWaits } from "./change-hints.ts";
 import type { FaceLimits } from "./options.ts";
@@ -66,6 +66,11 @@ export const ADDITIVE = hints(false, false, false, false);
 export const CONSUMING = hints(false, false, false, false);
 export const DESTRUCTIVE = hints(false, true, true, false);
 export const OPEN_WORLD = hints(false, true, false, true);
+
+/** Resolves an id or a unique name to the id. Throws `ActorNotFound`. */
+export async function resolveActorId(stage: Pick<Stage, "actor">, idOrName: string): Promise<string> {
+  return UUID.test(idOrName) ? idOrName.toLowerCase() : (await stage.actor(idOrName)).id;
+}
 
 interface TimeLimit {
   readonly clock: Clock;

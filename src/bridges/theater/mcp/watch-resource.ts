@@ -31,7 +31,7 @@ export class ChangePolls {
     this.#clock = clock;
   }
 
-  /** `look` returns the content in few characters; a throw counts as a content of its own. Returns a function that ends the watch. */
+  /** `read` returns the content in few characters; a throw counts as a content of its own. Returns a function that ends the watch. */
   add(read: () => Promise<string>, dirty: () => void): () => void {
     const poll: Poll = { read, dirty, lastSeen: undefined, isHinted: false };
     this.#polls.add(poll);
@@ -72,11 +72,6 @@ export class ChangePolls {
     poll.lastSeen = now;
     if (changed && this.#polls.has(poll)) poll.dirty();
   }
-}
-
-/** Resolves an id or a unique name to the id. Throws `ActorNotFound`. */
-export async function resolveActorId(stage: Pick<Stage, "actor">, idOrName: string): Promise<string> {
-  return UUID.test(idOrName) ? idOrName.toLowerCase() : (await stage.actor(idOrName)).id;
 }
 
 /** Reports every change of one actor, given by its id or name. Returns a function that ends the watch. */
@@ -166,7 +161,7 @@ export function watchResource(
 
 function watchState({ stage, hints }: ToolContext, actor: string, onChange: () => void): () => void {
   const state = new StateWatch(stage, actor, onChange);
-  const undo = watchActor(stage, hints, actor, () => state.hint());
+  const undo = watchActor(stage, hints, actor, () => state.onHint());
   state.start();
   return () => {
     state.close();
@@ -195,7 +190,7 @@ class StateWatch {
     void this.#read();
   }
 
-  hint(): void {
+  onHint(): void {
     if (this.#isReading) this.#isHinted = true;
     else void this.#read();
   }
@@ -207,15 +202,15 @@ class StateWatch {
   async #read(): Promise<void> {
     this.#isReading = true;
     const before = this.#lastDigest;
-    let wasMissed = false;
+    let wasHinted = false;
     do {
-      wasMissed ||= this.#isHinted;
+      wasHinted ||= this.#isHinted;
       this.#isHinted = false;
       this.#lastDigest = await this.#digest();
     } while (this.#isHinted && !this.#isClosed);
     this.#isReading = false;
     const isOther = before !== undefined && before !== this.#lastDigest;
-    if (!this.#isClosed && (isOther || wasMissed)) this.#onChange();
+    if (!this.#isClosed && (isOther || wasHinted)) this.#onChange();
   }
 
   async #digest(): Promise<string> {

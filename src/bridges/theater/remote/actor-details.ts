@@ -48,16 +48,16 @@ type ManifestDetails = Pick<StageDetails, "manifest" | "manifestContent">;
 /** Details of one actor, combined from several answers. What the server does not report is omitted. */
 export class ActorDetails {
   readonly #settings: Settings;
-  readonly #calls: CommandClient;
+  readonly #commands: CommandClient;
   readonly #chainReader: ChainReader;
   readonly #chains: ChainCache;
   /** Of actors started here, since Theater's own servers do not report them. */
   readonly #manifests = new Map<string, ManifestDetails>();
   #reportsPauses = false;
 
-  constructor(settings: Settings, calls: CommandClient, chainReader: ChainReader, chains: ChainCache) {
+  constructor(settings: Settings, commands: CommandClient, chainReader: ChainReader, chains: ChainCache) {
     this.#settings = settings;
-    this.#calls = calls;
+    this.#commands = commands;
     this.#chainReader = chainReader;
     this.#chains = chains;
   }
@@ -112,20 +112,20 @@ export class ActorDetails {
   }
 
   async #status(id: string): Promise<StageStatus> {
-    const answer = await this.#calls.read({ is: "GetActorStatus", id });
+    const answer = await this.#commands.read({ is: "GetActorStatus", id });
     this.#reportsPauses = answer?.reportsPauses === true;
     return answer?.status ?? "STOPPED";
   }
 
   async #metrics(id: string): Promise<StageMetrics | null> {
-    const answer = await this.#calls.read({ is: "GetActorMetrics", id });
+    const answer = await this.#commands.read({ is: "GetActorMetrics", id });
     return answer === undefined ? null : readMetrics(answer.metrics);
   }
 
   /** As JSON, which is what servers send. A server that does not name its actors does not know the command and would not answer. */
   async #manifest(id: string, name: string): Promise<ManifestDetails> {
     if (name === id) return {};
-    const answer = await this.#calls.read({ is: "GetActorManifest", id });
+    const answer = await this.#commands.read({ is: "GetActorManifest", id });
     if (answer === undefined) return {};
     const { manifest, origin } = answer;
     const originDetails = origin === undefined ? {} : { manifest: origin };

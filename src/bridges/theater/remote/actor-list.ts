@@ -1,8 +1,9 @@
 // Owns: the actors that the server lists, and the polls that find changes. Does not own: their details (actor-details.ts).
 import { type StageChange, StageError, UUID } from "../stage.ts";
-import { actorNotFound, type CommandClient } from "./command-client.ts";
+import type { CommandClient } from "./command-client.ts";
 import { delay, retryDelay } from "./dialer.ts";
 import type { Settings } from "./options.ts";
+import { actorNotFound } from "./errors.ts";
 
 export interface ListedActor {
   readonly id: string;
@@ -12,23 +13,23 @@ export interface ListedActor {
 /** The actors that the server lists, and which started or ended between two reads of the list. */
 export class ActorList {
   readonly #settings: Settings;
-  readonly #calls: CommandClient;
+  readonly #commands: CommandClient;
   readonly #notify: (change: StageChange) => void;
   #listed: Map<string, ListedActor> | undefined;
   #listedAt = 0;
   /** Counts starts and stops made here: a list requested before one of them is outdated. */
   #changes = 0;
 
-  constructor(settings: Settings, calls: CommandClient, notify: (change: StageChange) => void) {
+  constructor(settings: Settings, commands: CommandClient, notify: (change: StageChange) => void) {
     this.#settings = settings;
-    this.#calls = calls;
+    this.#commands = commands;
     this.#notify = notify;
   }
 
   /** Sorted by id. */
   async all(): Promise<readonly ListedActor[]> {
     const changes = this.#changes;
-    const answer = await this.#calls.read({ is: "ListActors" });
+    const answer = await this.#commands.read({ is: "ListActors" });
     if (answer === undefined) {
       throw new StageError(
         "CommunicationError",

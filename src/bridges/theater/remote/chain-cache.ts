@@ -13,7 +13,7 @@ const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean
 /** Sorts events by their links. Times do not give the order, since all events of a call may have the time of the call. */
 export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
   if (events.every((event, at) => follows(event, events[at - 1]))) return events;
-  const hashes = new Set(events.map(({ hash }) => hexOf(hash)));
+  const hashes = new Set(events.map((event) => hexOf(event.hash)));
   const next = new Map<string, TheaterEvent>();
   let event: TheaterEvent | undefined;
   for (const one of events) {
@@ -74,7 +74,7 @@ export class CachedChain {
   /** Every cached event was classified with knowledge of the events before it. */
   #isClassified = true;
 
-  /** `most`: events; up to twice as many are held between trims. `mostBytes`: bytes of their data. */
+  /** `maxEvents`: up to twice as many are held between trims. `maxBytes`: limit of their data. */
   constructor(actor: string, maxEvents: number, maxBytes = Number.POSITIVE_INFINITY) {
     this.actor = actor;
     this.#maxEvents = maxEvents;

@@ -188,7 +188,3 @@ export class CommandClient {
     }
   }
 }
-
-/** The actor is not in the server's list. */
-export const actorNotFound = (id: string, { server }: Settings): StageError =>
-  new StageError("ActorNotFound", `There is no actor ${id.slice(0, 200)} at ${server}: list the actors to see who is there.`);

@@ -13,7 +13,7 @@ export type ConnectionEnd = "unreached" | "ended" | "silent" | "garbled" | "left
 
 /** The connection is unusable: a delayed reply would be taken for that of the next command. */
 export class ConnectionError extends Error {
-  override readonly name = "LineError";
+  override readonly name = "ConnectionError";
   readonly why: ConnectionEnd;
   /** The command was written, so it may have been executed. */
   readonly sent: boolean;
@@ -74,3 +74,7 @@ export function toStageError(error: unknown, is: Command["is"], { server }: Sett
   if (error.why === "silent") return new StageError("Timeout", message, cause);
   return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", message, cause);
 }
+
+/** The actor is not in the server's list. */
+export const actorNotFound = (id: string, { server }: Settings): StageError =>
+  new StageError("ActorNotFound", `There is no actor ${id.slice(0, 200)} at ${server}: list the actors to see who is there.`);

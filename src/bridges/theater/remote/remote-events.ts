@@ -2,9 +2,10 @@
 import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
 import type { ActorList } from "./actor-list.ts";
 import { CachedChain, type ChainCache } from "./chain-cache.ts";
-import { actorNotFound, type CommandClient } from "./command-client.ts";
+import type { CommandClient } from "./command-client.ts";
 import type { AnswerTo } from "./connection.ts";
 import type { Settings } from "./options.ts";
+import { actorNotFound } from "./errors.ts";
 
 type ChainAnswer = AnswerTo<"GetActorEvents"> | undefined;
 type SendQuery = (query: EventQuery) => Promise<ChainAnswer>;
@@ -12,16 +13,16 @@ type SendQuery = (query: EventQuery) => Promise<ChainAnswer>;
 /** Reads chains of servers that store any. Those since June 2026 do not, and leave the command unanswered. */
 export class ChainReader {
   readonly #settings: Settings;
-  readonly #calls: CommandClient;
+  readonly #commands: CommandClient;
   readonly #chains: ChainCache;
   #isReadable = false;
   #unreadableUntil = 0;
   /** Whether the server sends pages, if that is known. */
   #sendsPages: boolean | undefined;
 
-  constructor(settings: Settings, calls: CommandClient, chains: ChainCache) {
+  constructor(settings: Settings, commands: CommandClient, chains: ChainCache) {
     this.#settings = settings;
-    this.#calls = calls;
+    this.#commands = commands;
     this.#chains = chains;
   }
 
@@ -41,14 +42,14 @@ export class ChainReader {
     const { clock, limits, log, server } = this.#settings;
     const limit = this.#isReadable ? limitMs : Math.min(limitMs, limits.probeMs);
     try {
-      return await this.#read(actor, (query) => this.#calls.read({ is: "GetActorEvents", id: actor, query }, limit, tries));
+      return await this.#read(actor, (query) => this.#commands.read({ is: "GetActorEvents", id: actor, query }, limit, tries));
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
       // A server without pages cannot send a chain this long. The cache has what was seen of it.
       if (error.code === "SerializationError" && this.#chains.get(actor)?.isEmpty === false) return undefined;
       if (error.code !== "Timeout" || this.#isReadable) throw error;
       // The server answers other commands, so it does not know this one.
-      await this.#calls.read({ is: "ListActors" }, limits.probeMs);
+      await this.#commands.read({ is: "ListActors" }, limits.probeMs);
       this.#unreadableUntil = clock.now() + limits.unknownMs;
       log("warning", { event: "theater-keeps-no-chains", server });
       return undefined;
@@ -58,7 +59,7 @@ export class ChainReader {
   /** Events that are not cached. Undefined if the server sends no pages. Throws `InvalidRequest` if it has no event of that id. */
   async page(actor: string, query: EventQuery): Promise<readonly TheaterEvent[] | undefined> {
     if (this.#sendsPages !== true) return undefined;
-    const answer = await this.#calls.read({ is: "GetActorEvents", id: actor, query });
+    const answer = await this.#commands.read({ is: "GetActorEvents", id: actor, query });
     return answer?.more === undefined ? undefined : answer.events;
   }
 

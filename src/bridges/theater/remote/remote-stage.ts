@@ -16,13 +16,14 @@ import {
 import { ActorDetails } from "./actor-details.ts";
 import { ActorList, ChangePoller, type ListedActor } from "./actor-list.ts";
 import { ChainCache } from "./chain-cache.ts";
-import { actorNotFound, CommandClient } from "./command-client.ts";
+import { CommandClient } from "./command-client.ts";
 import { delay, Dialer } from "./dialer.ts";
 import { EventFollowers } from "./event-followers.ts";
 import { type RemoteOptions, type Settings, settingsOf } from "./options.ts";
 import { RemoteChannels } from "./remote-channels.ts";
 import { ChainReader, RemoteEvents } from "./remote-events.ts";
 import { ActorStarter, restartActor } from "./start-actor.ts";
+import { actorNotFound } from "./errors.ts";
 
 /** A stage over any Theater server. Connects on first use. Throws `InvalidRequest`. */
 export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));

@@ -75,11 +75,11 @@ export class ActorStarter {
 const UNSUPPORTED_CODES: ReadonlySet<StageCode> = new Set(["RuntimeError", "InternalError", "ActorError"]);
 
 /** Servers of April 2025 start a new actor from the manifest alone and report the old id; later ones refuse. */
-export async function restartActor(settings: Settings, calls: CommandClient, actors: ActorList, idOrName: string): Promise<StageActor> {
+export async function restartActor(settings: Settings, commands: CommandClient, actors: ActorList, idOrName: string): Promise<StageActor> {
   const { id, name } = await actors.find(idOrName);
   const before = new Set((await actors.all()).map((actor) => actor.id));
   try {
-    await calls.once({ is: "RestartActor", id });
+    await commands.once({ is: "RestartActor", id });
   } catch (error) {
     if (!(error instanceof StageError) || !UNSUPPORTED_CODES.has(error.code)) throw error;
     const sentence = `${error.message} Instead, read the actor's state if it is worth keeping, stop the actor, and start another with that state.`;

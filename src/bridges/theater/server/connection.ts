@@ -1,6 +1,7 @@
 // Owns: one client connection: its queue of commands, what is written to it, and its limits. Does not own: what commands do
 // (execute-command.ts), the codec (wire/codec.ts).
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock, Log } from "../../../core/contract/index.ts";
 import { endRefused } from "../../../mcp/transport/listen.ts";
 import { StageError } from "../stage.ts";
@@ -10,7 +11,6 @@ import { type Answer, type Fault, printResponse, type Push, type Response } from
 import { WireError, type WireValue } from "../wire/wire-json.ts";
 import type { Client } from "./client.ts";
 import { type CommandResult, executeCommand, type ServerContext } from "./execute-command.ts";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TheaterLimits } from "./options.ts";
 
 /** Writes to one client and bounds what it has not read. */

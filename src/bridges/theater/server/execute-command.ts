@@ -1,4 +1,5 @@
 // Owns: what each command does. Does not own: the order of commands and the encoding of answers (connection.ts).
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock, Log } from "../../../core/contract/index.ts";
 import { type ChainPage, type EventQuery, type StageActor, StageError, type TheaterEvent, type TheaterStage } from "../stage.ts";
 import type { ActorCommandName, Command } from "../wire/commands.ts";
@@ -6,7 +7,6 @@ import type { Answer, Push } from "../wire/responses.ts";
 import type { ClientChannels } from "./client-channels.ts";
 import { type Client, DelayedPushes } from "./client.ts";
 import { manifestConfig, metricsJson } from "./details-json.ts";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TheaterLimits } from "./options.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
@@ -31,7 +31,7 @@ const PAGE_SIZE = 1_000;
 /** Executes a command. Throws a `StageError` for what the client can correct. */
 export async function executeCommand(command: Command, client: Client, context: ServerContext): Promise<CommandResult> {
   if (command.is === "StartActor") return startActor(command, client, context);
-  if (command.is === "SubscribeToActor") return subscribe(command.id, client, context);
+  if (command.is === "SubscribeToActor") return subscribeClient(command.id, client, context);
   if (command.is === "OpenChannel") {
     if (command.with === "external") throw new StageError("InvalidRequest", 'Only actors take channels: open one with {"Actor": "<id>"}.');
     const { id, announced } = await context.channels.open(client, command.with.actor, command.initialMessage);
@@ -104,11 +104,11 @@ const chainEvents = async (
   query: EventQuery | undefined,
 ): Promise<ChainPage | Pick<ChainPage, "events">> => (query === undefined ? { events: await stage.chain(id) } : stage.chainPage(id, query));
 
-async function subscribe(id: string, client: Client, { subscriptions }: ServerContext): Promise<CommandResult> {
+async function subscribeClient(id: string, client: Client, { subscriptions }: ServerContext): Promise<CommandResult> {
   subscriptions.reserve(client);
   try {
-    const { id: subscriptionId, delayed: held } = await subscriptions.follow(client, id, { events: true, end: false });
-    return { answer: { is: "Subscribed", id, subscriptionId }, announced: () => held.release() };
+    const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
+    return { answer: { is: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
   } catch (error) {
     subscriptions.release(client);
     throw error;

@@ -99,7 +99,7 @@ export type Printable =
 
 const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
 
-/** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `most` bytes. */
+/** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `maxBytes`. */
 export function printJson(value: Printable, maxBytes: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;

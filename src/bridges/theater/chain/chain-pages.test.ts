@@ -40,7 +40,7 @@ class Read {
   }
 }
 
-void test("a chain's newest events have the chain's own hashes, and each event is read once however often they are asked for", async () => {
+void test("the newest events have the chain's hashes, and each is read once", async () => {
   const read = new Read();
   const chain = read.chain("tally/t1", 3);
   const tails = read.tails();
@@ -54,7 +54,7 @@ void test("a chain's newest events have the chain's own hashes, and each event i
   assert.deepEqual(await tails.newest("tally/nobody"), []);
 });
 
-void test("the newest events are at most 1,000, and of at most 2 MiB", async () => {
+void test("the newest events are at most 1,000 and at most 2 MiB", async () => {
   const read = new Read();
   read.chain("tally/many", 600);
   const whole = await read.whole("tally/many");
@@ -71,7 +71,7 @@ void test("the newest events are at most 1,000, and of at most 2 MiB", async () 
   assert.deepEqual(few, (await read.whole("tally/long")).slice(-few.length));
 });
 
-void test("only so many chains are kept track of: the one asked for longest ago is read from its first event again", async () => {
+void test("the least recently used chain is evicted and read from its start again", async () => {
   const read = new Read();
   const tails = read.tails();
   for (let at = 0; at <= 32; at += 1) read.chain(`tally/t${at}`, 1);
@@ -83,7 +83,7 @@ void test("only so many chains are kept track of: the one asked for longest ago 
   assert.deepEqual(read.seqs, [1]);
 });
 
-void test("a chain that could not be read is told on from where that was", async () => {
+void test("after a failed read the chain continues where it stopped", async () => {
   const read = new Read();
   read.chain("tally/t1", 4);
   let fails = true;
@@ -125,7 +125,7 @@ const numbers = (page: ChainPage | undefined): readonly [readonly number[], bool
   page === undefined ? undefined : [page.events.map(({ timestamp }) => timestamp), page.more];
 const older = async (chain: readonly TheaterEvent[], query: EventQuery) => numbers(await olderPage(streamOf(chain), query));
 
-test("a page of a chain: the newest, those before an event, those after one, and whether there are more", async () => {
+test("pages are the newest events, those before one or after one", async () => {
   const chain = chainOf(9);
   assert.deepEqual(await older(chain, { limit: 3 }), [[7, 8, 9], true]);
   assert.deepEqual(await older(chain, { limit: 9 }), [[1, 2, 3, 4, 5, 6, 7, 8, 9], false]);
@@ -137,7 +137,7 @@ test("a page of a chain: the newest, those before an event, those after one, and
   assert.deepEqual(await older(chain, { limit: 9, after: idOf(3), before: idOf(6) }), [[4, 5], false]);
 });
 
-test("the newest events tell what they can, and nothing that they cannot", async () => {
+test("a page of the newest events is exact, or undefined if it needs older ones", async () => {
   const chain = chainOf(9);
   const tail = chain.slice(4);
   const told = (query: EventQuery) => numbers(newestPage(tail, query));
@@ -159,14 +159,14 @@ test("the newest events tell what they can, and nothing that they cannot", async
   assert.deepEqual(numbers(newestPage([], { limit: 9 })), [[], false]);
 });
 
-test("what is too long for one page is the next one's, and one event is told however long", async () => {
+test("a page is bounded in bytes, but has at least one event", async () => {
   const chain = chainOf(5, 4_000_000);
   assert.deepEqual(await older(chain, { limit: 9 }), [[5], true]);
   assert.deepEqual(await older(chain, { limit: 9, after: idOf(1) }), [[2], true]);
   assert.deepEqual(await older(chainOf(5, 1_000_000), { limit: 9 }), [[2, 3, 4, 5], true]);
 });
 
-test("an event that is none of the chain's is no beginning of a page", async () => {
+test("an event of another chain cannot begin a page", async () => {
   for (const query of [
     { limit: 3, after: "ff" },
     { limit: 3, before: "ff" },

@@ -26,13 +26,13 @@ async function all(events: Iterable<ChainEvent>, get: Contents["get"]): Promise<
 const E1 = link(wasmCall("theater:simple/actor.init", bytes(`["${ID}"]`)), null, 1_745_424_600_000);
 const E2 = link(wasmResult("theater:simple/actor.init", bytes('{"count":0}'), bytes("null"), undefined), E1.hash, 1_745_424_600_001);
 
-void test("both known hashes come out", () => {
+void test("hashes equal those known from Theater", () => {
   assert.equal(hexOf(E1.hash), "3fddb2a443e928432e97425b00a10abd65202452");
   assert.equal(hexOf(E2.hash), "7e542afbb67ce302084890f7284ca64480b7f667");
   assert.deepEqual(verifyTheater([E1, E2]), { ok: true, events: 2 });
 });
 
-void test("a chain whose event was changed, left out or moved does not verify, and says where", () => {
+void test("verification finds the event that was changed, removed or moved", () => {
   const changes: readonly ((event: TheaterEvent, at: number) => Partial<TheaterEvent>)[] = [
     ({ data }, at) => ({ data: data.with(at % data.length, 1) }),
     ({ hash }, at) => ({ hash: hash.with(at % 20, (hash[at % 20] ?? 0) ^ 1) }),
@@ -94,7 +94,7 @@ function guest(contents: Contents): Chain {
   return chain;
 }
 
-void test("a guest's chain is told as calls, what its host did, and results", async () => {
+void test("a guest's chain becomes calls, host calls and results", async () => {
   const contents = new Contents();
   const events = await all(guest(contents).events, contents.get);
   assert.deepEqual(told(events), [
@@ -158,7 +158,7 @@ void test("a guest's chain is told as calls, what its host did, and results", as
   assert.deepEqual(new Set(events.slice(0, 5).map(({ timestamp }) => timestamp)), new Set([1_745_424_600_001]));
 });
 
-void test("told again, or on from where it was, the same chain has the same hashes", async () => {
+void test("projecting again, or in parts, gives the same hashes", async () => {
   const contents = new Contents();
   const { events } = guest(contents);
   const whole = await all(events, contents.get);
@@ -173,7 +173,7 @@ void test("told again, or on from where it was, the same chain has the same hash
   assert.deepEqual(parts, whole);
 });
 
-void test("a state that is no longer kept is null, and the event says so", async () => {
+void test("a collected state is null, with a description", async () => {
   const contents = new Contents();
   const { events } = guest(contents);
   const digest = contents.put('{"count":0}');
@@ -187,7 +187,7 @@ void test("a state that is no longer kept is null, and the event says so", async
   assert.deepEqual(verifyTheater(again), { ok: true, events: 20 });
 });
 
-void test("what a record names and is gone is told as empty; a record that is none as a note", async () => {
+void test("collected contents are empty, and an unknown record is a log event", async () => {
   const contents = new Contents();
   const chain = new Chain("guest/odd");
   const state = { manifest: "a".repeat(64), state: null };
@@ -216,7 +216,7 @@ void test("what a record names and is gone is told as empty; a record that is no
   assert.deepEqual(verifyTheater(events), { ok: true, events: 10 });
 });
 
-void test("host calls that are kept apart are told in their place, or that they are gone", async () => {
+void test("host calls stored as one content are in order, or noted as collected", async () => {
   const contents = new Contents();
   const log = (message: string) => ({ name: "runtime.log", args: [message], result: null });
   const digest = contents.put(JSON.stringify([log("first"), log("second")]));
@@ -240,7 +240,7 @@ void test("host calls that are kept apart are told in their place, or that they 
   assert.deepEqual(logged(await all(chain.events, contents.get)), ["2 host calls that are no longer kept", "third"]);
 });
 
-void test("an actor that is no guest is told as calls of its actions, with state and reply as JSON", async () => {
+void test("a kind's actor becomes calls of its actions, with state and reply as JSON", async () => {
   const chain = new Chain("tally/t1");
   chain.event("add", { by: 2 }, { count: 2 }, { reply: { ok: "two" } });
   chain.event("add", { by: 3 }, { count: 5 }, { reply: { ok: null } });
@@ -270,7 +270,7 @@ void test("an actor that is no guest is told as calls of its actions, with state
   assert.equal(gone?.description, "add (what it held was erased)");
 });
 
-void test("an erased body leaves the states after it unknown until one is whole again, and another life is loaded anew", async () => {
+void test("an erased body leaves states unknown, and a new incarnation is loaded anew", async () => {
   const chain = new Chain("tally/t1");
   chain.event("add", {}, { count: 1 });
   chain.event("add", {}, { count: 2 });
@@ -286,7 +286,7 @@ void test("an erased body leaves the states after it unknown until one is whole 
   );
 });
 
-void test("every import of the world has events of Theater's own, whatever it was given", () => {
+void test("every import of the world has events, for any arguments", () => {
   const ok = { ok: undefined };
   for (const [place, functions] of Object.entries(IMPORTS))
     for (const name of Object.keys(functions))

@@ -24,7 +24,7 @@ function called(contents: Contents, state: string, record: { readonly [key: stri
 
 const textOf = (event: TheaterEvent | undefined): string => Buffer.from(event?.data ?? []).toString();
 
-void test("a state of more than 16 KiB is left out of the result, which has its digest and its length; one of 16 KiB is told", async () => {
+void test("a state of more than 16 KiB is omitted, with its digest and length", async () => {
   for (const [length, told] of [
     [16_384, true],
     [16_385, false],
@@ -38,7 +38,7 @@ void test("a state of more than 16 KiB is left out of the result, which has its 
   }
 });
 
-void test("an actor that is no guest: its state, arguments and reply are left out where they are long, and the events have digests", async () => {
+void test("long state, arguments and reply of a kind's actor are omitted with digests", async () => {
   const chain = new Chain("tally/t1");
   const [state, args] = [{ text: "s".repeat(16_384) }, { text: "a".repeat(65_536) }];
   chain.event("add", args, state, { reply: { ok: args } });
@@ -51,7 +51,7 @@ void test("an actor that is no guest: its state, arguments and reply are left ou
   assert.equal(short?.description, "Wasm call to function 'tally.add' completed");
 });
 
-void test("values kept apart are told up to 64 KiB each and 1 MiB of one event, by what the record says and not by what is still kept", async () => {
+void test("values are limited to 64 KiB each and 1 MiB per event, by recorded length", async () => {
   const contents = new Contents();
   const apart = (text: string): Json => ({ digest: contents.put(text), length: text.length });
   const [long, short] = [apart("l".repeat(65_537)), apart("s".repeat(65_536))];
@@ -72,7 +72,7 @@ void test("values kept apart are told up to 64 KiB each and 1 MiB of one event, 
   assert.deepEqual(await all(chain.events, contents.get), events);
 });
 
-void test("a value kept as a whole, and a piece of host calls, count as what they are long", async () => {
+void test("a value or host calls stored as one content count with their length", async () => {
   const contents = new Contents();
   const whole = (json: Json): Json => {
     const text = JSON.stringify(json);
@@ -97,7 +97,7 @@ void test("a value kept as a whole, and a piece of host calls, count as what the
   assert.match(texts.at(-1) ?? "", /50000 host calls that are left out: [0-9a-f]{64}/);
 });
 
-void test("a text is printed in the same bytes piece by piece, and no piece is long", () => {
+void test("text printed in pieces has the same bytes, and no piece is long", () => {
   const bytes = (length: number): Uint8Array => new Uint8Array(length).map((_, at) => at % 256);
   for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
     const value: Printable = { before: [1, "two"], bytes: bytes(length), after: [bytes(3), null] };
@@ -110,7 +110,7 @@ void test("a text is printed in the same bytes piece by piece, and no piece is l
   }
 });
 
-void test("an event whose contents could not be read is told as ever when it is given again", async () => {
+void test("an event is projected the same after a failed read of its contents", async () => {
   const contents = new Contents();
   const chain = new Chain("guest/g1");
   const record: NonNullable<Body["record"]> = {
@@ -137,7 +137,7 @@ void test("an event whose contents could not be read is told as ever when it is 
   assert.deepEqual(told, whole);
 });
 
-void test("others have the event loop while a chain is told, though its store never gives it back", async () => {
+void test("the projection yields to the event loop even if the store never does", async () => {
   const contents = new Contents();
   const chain = new Chain("guest/g1");
   for (let at = 0; at < 60; at += 1)

@@ -26,7 +26,7 @@ async function place(t: TestContext): Promise<string> {
 const eventFile = (directory: string, event: TheaterEvent | undefined): string =>
   join(directory, "events", hexOf(event?.hash ?? new Uint8Array(0)));
 
-void test("a chain that was saved is read back, and one that grew writes what is new", async (t) => {
+void test("a saved chain is read back, and saving it again writes only new events", async (t) => {
   const directory = await place(t);
   const events = chainOf(5);
   await saveChain(directory, ACTOR, events.slice(0, 3));
@@ -37,7 +37,7 @@ void test("a chain that was saved is read back, and one that grew writes what is
   assert.deepEqual(await readdir(join(directory, "chains")), [ACTOR]);
 });
 
-void test("the files are those of Theater: the event's JSON, and the head's hash as a list", async (t) => {
+void test("files have Theater's format: an event's JSON, the head's hash as a list", async (t) => {
   const directory = await place(t);
   const [event] = chainOf(1);
   await saveChain(directory, ACTOR, chainOf(1));
@@ -51,7 +51,7 @@ void test("the files are those of Theater: the event's JSON, and the head's hash
   assert.deepEqual(await loadChain(directory, ACTOR), { events: [] });
 });
 
-void test("events are written as they come: none waits for the next, nor the chain's head for a chain that is not whole", async (t) => {
+void test("events are written as they come, and the head only for a whole chain", async (t) => {
   const directory = await place(t);
   const events = chainOf(3);
   const written: number[] = [];
@@ -67,7 +67,7 @@ void test("events are written as they come: none waits for the next, nor the cha
   assert.equal(await loadChain(directory, ACTOR), undefined);
 });
 
-void test("no chain is undefined; an id that is no UUID is refused before anything is touched", async (t) => {
+void test("an unsaved chain is undefined, and an id that is no UUID is refused", async (t) => {
   const directory = await place(t);
   assert.equal(await loadChain(directory, ACTOR), undefined);
   await assert.rejects(loadChain(directory, "../../etc/passwd"), /is not a UUID/);
@@ -75,7 +75,7 @@ void test("no chain is undefined; an id that is no UUID is refused before anythi
   assert.deepEqual(await readdir(directory), []);
 });
 
-void test("an event that is absent, changed, a link, a folder or too large is missing, and what follows it is read", async (t) => {
+void test("an event that is absent, changed, a link or too large is missing", async (t) => {
   const events = chainOf(3);
   const [, second, third] = events;
   const damage: readonly (readonly [(file: string) => Promise<unknown>, RegExp])[] = [
@@ -99,7 +99,7 @@ void test("an event that is absent, changed, a link, a folder or too large is mi
   }
 });
 
-void test("all files together are bounded too, and a head that is none is refused", async (t) => {
+void test("the size of all files is bounded, and an invalid head is refused", async (t) => {
   const directory = await place(t);
   await saveChain(directory, ACTOR, chainOf(50));
   const loaded = await loadChain(directory, ACTOR, { fileBytes: 4_000, bytes: 3_000 });

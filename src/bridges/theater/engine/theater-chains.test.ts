@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Chain, Contents } from "../chain/chain.fixture.ts";
 import { TheaterChains } from "./theater-chains.ts";
 
-void test("a chain whose events are longer than can be sent at once is read no further, and the error says what to ask instead", async () => {
+void test("a chain too long to send is not read further, and the error offers pages", async () => {
   const contents = new Contents();
   const chain = new Chain("tally/t1");
   for (let at = 0; at < 300; at += 1) chain.event("add", { text: `${at} ${"x".repeat(16_000)}` }, { count: at });

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { decodeBase64, encodeBase64, InvalidArgument } from "./arguments.ts";
 
 describe("base64 of a message", () => {
-  test("gives back every array of bytes", () => {
+  test("round-trips every array of bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) =>
         assert.deepEqual([...decodeBase64("data", encodeBase64(bytes), 64)], [...bytes]),
@@ -12,7 +12,7 @@ describe("base64 of a message", () => {
     );
   });
 
-  test("is taken in its one spelling only: what any other text is, is said with what to send instead #theater.face.base64", () => {
+  test("accepts only canonical text, and reports what to send instead #theater.face.base64", () => {
     for (const [text, says] of [
       ["a", /its length, 1, is no multiple of four/],
       ["eyJ9", undefined],
@@ -37,13 +37,13 @@ describe("base64 of a message", () => {
     }
   });
 
-  test("is bounded before it is read", () => {
+  test("is bounded before it is decoded", () => {
     assert.equal(decodeBase64("data", "AAAA", 3).length, 3);
     assert.throws(() => decodeBase64("data", "AAAAAAAA", 3), /longer than 3 bytes/);
     assert.throws(() => decodeBase64("data", "AAAA", 2), /longer than 2 bytes/);
   });
 
-  test("whatever text is sent is bytes of that very spelling, or refused", () => {
+  test("accepts a text only if it is the encoding of its bytes", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from("AQgw+/=-_ \n")), maxLength: 12 }), (text) => {
         try {

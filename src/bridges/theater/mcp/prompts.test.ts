@@ -7,7 +7,7 @@ const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((inner, step) => Reflect.get(Object(inner), step), value);
 
 describe("the prompts", () => {
-  test("diagnose_actor embeds an actor's details, state and last events as the resources they are #theater.face.prompts", async () => {
+  test("diagnose_actor embeds an actor's details, state and last events #theater.face.prompts", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -29,7 +29,7 @@ describe("the prompts", () => {
     assert.equal(at(events, 19, "data"), 29);
   });
 
-  test("explain_events shows as many events as are asked for #theater.face.prompts", async () => {
+  test("explain_events embeds as many events as requested #theater.face.prompts", async () => {
     await using made = faced({ stateBytes: 4 });
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -42,7 +42,7 @@ describe("the prompts", () => {
     assert.equal(at(reply, "ok", "messages", 2, "content", "resource", "text"), '{"_state":"long","bytes":14}');
   });
 
-  test("an actor that is not there, and a count that is none, are wrong arguments", async () => {
+  test("an unknown actor and an invalid count are invalid arguments", async () => {
     await using made = faced();
     made.stage.add("counter");
     const nobody = await made.act("prompts/explain_events", { actor_id: "nobody" });
@@ -59,7 +59,7 @@ describe("the prompts", () => {
 });
 
 describe("an actor_id", () => {
-  test("is completed from ids and names; of a name that others bear too, the id #theater.face.completion", async () => {
+  test("is completed from ids and names, and from the id if the name is ambiguous #theater.face.completion", async () => {
     await using made = faced();
     const one = made.stage.add("counter");
     const two = made.stage.add("Chat");

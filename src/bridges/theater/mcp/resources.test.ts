@@ -6,7 +6,7 @@ import { ada, faced, textIn } from "./theater-face.fixture.ts";
 // Resources as the specification of Theater's MCP server has them.
 
 describe("theater://actors", () => {
-  test("lists id, name, status and uri of each, and how many there are #theater.resources.actors", async () => {
+  test("lists id, name, status and URI of each actor, and the total #theater.resources.actors", async () => {
     await using made = faced();
     const one = made.stage.add("counter");
     const two = made.stage.add("chat", { status: "PAUSED" });
@@ -27,7 +27,7 @@ describe("theater://actors", () => {
     assert.deepEqual([read.actors.length, read.total], [3, 5]);
   });
 
-  test("that cannot be had says why, under Theater's name for it", async () => {
+  test("reports why it cannot be read, with Theater's code", async () => {
     await using made = faced();
     made.stage.fail("list", "CommunicationError", "the Theater server at 127.0.0.1:9000 does not answer");
     assert.deepEqual(await made.act("resources/actors"), {
@@ -37,7 +37,7 @@ describe("theater://actors", () => {
 });
 
 describe("theater://actor/{actor_id}", () => {
-  test("tells manifest, status, when it began, where its events and state are, and what was measured #theater.resources.actor", async () => {
+  test("has manifest, status, creation time, URIs of events and state, and metrics #theater.resources.actor", async () => {
     await using made = faced();
     const metrics = {
       operations: 3,
@@ -74,7 +74,7 @@ describe("theater://actor/{actor_id}", () => {
     });
   });
 
-  test("what nobody measured or knows is null; of a paused one it says after which event, and why", async () => {
+  test("has null for unknown values, and the event after which it is paused", async () => {
     await using made = faced();
     const id = made.stage.add("counter", { createdAt: Number.NaN });
     const event = made.stage.happen(id, "StateChanged", 1).id;
@@ -89,7 +89,7 @@ describe("theater://actor/{actor_id}", () => {
 });
 
 describe("theater://actor/{actor_id}/state", () => {
-  test("is the state where it is JSON, in the actor's own words; else its bytes, or that there is none #theater.resources.state", async () => {
+  test("is the state as JSON, its bytes as base64, or a mark that there is none #theater.resources.state", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -111,7 +111,7 @@ describe("theater://actor/{actor_id}/state", () => {
     assert.deepEqual(await made.read("state", { actor_id: id }), { _raw_state_base64: base64("{not json") });
   });
 
-  test("that is made to be taken for content of ours, or nested beyond all measure, stays data #theater.face.not-json", async () => {
+  test("that looks like content blocks, or is nested too deep, stays data #theater.face.not-json", async () => {
     await using made = faced();
     const id = made.stage.add("evil");
     const played = made.stage.played.get(id);
@@ -130,7 +130,7 @@ describe("theater://actor/{actor_id}/state", () => {
 });
 
 describe("theater://events/{actor_id}", () => {
-  test("is the chain, oldest first: id, actor, time, type, parent, data and children of each #theater.resources.events #theater.face.not-json", async () => {
+  test("is the chain, oldest first: id, actor, time, type, parent, data, children #theater.resources.events #theater.face.not-json", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", { count: 1 }, ["elsewhere"]);
@@ -170,7 +170,7 @@ describe("theater://events/{actor_id}", () => {
     ]);
   });
 
-  test("gives the last, and those before an event where `before` names it #theater.face.bounded-lists", async () => {
+  test("has the last events, or those before the event that `before` names #theater.face.bounded-lists", async () => {
     await using made = faced({ events: 2 });
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4, 5].map((n) => made.stage.happen(id, "StateChanged", n).id);
@@ -179,7 +179,7 @@ describe("theater://events/{actor_id}", () => {
     assert.deepEqual(idsOf(await made.read("earlier", { actor_id: id, before: all[0] ?? "" })), []);
   });
 
-  test("leaves out the older ones where all together are too long, and gives one however long it is #theater.face.bounded-lists", async () => {
+  test("omits older events that do not fit, but has at least one #theater.face.bounded-lists", async () => {
     await using made = faced({ eventsLength: 600 });
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4].map((n) => made.stage.happen(id, "StateChanged", `${n}`.repeat(50)).id);
@@ -192,7 +192,7 @@ describe("theater://events/{actor_id}", () => {
 });
 
 describe("theater://event/{event_id}", () => {
-  test("is that event, whosever it is #theater.resources.event", async () => {
+  test("is the event, of any actor #theater.resources.event", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     made.stage.happen(id, "StateChanged", 1);
@@ -211,7 +211,7 @@ describe("theater://event/{event_id}", () => {
   });
 });
 
-test("what does not exist is unknown, whichever resource is asked for it #theater.face.unknown", async () => {
+test("what does not exist is unknown, for every resource #theater.face.unknown", async () => {
   await using made = faced();
   const id = made.stage.add("counter");
   for (const [name, args] of [
@@ -233,7 +233,7 @@ test("what does not exist is unknown, whichever resource is asked for it #theate
   assert.ok(await made.read(`actor/${id}`));
 });
 
-test("the resources that are listed: the actors, templates with titles and descriptions, and an entry for each actor #theater.resources.templates", async () => {
+test("lists the actors, templates with descriptions, and each actor #theater.resources.templates", async () => {
   await using made = faced({ listed: 2 });
   for (const name of ["a", "b".repeat(400), "c"]) made.stage.add(name);
   const { catalogue } = await made.face.surface(ada);

@@ -82,7 +82,7 @@ const CAPABILITIES = {
 };
 
 describe("a client of 2024-11-05", () => {
-  test("meets theater-mcp 0.1.0 in that revision, with the capabilities that are specified #theater.server.info #theater.server.revision #theater.capabilities #theater.resources.actors #theater.list-changed #theater.face.unknown", async () => {
+  test("finds theater-mcp 0.1.0 in that revision, with the specified capabilities #theater.server.info #theater.server.revision #theater.capabilities #theater.resources.actors #theater.list-changed #theater.face.unknown", async () => {
     await using made = served();
     await using wire = connectInMemory(made.gateway);
     const replies = new Map<unknown, unknown>();
@@ -186,7 +186,7 @@ describe("the official client v1 at Theater's face", () => {
     await client.close();
   });
 
-  test("calls every tool, and finds each result as its output schema says #theater.tools.start-actor #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel #theater.face.outputs #theater.face.without-resources", async () => {
+  test("calls every tool, and each result matches its output schema #theater.tools.start-actor #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel #theater.face.outputs #theater.face.without-resources", async () => {
     await using made = served();
     const client = await connectV1(made.gateway);
     // From here on the client validates what it gets.
@@ -225,7 +225,7 @@ describe("the official client v1 at Theater's face", () => {
     await client.close();
   });
 
-  test("reads errors as a tool's: base64, arguments and what the stage refuses #theater.face.errors", async () => {
+  test("receives tool errors for base64, arguments and refusals of the stage #theater.face.errors", async () => {
     await using made = served();
     const id = made.stage.add("counter");
     made.stage.pause(id, "it trapped");
@@ -247,7 +247,7 @@ describe("the official client v1 at Theater's face", () => {
     await client.close();
   });
 
-  test("C8 hears that actors come and go, and of what it subscribed to, before the reply #theater.list-changed #theater.face.subscriptions", async () => {
+  test("C8 is notified of list changes and subscriptions before the reply #theater.list-changed #theater.face.subscriptions", async () => {
     await using made = served();
     const id = made.stage.add("counter");
     const client = await connectV1(made.gateway);
@@ -270,7 +270,7 @@ describe("the official client v1 at Theater's face", () => {
     await until("nobody listens to the stage", () => made.stage.watched === 0);
   });
 
-  test("cancels a wait_for_event, and nobody goes on waiting #theater.face.waiting", async () => {
+  test("cancels a wait_for_event, which leaves no wait behind #theater.face.waiting", async () => {
     await using made = served();
     const id = made.stage.add("counter");
     const client = await connectV1(made.gateway);
@@ -291,7 +291,7 @@ describe("the official client v1 at Theater's face", () => {
 });
 
 describe("the official client v2 of 2026-07-28 at Theater's face", () => {
-  test("discovers, lists, calls, reads, and listens #theater.server.revision #theater.capabilities #theater.list-changed", async () => {
+  test("discovers, lists, calls, reads and listens #theater.server.revision #theater.capabilities #theater.list-changed", async () => {
     await using made = served();
     const id = made.stage.add("counter");
     const client = await connectV2(made.gateway);

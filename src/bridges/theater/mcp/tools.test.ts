@@ -41,7 +41,7 @@ const SPECIFIED = {
 const MORE = ["list_actors", "get_actor", "get_events", "wait_for_event", "receive_on_channel"];
 
 describe("the tools", () => {
-  test("have the specification's names, descriptions and input schemas, whose additions are optional #theater.tools.schemas", async () => {
+  test("have the specified names, descriptions and input schemas #theater.tools.schemas", async () => {
     await using made = faced();
     const { catalogue } = await made.face.surface(ada);
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe("the tools", () => {
     }
   });
 
-  test("each has a title, an output schema and what a host should know before it asks anybody #theater.face.outputs", async () => {
+  test("each has a title, an output schema and hints for hosts #theater.face.outputs", async () => {
     await using made = faced();
     const { catalogue } = await made.face.surface(ada);
     for (const { name, definition, readOnly } of catalogue.tools) {
@@ -86,7 +86,7 @@ describe("the tools", () => {
 });
 
 describe("start_actor", () => {
-  test("starts from a manifest, with a state, a name and a component, and gives id, name and status #theater.tools.start-actor", async () => {
+  test("takes a manifest, state, name and component, and returns id, name and status #theater.tools.start-actor", async () => {
     await using made = faced();
     assert.deepEqual(await made.call("start_actor", { manifest: "counter.toml" }), {
       actor_id: "00000000-0000-4000-8000-000000000001",
@@ -112,7 +112,7 @@ describe("start_actor", () => {
     );
   });
 
-  test("bounds manifest and component, and says what is wrong with either", async () => {
+  test("bounds manifest and component, and reports what is wrong with either", async () => {
     await using made = faced({ manifestLength: 10, componentBytes: 4 });
     assert.match((await made.refused("start_actor", { manifest: "x".repeat(11) })).message, /`manifest` is text of 1 to 10 characters/);
     assert.match((await made.refused("start_actor", { manifest: "" })).message, /`manifest` is text/);
@@ -131,7 +131,7 @@ describe("start_actor", () => {
 });
 
 describe("stop_actor, restart_actor, send_message and request_message", () => {
-  test("answer as the specification says, to an id and to a name alike #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.mapping", async () => {
+  test("answer as specified, by id and by name #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.mapping", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const actor_id of [id, id.toUpperCase(), "counter"]) {
@@ -147,14 +147,14 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
     assert.equal((await made.refused("stop_actor", { actor_id: id })).code, "ActorNotFound");
   });
 
-  test("bytes that are no text come back as base64 alone", async () => {
+  test("bytes that are not text are returned as base64 only", async () => {
     await using made = faced();
     made.stage.add("counter");
     assert.deepEqual(Object.keys(await made.call("request_message", { actor_id: "counter", data: "/w==" })), ["actor_id", "response"]);
     assert.deepEqual(Object.keys(await made.call("request_message", { actor_id: "counter", data: "" })), ["actor_id", "response"]);
   });
 
-  test("data that is not base64 reaches nobody #theater.face.base64", async () => {
+  test("data that is not base64 is not sent to the actor #theater.face.base64", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const tool of ["send_message", "request_message"]) {
@@ -167,7 +167,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
     assert.equal(made.stage.played.get(id)?.events.length, 0);
   });
 
-  test("a request that takes too long is a Timeout, and does not hold up another #theater.face.slow-request", async () => {
+  test("a slow request is a Timeout and does not delay another #theater.face.slow-request", async () => {
     await using made = faced({ requestMs: 1_000 });
     const id = made.stage.add("slow");
     const other = made.stage.add("quick");
@@ -187,7 +187,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
     held.resolve();
   });
 
-  test("a request whose caller leaves tells the stage so", async () => {
+  test("a cancelled request cancels the stage's request", async () => {
     await using made = faced();
     const id = made.stage.add("slow");
     made.stage.held = new Promise(() => undefined);
@@ -201,7 +201,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
 });
 
 describe("errors of the stage", () => {
-  test("are the tool's own, with Theater's name and the next step #theater.face.errors", async () => {
+  test("are tool errors with Theater's code and the next step #theater.face.errors", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const [code, next] of [
@@ -220,7 +220,7 @@ describe("errors of the stage", () => {
     }
   });
 
-  test("a paused actor's says after which event it is paused, and that restart_actor resumes it #theater.face.errors", async () => {
+  test("name the event after which an actor is paused, and restart_actor #theater.face.errors", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const event = made.stage.happen(id, "StateChanged", 1).id;
@@ -238,7 +238,7 @@ describe("errors of the stage", () => {
     await made.call("send_message", { actor_id: id, data: "" });
   });
 
-  test("what the stage itself says of a tool is not said again", async () => {
+  test("do not repeat a tool that the stage's message names", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     made.stage.fail("send", "ActorNotRunning", "it has stopped: get_actor shows when");
@@ -250,7 +250,7 @@ describe("errors of the stage", () => {
 });
 
 describe("list_actors and get_actor", () => {
-  test("show the name that was given at the start beside the manifest's", async () => {
+  test("have the given name in addition to the manifest's", async () => {
     await using made = faced();
     const id = made.stage.add("counter", { given: "mine" });
     const uri = `theater://actor/${id}`;
@@ -260,7 +260,7 @@ describe("list_actors and get_actor", () => {
     assert.equal(catalogue.resources.find(({ name }) => name === `actor/${id}`)?.definition["name"], "mine");
   });
 
-  test("list page by page, each actor once, with how many there are #theater.face.without-resources", async () => {
+  test("list each actor once, page by page, with the total #theater.face.without-resources", async () => {
     await using made = faced();
     for (let n = 0; n < 5; n += 1) made.stage.add(`a${n}`);
     const names: unknown[] = [];
@@ -275,7 +275,7 @@ describe("list_actors and get_actor", () => {
     assert.deepEqual(names, ["a0", "a1", "a2", "a3", "a4"]);
   });
 
-  test("get_actor has the details and the state, and names a state that is too long #theater.face.without-resources", async () => {
+  test("get_actor returns details and state, or names a state that is too long #theater.face.without-resources", async () => {
     await using made = faced({ stateBytes: 20 });
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -293,7 +293,7 @@ describe("list_actors and get_actor", () => {
 });
 
 describe("get_events and wait_for_event", () => {
-  test("get_events pages forwards from an event, and gives the last without one #theater.face.without-resources", async () => {
+  test("get_events pages forwards from an event, and returns the last without one #theater.face.without-resources", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4].map((n) => made.stage.happen(id, "StateChanged", n).id);
@@ -308,7 +308,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal((await made.refused("get_events", { actor_id: id, limit: 0 })).message, "`limit` is a whole number from 1 to 1000.");
   });
 
-  test("wait_for_event gives what already followed at once, and else the next as soon as there is one #theater.face.without-resources", async () => {
+  test("wait_for_event returns existing events at once, else the next one #theater.face.without-resources", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", 1).id;
@@ -323,7 +323,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("wait_for_event ends with its time, and says from where to go on #theater.face.waiting", async () => {
+  test("wait_for_event times out with a cursor to continue from #theater.face.waiting", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", 1).id;
@@ -337,7 +337,7 @@ describe("get_events and wait_for_event", () => {
     );
   });
 
-  test("wait_for_event finds an event of which no hint came", async () => {
+  test("wait_for_event finds an event without a hint", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const waiting = made.call("wait_for_event", { actor_id: id });
@@ -350,7 +350,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal((await waiting)["timed_out"], false);
   });
 
-  test("wait_for_event honours its caller's leaving, and the face's end #theater.face.waiting", async () => {
+  test("wait_for_event ends when cancelled and when the server closes #theater.face.waiting", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const gone = new Cancellation();
@@ -363,7 +363,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal((await stays)["timed_out"], true);
   });
 
-  test("events that are too long for one answer are given in several", async () => {
+  test("events too long for one answer take several", async () => {
     await using made = faced({ eventsLength: 500 });
     const id = made.stage.add("counter");
     const all = [0, 1, 2, 3, 4, 5].map((n) => made.stage.happen(id, "StateChanged", "x".repeat(n * 40)).id);
@@ -378,7 +378,7 @@ describe("get_events and wait_for_event", () => {
   });
 });
 
-test("a tool that is not there, or not a tool's, is unknown", async () => {
+test("an unknown tool, and a reference to none, are unknown", async () => {
   await using made = faced();
   for (const ref of ["tools/nothing", "tools/constructor", "tools/", "prompts/nothing", "resources/"] as const) {
     const reply = await made.act(ref);
@@ -386,7 +386,7 @@ test("a tool that is not there, or not a tool's, is unknown", async () => {
   }
 });
 
-test("without the scope that is asked for there is nothing here #theater.face.scope", async () => {
+test("a viewer without the required scope sees nothing #theater.face.scope", async () => {
   await using made = faced({}, { requireScope: "troupe:operate" });
   const id = made.stage.add("counter");
   const operator = { principal: "ada", scopes: ["troupe:operate"] };

@@ -11,7 +11,7 @@ const opened = async (made: Faced, viewer = ada): Promise<string> => {
 };
 
 describe("a channel", () => {
-  test("is opened with a first message, spoken on, heard on and closed #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel", async () => {
+  test("opens with a first message, carries messages both ways and closes #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel", async () => {
     await using made = faced();
     const id = made.stage.add("chat");
     const channel_id = "ch_0000000000000001";
@@ -37,7 +37,7 @@ describe("a channel", () => {
     assert.equal(message, `ChannelNotFound: the channel ${channel_id} has ended: you closed it. open_channel opens one.`);
   });
 
-  test("without a first message opens with none; an actor that says nothing on accepting gives none", async () => {
+  test("opens without a first message, and without one of the actor", async () => {
     await using made = faced();
     made.stage.add("chat");
     made.stage.greeting = undefined;
@@ -53,7 +53,7 @@ describe("a channel", () => {
     );
   });
 
-  test("C8 belongs to who opened it: for anybody else there is none #theater.face.channels", async () => {
+  test("C8 belongs to its viewer and does not exist for others #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     made.stage.peers.get(channel_id)?.message(bytesOf("for ada"));
@@ -74,7 +74,7 @@ describe("a channel", () => {
     assert.match((await made.refused("close_channel", { channel_id }, bob)).message, /you have no channel/);
   });
 
-  test("says once that it has ended and why, after the last message; later calls hear the same #theater.face.channels", async () => {
+  test("reports its end and why once, after the last message, and to later calls #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     const peer = made.stage.peers.get(channel_id);
@@ -97,7 +97,7 @@ describe("a channel", () => {
     assert.deepEqual(made.stage.closed, [], "what ended by itself is closed by nobody");
   });
 
-  test("that has ended can be closed all the same", async () => {
+  test("can be closed after it has ended", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     made.stage.peers.get(channel_id)?.closed("the actor stopped");
@@ -105,7 +105,7 @@ describe("a channel", () => {
     assert.deepEqual(made.stage.closed, []);
   });
 
-  test("is waited on: a message ends the wait, and so does its end, its time, its caller's leaving", async () => {
+  test("can be waited on until a message, its end, a timeout or a cancellation", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     const receive = (): ReturnType<Faced["call"]> => made.call("receive_on_channel", { channel_id, timeout_ms: 60_000 });
@@ -130,7 +130,7 @@ describe("a channel", () => {
     assert.match((await other).message, /has ended: it said goodbye/);
   });
 
-  test("keeps so many messages and bytes; older ones are dropped, and it is told how many #theater.face.channels", async () => {
+  test("bounds its messages and bytes, drops older ones and reports how many #theater.face.channels", async () => {
     await using made = faced({ pendingMessages: 3, pendingBytes: 10 });
     const channel_id = await opened(made);
     const peer = made.stage.peers.get(channel_id);
@@ -150,7 +150,7 @@ describe("a channel", () => {
     assert.deepEqual(await made.call("receive_on_channel", { channel_id }), { channel_id, messages: [], dropped: 1 });
   });
 
-  test("ends after ten minutes without a call, says so once, and is forgotten in the end #theater.face.channels", async () => {
+  test("ends after ten minutes without a call, reports it once and is removed #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     await made.clock.advance(9 * 60_000);
@@ -172,7 +172,7 @@ describe("a channel", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("is one of so many: one more is refused until another ended #theater.face.channels", async () => {
+  test("is refused beyond the viewer's limit until another has ended #theater.face.channels", async () => {
     await using made = faced({ channels: 2, allChannels: 3 });
     const [first] = [await opened(made), await opened(made)];
     assert.match(
@@ -186,7 +186,7 @@ describe("a channel", () => {
     assert.match((await made.refused("receive_on_channel", { channel_id: first })).message, /has ended: done/);
   });
 
-  test("accepted too late, or for somebody who left, is closed again and holds no place", async () => {
+  test("is closed again if it is accepted after its caller has left", async () => {
     await using made = faced({ requestMs: 1_000, channels: 1 });
     made.stage.add("chat");
     const held = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ describe("a channel", () => {
     await opened(made);
   });
 
-  test("may be heard before it is open, and nothing of that is lost", async () => {
+  test("loses no message that arrives before it is open", async () => {
     await using made = faced();
     made.stage.add("chat");
     const open = made.stage.open.bind(made.stage);
@@ -219,7 +219,7 @@ describe("a channel", () => {
     assert.deepEqual((await made.call("receive_on_channel", { channel_id }))["messages"], [base64("early")]);
   });
 
-  test("ends with the face", async () => {
+  test("ends with the server", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     await made.face[Symbol.asyncDispose]();
@@ -230,7 +230,7 @@ describe("a channel", () => {
     assert.equal(made.stage.closed.length, 2);
   });
 
-  test("is a resource too: what waits on it, which reading does not take, and whose changes are told", async () => {
+  test("is a resource with its pending messages, which reading does not remove", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     let told = 0;

@@ -34,7 +34,7 @@ const listen = (made: Faced, ref: OfferRef, args: JsonObject): Ear => {
 };
 
 describe("subscribed to an actor", () => {
-  test("C8 details, state and events tell of that actor's changes and of no other's, by id, by name and by its entry #theater.face.subscriptions", async () => {
+  test("C8 details, state and events notify of that actor's changes only #theater.face.subscriptions", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const two = made.stage.add("two");
@@ -65,7 +65,7 @@ describe("subscribed to an actor", () => {
     assert.equal(made.stage.watched, 0);
   });
 
-  test("C8 a state is told of only where it is another: after no request, restart or message that left it as it was", async () => {
+  test("C8 a state notifies only if it differs", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const ears = [one, "one"].map((actor_id) => listen(made, "resources/state", { actor_id }));
@@ -87,7 +87,7 @@ describe("subscribed to an actor", () => {
     assert.deepEqual(await heard(), [1, 1]);
   });
 
-  test("C8 of two changes at once a state is told of, though the second took the first back", async () => {
+  test("C8 a state notifies of two quick changes, even if the second reverts the first", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const ear = listen(made, "resources/state", { actor_id: one });
@@ -104,7 +104,7 @@ describe("subscribed to an actor", () => {
     assert.equal(ear.heard(), 0);
   });
 
-  test("a name is whoever bears it: after one ended, the next #theater.mapping", async () => {
+  test("a name follows the next actor that has it #theater.mapping", async () => {
     await using made = faced();
     const first = made.stage.add("counter");
     const ear = listen(made, "resources/state", { actor_id: "counter" });
@@ -121,7 +121,7 @@ describe("subscribed to an actor", () => {
     assert.equal(ear.heard(), 1);
   });
 
-  test("what changes while a name is still looked up is told", async () => {
+  test("a change while the name is being resolved is reported", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const ear = listen(made, "resources/state", { actor_id: "counter" });
@@ -130,7 +130,7 @@ describe("subscribed to an actor", () => {
     assert.equal(ear.heard(), 1);
   });
 
-  test("what was before an event does not change, and nothing is told of it", async () => {
+  test("events before a given event never notify", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const ear = listen(made, "resources/earlier", { actor_id: id, before: "x" });
@@ -141,7 +141,7 @@ describe("subscribed to an actor", () => {
 });
 
 describe("subscribed to theater://actors", () => {
-  test("tells at once that actors come and go, and soon that a status changed; not that anything else did #theater.face.subscriptions", async () => {
+  test("notifies of starts and ends at once, and of status changes soon #theater.face.subscriptions", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const ear = listen(made, "resources/actors", {});
@@ -163,7 +163,7 @@ describe("subscribed to theater://actors", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("C8 a thousand changes cost as many looks as there is time for, not a thousand", async () => {
+  test("C8 a thousand changes cost a bounded number of polls", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const ear = listen(made, "resources/actors", {});
@@ -177,7 +177,7 @@ describe("subscribed to theater://actors", () => {
 });
 
 describe("subscribed to an event", () => {
-  test("tells when more follows from it, in its own chain or elsewhere #theater.face.subscriptions", async () => {
+  test("notifies of new children in any chain #theater.face.subscriptions", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const two = made.stage.add("two");
@@ -195,7 +195,7 @@ describe("subscribed to an event", () => {
     assert.equal(ear.heard(), 0);
   });
 
-  test("what happens before it was first looked at is told", async () => {
+  test("a change before the first poll is reported", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const event = made.stage.happen(one, "StateChanged", 1);
@@ -207,7 +207,7 @@ describe("subscribed to an event", () => {
 });
 
 describe("the list of resources", () => {
-  test("is told to have changed when actors come and go, and only then #theater.list-changed", async () => {
+  test("notifies of starts and ends only #theater.list-changed", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     let told = 0;
@@ -230,7 +230,7 @@ describe("the list of resources", () => {
     assert.equal(made.stage.watched, 0);
   });
 
-  test("that is full is asked for again only a while after actors began, and at once when one of it ended", async () => {
+  test("is read again after a delay if it is full, and at once if a listed actor ended", async () => {
     await using made = faced({ listed: 2 });
     const first = made.stage.add("a");
     made.stage.add("b");
@@ -255,14 +255,14 @@ describe("the list of resources", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("is asked for anew by who asks while nobody watches: no hint would tell it is old", async () => {
+  test("is read again on each request while there is no watcher", async () => {
     await using made = faced();
     const first = await made.face.surface(ada);
     made.stage.add("quiet");
     assert.equal((await made.face.surface(ada)).catalogue.resources.length, first.catalogue.resources.length + 1);
   });
 
-  test("that came before a change and after it was asked for is not taken for the newest", async () => {
+  test("is not outdated by an answer that was requested before a change", async () => {
     await using made = faced();
     made.face.watch(ada, () => undefined);
     const list = made.stage.list.bind(made.stage);
@@ -284,7 +284,7 @@ describe("the list of resources", () => {
     assert.equal(await made.face.surface(ada), newest);
   });
 
-  test("stays as it was while the stage cannot be reached, and the tools with it", async () => {
+  test("stays unchanged while the stage is unreachable, as do the tools", async () => {
     await using made = faced();
     made.stage.add("counter");
     const before = await made.face.surface(ada);

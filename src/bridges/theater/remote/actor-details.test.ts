@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMetrics } from "./actor-details.ts";
 
-test("what was measured is told in milliseconds, and a zero nobody measured is null", () => {
+test("metrics are converted to milliseconds, and zeros never measured are null", () => {
   const measured = {
     operation_metrics: {
       total_operations: 0,
@@ -28,7 +28,7 @@ test("what was measured is told in milliseconds, and a zero nobody measured is n
   });
 });
 
-test("anything else is null", () => {
+test("metrics of another form are null", () => {
   for (const json of [null, 1, "x", [], { operation_metrics: [] }, { operation_metrics: { total_operations: "1" }, start_time: -1 }])
     for (const value of Object.values(readMetrics(json))) assert.equal(value, null);
 });

@@ -22,13 +22,13 @@ const event = (at: number, data: unknown = {}, timestamp = 1_000_000): TheaterEv
 const chainOf = (...data: readonly unknown[]): readonly TheaterEvent[] => data.map((one, index) => event(index + 1, one));
 const typesOf = (chain: CachedChain): readonly string[] => chain.page({ limit: 1_000 }).map(({ type }) => type);
 
-test("a StateChanged is where the state after a call is another than before it", () => {
+test("StateChanged marks a call after which the state differs", () => {
   const chain = new CachedChain("a", 100);
   chain.replace(chainOf({}, result(null), result("x"), result("x"), {}, result("y"), failure("why"), result("y"), result(null)), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "wasm", "StateChanged", "wasm", "wasm", "StateChanged", "wasm", "wasm", "StateChanged"]);
 });
 
-test("events are told in the order of their links, whatever order and times they come with", () => {
+test("events are sorted by their links, whatever their order and times", () => {
   const events = [event(3, {}, 1), event(1, {}, 9), event(4, {}, 0), event(2, {}, 5)];
   assert.deepEqual(
     inChainOrder(events).map(({ hash }) => hash[0]),
@@ -48,13 +48,13 @@ test("events are told in the order of their links, whatever order and times they
   assert.equal(chain.createdAt, 9);
 });
 
-test("links that lead round end", () => {
+test("links that form a cycle end", () => {
   const round = { ...event(1), parentHash: hashOf(2) };
   assert.ok(inChainOrder([round, event(2), event(3)]).length <= 3);
   assert.ok(inChainOrder([event(2), { ...event(1), parentHash: hashOf(3) }, event(3)]).length <= 3);
 });
 
-test("an actor is halted by a call that failed until one goes well, and it is known at which event", () => {
+test("a failed call halts the actor until one succeeds", () => {
   const chain = new CachedChain("a", 100);
   chain.replace(chainOf({}, result("x"), failure("it broke"), {}), 1);
   assert.deepEqual(chain.halted, { after: idOf(3), why: "it broke" });
@@ -62,7 +62,7 @@ test("an actor is halted by a call that failed until one goes well, and it is kn
   assert.equal(chain.halted, undefined);
 });
 
-test("the newest events are kept, and what they mean is still known", () => {
+test("the newest events stay cached with their classification", () => {
   const chain = new CachedChain("a", 3);
   chain.replace(chainOf(result("x"), result("y"), result("y"), result("z"), failure("why")), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "StateChanged", "wasm"]);
@@ -75,7 +75,7 @@ test("the newest events are kept, and what they mean is still known", () => {
   assert.equal(chain.event(idOf(99))?.parent, idOf(98));
 });
 
-test("one chain holds a bounded number of bytes, and its last event however long", () => {
+test("a chain's bytes are bounded, but its last event always stays", () => {
   const chain = new CachedChain("a", 100, 10_000);
   for (let at = 1; at < 100; at += 1) {
     chain.append(event(at, "x".repeat(998)), 1);
@@ -98,7 +98,7 @@ test("one chain holds a bounded number of bytes, and its last event however long
   );
 });
 
-test("what was judged without what came before it is judged again when the whole comes", () => {
+test("events classified without predecessors are classified again with them", () => {
   const chain = new CachedChain("a", 100);
   assert.equal(chain.append(event(3, result("y")), 1), true);
   assert.equal(chain.append(event(3, result("y")), 1), false);
@@ -110,7 +110,7 @@ test("what was judged without what came before it is judged again when the whole
   assert.equal(typesOf(chain).at(-1), "wasm");
 });
 
-test("data that is not known tells no outcome", () => {
+test("data of an unknown form has no outcome", () => {
   for (const data of [
     null,
     1,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SimulatedClock } from "../../../testing/index.ts";
 import { Semaphore } from "./command-client.ts";
 
-test("whoever waits longest comes next, and nobody waits for ever or in too long a line", async () => {
+test("the semaphore is fair, and bounds its queue and its wait", async () => {
   const clock = new SimulatedClock();
   const permits = new Semaphore(1, 2, clock);
   assert.equal(await permits.acquire(10), true);

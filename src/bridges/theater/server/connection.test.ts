@@ -31,7 +31,7 @@ async function place(t: TestContext, options: Partial<TheaterOptions> = {}) {
   return { stage, door, connected, logs };
 }
 
-void test("what is no command is answered, and the next is served", async (t) => {
+void test("an invalid command is answered with an error, and the next is served", async (t) => {
   const { connected } = await place(t);
   const client = connected();
   for (const text of ["", "nonsense", "{", "[]", '{"a":1,"b":2}', "[".repeat(1_000), '"\xff"']) {
@@ -41,7 +41,7 @@ void test("what is no command is answered, and the next is served", async (t) =>
   assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [ID] } });
 });
 
-void test("a command of too many values or members is answered, whatever its place in the frame", async (t) => {
+void test("a command with too many values or members is answered with an error", async (t) => {
   const { connected } = await place(t);
   const members = `{${Array.from({ length: 10_001 }, (_, n) => `"k${n}":0`).join(",")}}`;
   const values = `[${"[1,2],".repeat(100_000)}"x"]`;
@@ -57,7 +57,7 @@ void test("a command of too many values or members is answered, whatever its pla
   }
 });
 
-void test("between the commands of one read others are served", async (t) => {
+void test("commands of one read yield to other connections", async (t) => {
   const { stage, connected } = await place(t);
   let inTurn = 0;
   let most = 0;
@@ -80,7 +80,7 @@ void test("between the commands of one read others are served", async (t) => {
   assert.ok(most <= 4, `${most} in one turn of the event loop`);
 });
 
-void test("a frame that says it is too long is answered, and the connection ends", async (t) => {
+void test("a frame longer than the limit is answered and ends the connection", async (t) => {
   const { connected } = await place(t);
   const client = connected();
   client.raw(Uint8Array.of(255, 255, 255, 255, 1, 2, 3));
@@ -88,7 +88,7 @@ void test("a frame that says it is too long is answered, and the connection ends
   await until("it has ended", () => client.closed);
 });
 
-void test("a frame that was begun and does not end in time ends the connection", async (t) => {
+void test("an incomplete frame ends the connection after its time limit", async (t) => {
   const clock = new SimulatedClock();
   const { connected, logs } = await place(t, { clock });
   const client = connected();
@@ -99,7 +99,7 @@ void test("a frame that was begun and does not end in time ends the connection",
   await until("it has ended", () => client.closed && logs("frame-slow"));
 });
 
-void test("a frame's time does not run while the server itself reads no further, and begins anew when it does", async (t) => {
+void test("a frame's time limit is suspended while the server does not read", async (t) => {
   const clock = new SimulatedClock();
   const { connected, logs, stage } = await place(t, { clock });
   const client = connected();
@@ -130,7 +130,7 @@ void test("a frame's time does not run while the server itself reads no further,
   await until("it was dropped", () => client.closed && logs("frame-slow"));
 });
 
-void test("an actor that does not answer in time is a Timeout, and the next command is served", async (t) => {
+void test("an unanswered request is a Timeout, and the next command is served", async (t) => {
   const clock = new SimulatedClock();
   const { connected, stage } = await place(t, { clock });
   const client = connected();
@@ -143,7 +143,7 @@ void test("an actor that does not answer in time is a Timeout, and the next comm
   assert.deepEqual(stage.made(ID).heard, ["wait", "wait given up"]);
 });
 
-void test("a request ends with its connection", async (t) => {
+void test("a request is cancelled when its connection ends", async (t) => {
   const { connected, stage } = await place(t);
   const client = connected();
   client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
@@ -152,7 +152,7 @@ void test("a request ends with its connection", async (t) => {
   await until("it was given up", () => stage.made(ID).heard.includes("wait given up"));
 });
 
-void test("a client that stops talking still gets its answers", async (t) => {
+void test("a client that half-closes still receives its answers", async (t) => {
   const { connected, stage } = await place(t);
   const client = connected();
   client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
@@ -165,7 +165,7 @@ void test("a client that stops talking still gets its answers", async (t) => {
   await until("it has ended", () => client.closed);
 });
 
-void test("a client that does not read what is pushed is dropped, and others are told on", async (t) => {
+void test("a client that does not read pushes is disconnected, others are not", async (t) => {
   const { connected, stage, logs } = await place(t, { limits: { queuedBytes: 100_000 } });
   const [deaf, well] = [connected(), connected()];
   await deaf.ask({ SubscribeToActor: { id: ID } });
@@ -181,7 +181,7 @@ void test("a client that does not read what is pushed is dropped, and others are
   await until("its subscription has ended", () => stage.made(ID).listeners.size === 1);
 });
 
-void test("a client that does not read an answer is dropped after its time, and one command is all it costs", async (t) => {
+void test("a client that does not read an answer is disconnected after a time limit", async (t) => {
   const clock = new SimulatedClock();
   const { connected, stage, logs } = await place(t, { clock });
   const client = connected();
@@ -196,7 +196,7 @@ void test("a client that does not read an answer is dropped after its time, and 
   await until("it was dropped", () => logs("blocked"));
 });
 
-void test("commands that wait are bounded: the rest waits at the client, and all are answered", async (t) => {
+void test("queued commands are bounded, and all are answered", async (t) => {
   const { connected, stage } = await place(t, { limits: { waiting: 4 } });
   const client = connected();
   client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
@@ -207,7 +207,7 @@ void test("commands that wait are bounded: the rest waits at the client, and all
   await until("all are answered", () => client.heard.length === 201);
 });
 
-void test("an answer that is longer than the codec can send says so", async (t) => {
+void test("an answer too long for the codec becomes an error", async (t) => {
   const { connected } = await place(t, { limits: { frameBytes: 1_000_000, messageBytes: 2_000_000 } });
   for (const codec of ["raw", "fragmenting"] as const) {
     const client = connected(codec);
@@ -218,7 +218,7 @@ void test("an answer that is longer than the codec can send says so", async (t) 
   }
 });
 
-void test("connections are bounded", async (t) => {
+void test("the number of connections is bounded", async (t) => {
   const { connected, logs } = await place(t, { limits: { connections: 2 } });
   await connected().ask("ListActors");
   await connected().ask("ListActors");

@@ -23,7 +23,7 @@ async function place(t: TestContext, codec: Codec, actors = 1) {
 }
 
 for (const codec of CODECS) {
-  void test(`every command is answered as Theater answers it (${codec})`, async (t) => {
+  void test(`every command has Theater's answer (${codec})`, async (t) => {
     const { client, stage } = await place(t, codec, 0);
     const manifest =
       'name = "echo"\nversion = "1.0.0"\ncomponent = "/echo.wasm"\n[[handlers]]\ntype = "runtime"\nconfig = {}\n[[handlers]]\ntype = "unheard-of"\n[[handler]]\ntype = "timing"\nmax_sleep_duration = 5\n';
@@ -89,7 +89,7 @@ for (const codec of CODECS) {
     });
   });
 
-  void test(`where Theater's own server hangs up, is silent or lies, an error says what is wrong (${codec})`, async (t) => {
+  void test(`commands that Theater itself answers wrongly or not at all get an error (${codec})`, async (t) => {
     const { client, stage } = await place(t, codec);
     const id = NOBODY;
     const notFound = { Error: { error: "ActorNotFound", message: "There is no such actor: list them." } };
@@ -138,7 +138,7 @@ for (const codec of CODECS) {
     assert.deepEqual(await client.ask({ GetActorStatus: { id: FIRST } }), { ActorStatus: { id: FIRST, status: "Failed", paused: true } });
   });
 
-  void test(`commands are answered in their order, however slow one is, and pushes do not wait for it (${codec})`, async (t) => {
+  void test(`commands are answered in order, and pushes do not wait for a slow one (${codec})`, async (t) => {
     const { client, stage, door } = await place(t, codec, 2);
     const other = FIRST.replace(/1$/, "2");
     assert.match(JSON.stringify(await client.ask({ SubscribeToActor: { id: other } })), /"Subscribed"/);

@@ -36,7 +36,7 @@ const eventNames = (heard: readonly unknown[]): readonly string[] =>
     .filter((name) => name !== undefined);
 const parsed = (value: unknown, name: string): string => new RegExp(`"${name}":"([^"]*)"`).exec(JSON.stringify(value))?.[1] ?? "";
 
-void test("whoever subscribes with the start is told its events from the first on, each once, then what follows", async (t) => {
+void test("subscribing at the start reports all events once, from the first on", async (t) => {
   const { client, stage } = await place(t);
   const started = await client.ask({ StartActor: { manifest: 'name = "new"', parent: true, subscribe: true } });
   const id = parsed(started, "id");
@@ -51,7 +51,7 @@ void test("whoever subscribes with the start is told its events from the first o
   );
 });
 
-void test("a parent is told of its actor's failure and of its stop, a subscriber of the failure", async (t) => {
+void test("a parent receives its actor's failure and stop, a subscriber its failure", async (t) => {
   const { client, stage } = await place(t);
   const id = parsed(await client.ask({ StartActor: { manifest: "m", parent: true, subscribe: true } }), "id");
   client.say({ RequestActorMessage: { id, data: numbers("trap") } });
@@ -70,7 +70,7 @@ void test("a parent is told of its actor's failure and of its stop, a subscriber
   await until("its stop", () => JSON.stringify(client.heard).includes(`{"ActorResult":{"ExternalStop":{"actor_id":"${id}"}}}`));
 });
 
-void test("an unsubscription ends the subscription, from another connection too, and again does no harm", async (t) => {
+void test("any connection may end a subscription, repeatedly", async (t) => {
   const { client, connected, stage } = await place(t);
   const ids = [
     parsed(await client.ask({ SubscribeToActor: { id: ID } }), "subscription_id"),
@@ -90,7 +90,7 @@ void test("an unsubscription ends the subscription, from another connection too,
   assert.equal(stage.made(ID).listeners.size, 0);
 });
 
-void test("subscriptions and channels end with their connection, and actors go on", async (t) => {
+void test("subscriptions and channels end with their connection, actors do not", async (t) => {
   const { client, stage } = await place(t);
   await client.ask({ SubscribeToActor: { id: ID } });
   await client.ask({ OpenChannel: { actor_id: { Actor: ID }, initial_message: [] } });
@@ -100,7 +100,7 @@ void test("subscriptions and channels end with their connection, and actors go o
   assert.equal(stage.actors.size, 1);
 });
 
-void test("a channel speaks both ways, after its opening was answered, and its end is told", async (t) => {
+void test("channel messages follow the answer to opening it, and its end is pushed", async (t) => {
   const { client, connected } = await place(t);
   const channel_id = "ch_0000000000000000";
   const message = (text: string) => ({ ChannelMessage: { channel_id, sender_id: { Actor: ID }, message: numbers(text) } });
@@ -120,7 +120,7 @@ void test("a channel speaks both ways, after its opening was answered, and its e
   assert.match(JSON.stringify(await other.ask({ SendOnChannel: { channel_id, message: [] } })), /ChannelNotFound/);
 });
 
-void test("whoever closes a channel is answered once; whoever opened it is told when another closes it", async (t) => {
+void test("closing another client's channel notifies the client that opened it", async (t) => {
   const { client, connected, stage } = await place(t);
   const opened = async (): Promise<string> => {
     const channel_id = parsed(await client.ask({ OpenChannel: { actor_id: { Actor: ID }, initial_message: [] } }), "channel_id");
@@ -136,7 +136,7 @@ void test("whoever closes a channel is answered once; whoever opened it is told 
   assert.match(JSON.stringify(await client.ask({ CloseChannel: { channel_id: own } })), /ChannelNotFound/);
 });
 
-void test("a channel that ends as it opens is opened and closed", async (t) => {
+void test("a channel that ends while it opens is reported as opened and closed", async (t) => {
   const { client } = await place(t);
   client.say({ OpenChannel: { actor_id: { Actor: ID }, initial_message: numbers("brief") } });
   assert.match(JSON.stringify(await client.next()), /ChannelOpened/);
@@ -144,7 +144,7 @@ void test("a channel that ends as it opens is opened and closed", async (t) => {
   assert.match(JSON.stringify(await client.next()), /ChannelClosed/);
 });
 
-void test("subscriptions and channels of one connection are bounded, and room is given back", async (t) => {
+void test("subscriptions and channels of a connection are bounded and freed", async (t) => {
   const { client, stage } = await place(t);
   const subscribe = async (): Promise<string> => JSON.stringify(await client.ask({ SubscribeToActor: { id: ID } }));
   const open = async (): Promise<string> => {

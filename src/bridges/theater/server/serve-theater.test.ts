@@ -18,7 +18,7 @@ async function folder(t: TestContext): Promise<string> {
   return directory;
 }
 
-void test("beyond loopback it opens only where that is said to be known, and warns", async () => {
+void test("listening beyond loopback requires `insecure` and logs a warning", async () => {
   const stage = new MadeStage();
   await assert.rejects(serveTheater({ stage, host: "0.0.0.0" }), refusedAs("UNSAFE_LISTENER"));
   await assert.rejects(serveTheater({ stage, host: "192.0.2.1" }), refusedAs("UNSAFE_LISTENER"));
@@ -28,7 +28,7 @@ void test("beyond loopback it opens only where that is said to be known, and war
   assert.ok(door.port > 0);
 });
 
-void test("a port that is none and one that is taken are refused by name", async () => {
+void test("an invalid port and a port in use are refused by name", async () => {
   const stage = new MadeStage();
   await assert.rejects(serveTheater({ stage, port: 70_000 }), refusedAs("BAD_OPTION"));
   await using door = await serveTheater({ stage });
@@ -36,7 +36,7 @@ void test("a port that is none and one that is taken are refused by name", async
   await assert.rejects(serveTheater({ stage, port: door.port }), refusedAs("BAD_ADDRESS"));
 });
 
-void test("at a Unix socket only its owner gets in; a stale one is replaced, a file and a live one are left alone", async (t) => {
+void test("a Unix socket is private to its owner and replaces only a stale one", async (t) => {
   const path = join(await folder(t), "theater.sock");
   const stage = new MadeStage();
   const door = await serveTheater({ stage, path });
@@ -59,7 +59,7 @@ void test("at a Unix socket only its owner gets in; a stale one is replaced, a f
   await assert.rejects(serveTheater({ stage, path }), refusedAs("BAD_ADDRESS"));
 });
 
-void test("closing, it lets nobody in, answers what it was asked, and after its grace hangs up", async () => {
+void test("close accepts no connections, answers pending commands, then hangs up", async () => {
   const stage = new MadeStage();
   await stage.start({ manifest: 'name = "echo"' });
   const [id = ""] = stage.actors.keys();

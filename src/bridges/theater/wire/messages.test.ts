@@ -52,14 +52,14 @@ const COMMANDS: readonly (readonly [Command, string])[] = [
   [{ is: "NewStore" }, '{"NewStore":{}}'],
 ];
 
-void test("every command has the text serde gives it, and is read back", () => {
+void test("every command has the text of serde and is read back", () => {
   for (const [command, expected] of COMMANDS) {
     assert.equal(text(printCommand(command)), expected);
     assert.deepEqual(readCommand(wire(JSON.parse(expected))), command);
   }
 });
 
-void test("commands of April's clients, of the npm client and of careless ones are understood", () => {
+void test("commands of older, npm and lenient clients are understood", () => {
   for (const value of ["ListActors", { ListActors: null }, { ListActors: {} }])
     assert.deepEqual(readCommand(wire(value)), { is: "ListActors" });
   for (const value of ["NewStore", { NewStore: null }, { NewStore: {} }]) assert.deepEqual(readCommand(wire(value)), { is: "NewStore" });
@@ -73,7 +73,7 @@ void test("commands of April's clients, of the npm client and of careless ones a
   });
 });
 
-void test("a command that is none says which of its fields is wrong", () => {
+void test("an invalid command names the wrong field", () => {
   const cases: readonly (readonly [unknown, RegExp])[] = [
     [7, /A command must be a name/],
     [{}, /A command must be a name/],
@@ -135,13 +135,13 @@ const RESPONSES: readonly Response[] = [
   { is: "ChannelMessage", channelId: "ch_0", from: "external", message: bytes("") },
 ];
 
-void test("every response is read back as it was said, in both codecs", () => {
+void test("every response is read back in both codecs", () => {
   for (const response of RESPONSES)
     for (const codec of ["raw", "fragmenting"] as const)
       assert.deepEqual(readResponse(wire(JSON.parse(text(printResponse(response, codec))))), response, response.is);
 });
 
-void test("a list is of ids for the raw codec and of pairs for the fragmenting one", () => {
+void test("a list has ids in the raw codec and pairs in the fragmenting one", () => {
   const list: Response = { is: "ActorList", actors: [{ id: ID, name: "counter" }] };
   assert.equal(text(printResponse(list, "raw")), `{"ActorList":{"actors":["${ID}"]}}`);
   assert.equal(text(printResponse(list, "fragmenting")), `{"ActorList":{"actors":[["${ID}","counter"]]}}`);
@@ -150,7 +150,7 @@ void test("a list is of ids for the raw codec and of pairs for the fragmenting o
   assert.deepEqual(readResponse(wire({ ActorList: { actors: [] } })), { is: "ActorList", actors: [] });
 });
 
-void test("errors, events and ends have shapes that clients of all years take", () => {
+void test("errors, events and ends have shapes that clients of all versions accept", () => {
   const shape = (response: Response): unknown => JSON.parse(text(printResponse(response, "raw")));
   assert.deepEqual(shape({ is: "Error", fault: { code: "ActorNotFound", message: "m" } }), {
     Error: { error: "ActorNotFound", message: "m" },
@@ -170,7 +170,7 @@ void test("errors, events and ends have shapes that clients of all years take", 
   });
 });
 
-void test("what older and newer servers say is understood", () => {
+void test("responses of older and newer servers are understood", () => {
   const said = (value: unknown): unknown => readResponse(wire(value));
   assert.deepEqual(said({ Error: { message: "Channel rejected by target actor" } }), {
     is: "Error",
@@ -192,7 +192,7 @@ void test("what older and newer servers say is understood", () => {
   });
 });
 
-void test("a response that is none is refused by name", () => {
+void test("an unknown response is refused by name", () => {
   const cases: readonly (readonly [unknown, RegExp])[] = [
     ["Nothing", /no response "Nothing"/],
     [{ ActorStatus: { id: ID, status: "Dancing" } }, /ActorStatus\.status must be/],

@@ -7,8 +7,8 @@ import { Chain, Contents } from "./chain.fixture.ts";
 import { verifyTheater } from "./link.ts";
 import { theaterEvents } from "./projector.ts";
 
-/** Chains that are read: which events of which, in their order. */
-class Read {
+/** Chains in memory. Records the sequence numbers of the events that are read. */
+class RecordingHistory {
   readonly chains = new Map<ActorId, Chain>();
   readonly seqs: number[] = [];
   readonly contents = new Contents();
@@ -41,7 +41,7 @@ class Read {
 }
 
 void test("the newest events have the chain's hashes, and each is read once", async () => {
-  const read = new Read();
+  const read = new RecordingHistory();
   const chain = read.chain("tally/t1", 3);
   const tails = read.tails();
   assert.deepEqual(await tails.newest("tally/t1"), await read.whole("tally/t1"));
@@ -55,7 +55,7 @@ void test("the newest events have the chain's hashes, and each is read once", as
 });
 
 void test("the newest events are at most 1,000 and at most 2 MiB", async () => {
-  const read = new Read();
+  const read = new RecordingHistory();
   read.chain("tally/many", 600);
   const whole = await read.whole("tally/many");
   const newest = await read.tails().newest("tally/many");
@@ -72,7 +72,7 @@ void test("the newest events are at most 1,000 and at most 2 MiB", async () => {
 });
 
 void test("the least recently used chain is evicted and read from its start again", async () => {
-  const read = new Read();
+  const read = new RecordingHistory();
   const tails = read.tails();
   for (let at = 0; at <= 32; at += 1) read.chain(`tally/t${at}`, 1);
   for (const id of read.chains.keys()) await tails.newest(id);
@@ -84,7 +84,7 @@ void test("the least recently used chain is evicted and read from its start agai
 });
 
 void test("after a failed read the chain continues where it stopped", async () => {
-  const read = new Read();
+  const read = new RecordingHistory();
   read.chain("tally/t1", 4);
   let fails = true;
   const tails = new ChainTails(
@@ -140,7 +140,7 @@ test("pages are the newest events, those before one or after one", async () => {
 test("a page of the newest events is exact, or undefined if it needs older ones", async () => {
   const chain = chainOf(9);
   const tail = chain.slice(4);
-  const told = (query: EventQuery) => numbers(newestPage(tail, query));
+  const page = (query: EventQuery) => numbers(newestPage(tail, query));
   const queries: readonly EventQuery[] = [
     { limit: 3 },
     { limit: 2, before: idOf(8) },
@@ -148,13 +148,13 @@ test("a page of the newest events is exact, or undefined if it needs older ones"
     { limit: 9, after: idOf(9) },
     { limit: 9, after: idOf(5), before: idOf(8) },
   ];
-  for (const query of queries) assert.deepEqual(told(query), await older(chain, query), JSON.stringify(query));
+  for (const query of queries) assert.deepEqual(page(query), await older(chain, query), JSON.stringify(query));
   for (const query of [
     { limit: 4, before: idOf(8) },
     { limit: 1, after: idOf(4) },
     { limit: 1, before: idOf(4) },
   ])
-    assert.equal(told(query), undefined);
+    assert.equal(page(query), undefined);
   assert.deepEqual(numbers(newestPage(chain, { limit: 9, before: idOf(3) })), [[1, 2], false]);
   assert.deepEqual(numbers(newestPage([], { limit: 9 })), [[], false]);
 });

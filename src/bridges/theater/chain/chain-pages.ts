@@ -19,7 +19,7 @@ export class ChainTails {
   readonly #engine: Pick<Engine, "history">;
   readonly #get: ContentStore["get"];
   /** Least recently used first. */
-  readonly #tails = new Map<ActorId, Tail>();
+  readonly #tails = new Map<ActorId, ChainTail>();
 
   constructor(engine: Pick<Engine, "history">, get: ContentStore["get"]) {
     this.#engine = engine;
@@ -28,7 +28,7 @@ export class ChainTails {
 
   /** Oldest first: at most 1,000 events, and at most 2 MiB. */
   newest(id: ActorId): Promise<readonly TheaterEvent[]> {
-    const tail = this.#tails.get(id) ?? new Tail(new Projector(this.#get));
+    const tail = this.#tails.get(id) ?? new ChainTail(new Projector(this.#get));
     this.#tails.delete(id);
     this.#tails.set(id, tail);
     for (const oldest of this.#tails.keys()) {
@@ -39,7 +39,7 @@ export class ChainTails {
   }
 }
 
-class Tail {
+class ChainTail {
   readonly #projector: Projector;
   readonly #events: TheaterEvent[] = [];
   #bytes = 0;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ChainEvent, Json } from "../../../core/contract/index.ts";
+import type { Body, ChainEvent, Json } from "../../../core/contract/index.ts";
 import { IMPORTS } from "../../wasm/world/interfaces.ts";
 import type { TheaterEvent } from "../stage.ts";
+import { hexOf } from "../wire/events.ts";
 import { hostEvents, wasmCall, wasmResult } from "./actor-events.ts";
 import { Chain, Contents } from "./chain.fixture.ts";
 import { link, verifyTheater } from "./link.ts";
-import { hexOf } from "../wire/events.ts";
 import { Projector, theaterEvents } from "./projector.ts";
 
 const ID = "0c7e6f1a-0000-4000-8000-000000000001";
@@ -15,7 +15,7 @@ const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 const numbers = (text: string): readonly number[] => Array.from(Buffer.from(text));
 const base64 = (text: string): Json => ({ bytes: Buffer.from(text).toString("base64") });
 const dataOf = (event: TheaterEvent): unknown => JSON.parse(Buffer.from(event.data).toString());
-const told = (events: readonly TheaterEvent[]): readonly unknown[] => events.map((event) => [event.eventType, dataOf(event)]);
+const typesAndData = (events: readonly TheaterEvent[]): readonly unknown[] => events.map((event) => [event.eventType, dataOf(event)]);
 
 async function all(events: Iterable<ChainEvent>, get: Contents["get"]): Promise<readonly TheaterEvent[]> {
   const out: TheaterEvent[] = [];
@@ -97,7 +97,7 @@ function guest(contents: Contents): Chain {
 void test("a guest's chain becomes calls, host calls and results", async () => {
   const contents = new Contents();
   const events = await all(guest(contents).events, contents.get);
-  assert.deepEqual(told(events), [
+  assert.deepEqual(typesAndData(events), [
     ["theater-runtime", { TheaterRuntime: { ActorLoadCall: { manifest_id: { hash: "a".repeat(64) } } } }],
     ["theater-runtime", { TheaterRuntime: { ActorLoadResult: { success: true } } }],
     ["wasm", { Wasm: { WasmCall: { function_name: "theater:simple/actor.init", params: numbers(`["${ID}"]`) } } }],
@@ -191,12 +191,12 @@ void test("collected contents are empty, and an unknown record is a log event", 
   const contents = new Contents();
   const chain = new Chain("guest/odd");
   const state = { manifest: "a".repeat(64), state: null };
-  const gone = { digest: "f".repeat(64), length: 5_000 };
+  const collected = { digest: "f".repeat(64), length: 5_000 };
   chain.event("send", {}, state, {
     record: {
-      call: { export: "message-server-client.handle-send", params: [gone] },
+      call: { export: "message-server-client.handle-send", params: [collected] },
       did: [
-        { name: "message-server-host.send", args: [ID, gone], result: { ok: null } },
+        { name: "message-server-host.send", args: [ID, collected], result: { ok: null } },
         7,
         { name: "nobody.knows", args: [], result: null },
       ],
@@ -207,7 +207,7 @@ void test("collected contents are empty, and an unknown record is a log event", 
   chain.event("send", {}, state, { record: { call: 7 } });
   chain.event("send", {}, state, { record: { call: { export: "actor.init", params: [{ what: 1 }] }, did: 7, end: "lost" } });
   const events = await all(chain.events, contents.get);
-  assert.deepEqual(told(events.slice(2, 6)), [
+  assert.deepEqual(typesAndData(events.slice(2, 6)), [
     ["wasm", { Wasm: { WasmCall: { function_name: "theater:simple/message-server-client.handle-send", params: numbers("[null]") } } }],
     ["theater:simple/message-server-host/send", { Message: { SendMessageCall: { recipient: ID, message_type: "binary", data: [] } } }],
     ["theater:simple/message-server-host/send", { Message: { SendMessageResult: { recipient: ID, success: true } } }],
@@ -257,7 +257,7 @@ void test("a kind's actor becomes calls of its actions, with state and reply as 
   ];
   const error = ["wasm", { Wasm: { WasmError: { function_name: "tally.fail", message: "FULL: No more." } } }];
   const none = new Contents();
-  assert.deepEqual(told(await all(events, none.get)).slice(2), [
+  assert.deepEqual(typesAndData(await all(events, none.get)).slice(2), [
     call("add", '{"by":2}'),
     result("add", '{"count":2}', '"two"'),
     call("add", '{"by":3}'),
@@ -265,9 +265,9 @@ void test("a kind's actor becomes calls of its actions, with state and reply as 
     call("fail", "null"),
     error,
   ]);
-  const [load, , , , gone] = await all(erased, none.get);
+  const [load, , , , collected] = await all(erased, none.get);
   assert.deepEqual(load && dataOf(load), { TheaterRuntime: { ActorLoadCall: { manifest_id: { hash: "kind:tally" } } } });
-  assert.equal(gone?.description, "add (what it held was erased)");
+  assert.equal(collected?.description, "add (what it held was erased)");
 });
 
 void test("an erased body leaves states unknown, and a new incarnation is loaded anew", async () => {
@@ -299,4 +299,53 @@ void test("every import of the world has events, for any arguments", () => {
           assert.equal(link(event, null, 0).data.length > 10, true);
         }
       }
+});
+
+void test("an event is projected the same after a failed read of its contents", async () => {
+  const contents = new Contents();
+  const chain = new Chain("guest/g1");
+  const record: NonNullable<Body["record"]> = {
+    call: { export: "message-server-client.handle-send", params: [] },
+    did: [],
+    end: "ok",
+  };
+  const state = (text: string, outstanding: readonly string[]): Json => ({ manifest: "m", state: contents.put(text), outstanding });
+  chain.event("start", {}, { manifest: "m", state: contents.put("one"), outstanding: ["a", "b", "c"], extra: true }, { record });
+  chain.event("send", {}, state("two", ["c"]), { record });
+  chain.event("send", {}, state("three", []), { record });
+  const whole = await all(chain.events, contents.get);
+  let fails = false;
+  const projector = new Projector((digest) => (fails ? Promise.reject(new Error("The store is away.")) : contents.get(digest)));
+  const projected: TheaterEvent[] = [];
+  for (const event of chain.events) {
+    fails = true;
+    const before = { head: projector.head, seq: projector.seq };
+    await assert.rejects(projector.next(event), /away/);
+    assert.deepEqual({ head: projector.head, seq: projector.seq }, before);
+    fails = false;
+    projected.push(...(await projector.next(event)));
+  }
+  assert.deepEqual(projected, whole);
+});
+
+void test("the projection yields to the event loop even if the store never does", async () => {
+  const contents = new Contents();
+  const chain = new Chain("guest/g1");
+  for (let at = 0; at < 60; at += 1)
+    chain.event(
+      "send",
+      {},
+      { manifest: "m", state: contents.put(`${at} ${"x".repeat(16_000)}`) },
+      { record: { call: { export: "message-server-client.handle-send", params: [] }, did: [], end: "ok" } },
+    );
+  let turns = 0;
+  let over = false;
+  const others = (): void => {
+    turns += 1;
+    if (!over) setImmediate(others);
+  };
+  setImmediate(others);
+  await all(chain.events, contents.get);
+  over = true;
+  assert.ok(turns > 20, String(turns));
 });

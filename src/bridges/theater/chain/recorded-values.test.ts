@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sha256 } from "../../../core/chain/index.ts";
-import type { Body, ChainEvent, Json } from "../../../core/contract/index.ts";
+import type { ChainEvent, Json } from "../../../core/contract/index.ts";
 import type { TheaterEvent } from "../stage.ts";
-import { type Printable, printJson, printPieces } from "../wire/wire-json.ts";
 import { Chain, Contents } from "./chain.fixture.ts";
 import { verifyTheater } from "./link.ts";
-import { Projector, theaterEvents } from "./projector.ts";
+import { theaterEvents } from "./projector.ts";
 
 async function all(events: Iterable<ChainEvent>, get: Contents["get"]): Promise<readonly TheaterEvent[]> {
   const out: TheaterEvent[] = [];
@@ -14,8 +13,8 @@ async function all(events: Iterable<ChainEvent>, get: Contents["get"]): Promise<
   return out;
 }
 
-/** A call of a guest that holds state and record. */
-function called(contents: Contents, state: string, record: { readonly [key: string]: Json }): Chain {
+/** A chain with one call of a guest, with that state and record. */
+function guestCall(contents: Contents, state: string, record: { readonly [key: string]: Json }): Chain {
   const chain = new Chain("guest/g1");
   const call = { export: "message-server-client.handle-send", params: [] };
   chain.event("send", {}, { manifest: "a".repeat(64), state: contents.put(state) }, { record: { call, did: [], end: "ok", ...record } });
@@ -25,16 +24,16 @@ function called(contents: Contents, state: string, record: { readonly [key: stri
 const textOf = (event: TheaterEvent | undefined): string => Buffer.from(event?.data ?? []).toString();
 
 void test("a state of more than 16 KiB is omitted, with its digest and length", async () => {
-  for (const [length, told] of [
+  for (const [length, projected] of [
     [16_384, true],
     [16_385, false],
   ] as const) {
     const contents = new Contents();
     const state = "x".repeat(length);
-    const last = (await all(called(contents, state, {}).events, contents.get)).at(-1);
-    const result = told ? `[[${Array.from(Buffer.from(state)).join(",")}],` : "[null,";
+    const last = (await all(guestCall(contents, state, {}).events, contents.get)).at(-1);
+    const result = projected ? `[[${Array.from(Buffer.from(state)).join(",")}],` : "[null,";
     assert.ok(textOf(last).includes(`"result":${result}`), String(length));
-    assert.equal(last?.description?.includes(`(its state ${sha256(state)} of ${length} bytes is left out)`), !told);
+    assert.equal(last?.description?.includes(`(its state ${sha256(state)} of ${length} bytes is left out)`), !projected);
   }
 });
 
@@ -57,7 +56,7 @@ void test("values are limited to 64 KiB each and 1 MiB per event, by recorded le
   const [long, short] = [apart("l".repeat(65_537)), apart("s".repeat(65_536))];
   const call = { export: "message-server-client.handle-send", params: [long] };
   const send = (value: Json): Json => ({ name: "message-server-host.send", args: ["to", value], result: { ok: null } });
-  const chain = called(contents, "", { call, did: [send(long), ...Array.from({ length: 17 }, () => send(short))] });
+  const chain = guestCall(contents, "", { call, did: [send(long), ...Array.from({ length: 17 }, () => send(short))] });
   const events = await all(chain.events, contents.get);
   const sends = events.filter(({ data }) => Buffer.from(data).includes("SendMessageCall"));
   const leftOut = (event: TheaterEvent | undefined): boolean => /left out: [0-9a-f]{64} of \d+ bytes/.test(event?.description ?? "");
@@ -85,7 +84,7 @@ void test("a value or host calls stored as one content count with their length",
   };
   const names = Array.from({ length: 4_000 }, (_, at) => `name ${at}`);
   const call = { export: "message-server-client.handle-send", params: [whole(names.slice(0, 2_000)), whole([...names, ...names])] };
-  const events = await all(called(contents, "", { call, did: [piece(3), piece(50_000)] }).events, contents.get);
+  const events = await all(guestCall(contents, "", { call, did: [piece(3), piece(50_000)] }).events, contents.get);
   const [, , params, ...others] = events;
   assert.match(params?.description ?? "", /left out: [0-9a-f]{64} of \d+ bytes/);
   assert.ok(textOf(params).length > 50_000 && textOf(params).length < 200_000);
@@ -95,66 +94,4 @@ void test("a value or host calls stored as one content count with their length",
     Array.from({ length: 3 }, () => '{"Runtime":{"Log":{"level":"info","message":"hello"}}}'),
   );
   assert.match(texts.at(-1) ?? "", /50000 host calls that are left out: [0-9a-f]{64}/);
-});
-
-void test("text printed in pieces has the same bytes, and no piece is long", () => {
-  const bytes = (length: number): Uint8Array => new Uint8Array(length).map((_, at) => at % 256);
-  for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
-    const value: Printable = { before: [1, "two"], bytes: bytes(length), after: [bytes(3), null] };
-    const pieces: Buffer[] = [];
-    printPieces(value, (piece) => void pieces.push(piece));
-    const text = JSON.stringify({ before: [1, "two"], bytes: Array.from(bytes(length)), after: [[0, 1, 2], null] });
-    assert.equal(Buffer.concat(pieces).toString(), text);
-    assert.deepEqual(printJson(value, 2 ** 31), Buffer.from(text));
-    assert.ok(pieces.every((piece) => piece.length <= 4 * 65_536 + 1));
-  }
-});
-
-void test("an event is projected the same after a failed read of its contents", async () => {
-  const contents = new Contents();
-  const chain = new Chain("guest/g1");
-  const record: NonNullable<Body["record"]> = {
-    call: { export: "message-server-client.handle-send", params: [] },
-    did: [],
-    end: "ok",
-  };
-  const state = (text: string, outstanding: readonly string[]): Json => ({ manifest: "m", state: contents.put(text), outstanding });
-  chain.event("start", {}, { manifest: "m", state: contents.put("one"), outstanding: ["a", "b", "c"], extra: true }, { record });
-  chain.event("send", {}, state("two", ["c"]), { record });
-  chain.event("send", {}, state("three", []), { record });
-  const whole = await all(chain.events, contents.get);
-  let fails = false;
-  const projector = new Projector((digest) => (fails ? Promise.reject(new Error("The store is away.")) : contents.get(digest)));
-  const told: TheaterEvent[] = [];
-  for (const event of chain.events) {
-    fails = true;
-    const before = { head: projector.head, seq: projector.seq };
-    await assert.rejects(projector.next(event), /away/);
-    assert.deepEqual({ head: projector.head, seq: projector.seq }, before);
-    fails = false;
-    told.push(...(await projector.next(event)));
-  }
-  assert.deepEqual(told, whole);
-});
-
-void test("the projection yields to the event loop even if the store never does", async () => {
-  const contents = new Contents();
-  const chain = new Chain("guest/g1");
-  for (let at = 0; at < 60; at += 1)
-    chain.event(
-      "send",
-      {},
-      { manifest: "m", state: contents.put(`${at} ${"x".repeat(16_000)}`) },
-      { record: { call: { export: "message-server-client.handle-send", params: [] }, did: [], end: "ok" } },
-    );
-  let turns = 0;
-  let over = false;
-  const others = (): void => {
-    turns += 1;
-    if (!over) setImmediate(others);
-  };
-  setImmediate(others);
-  await all(chain.events, contents.get);
-  over = true;
-  assert.ok(turns > 20, String(turns));
 });

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { TheaterEvent } from "../stage.ts";
+import { hexOf } from "../wire/events.ts";
 import { wasmCall } from "./actor-events.ts";
 import { link } from "./link.ts";
-import { hexOf } from "../wire/events.ts";
 import { loadChain, saveChain } from "./saved-chain.ts";
 
 const ACTOR = "0c7e6f1a-0000-4000-8000-000000000001";
@@ -17,7 +17,7 @@ function chainOf(length: number): readonly TheaterEvent[] {
   return events;
 }
 
-async function place(t: TestContext): Promise<string> {
+async function temporaryFolder(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "troupe-chains-"));
   t.after(() => rm(directory, { recursive: true }));
   return directory;
@@ -27,7 +27,7 @@ const eventFile = (directory: string, event: TheaterEvent | undefined): string =
   join(directory, "events", hexOf(event?.hash ?? new Uint8Array(0)));
 
 void test("a saved chain is read back, and saving it again writes only new events", async (t) => {
-  const directory = await place(t);
+  const directory = await temporaryFolder(t);
   const events = chainOf(5);
   await saveChain(directory, ACTOR, events.slice(0, 3));
   assert.deepEqual(await loadChain(directory, ACTOR), { events: events.slice(0, 3) });
@@ -38,7 +38,7 @@ void test("a saved chain is read back, and saving it again writes only new event
 });
 
 void test("files have Theater's format: an event's JSON, the head's hash as a list", async (t) => {
-  const directory = await place(t);
+  const directory = await temporaryFolder(t);
   const [event] = chainOf(1);
   await saveChain(directory, ACTOR, chainOf(1));
   const head: unknown = JSON.parse(await readFile(join(directory, "chains", ACTOR), "utf8"));
@@ -52,7 +52,7 @@ void test("files have Theater's format: an event's JSON, the head's hash as a li
 });
 
 void test("events are written as they come, and the head only for a whole chain", async (t) => {
-  const directory = await place(t);
+  const directory = await temporaryFolder(t);
   const events = chainOf(3);
   const written: number[] = [];
   async function* coming() {
@@ -68,7 +68,7 @@ void test("events are written as they come, and the head only for a whole chain"
 });
 
 void test("an unsaved chain is undefined, and an id that is no UUID is refused", async (t) => {
-  const directory = await place(t);
+  const directory = await temporaryFolder(t);
   assert.equal(await loadChain(directory, ACTOR), undefined);
   await assert.rejects(loadChain(directory, "../../etc/passwd"), /is not a UUID/);
   await assert.rejects(saveChain(directory, "../x", []), /is not a UUID/);
@@ -89,7 +89,7 @@ void test("an event that is absent, changed, a link or too large is missing", as
     [async (file) => (await rm(file), mkdir(file)), /is none/],
   ];
   for (const [break_, words] of damage) {
-    const directory = await place(t);
+    const directory = await temporaryFolder(t);
     await saveChain(directory, ACTOR, events);
     await break_(eventFile(directory, second));
     const loaded = await loadChain(directory, ACTOR, { fileBytes: 4_000, bytes: 100_000 });
@@ -100,7 +100,7 @@ void test("an event that is absent, changed, a link or too large is missing", as
 });
 
 void test("the size of all files is bounded, and an invalid head is refused", async (t) => {
-  const directory = await place(t);
+  const directory = await temporaryFolder(t);
   await saveChain(directory, ACTOR, chainOf(50));
   const loaded = await loadChain(directory, ACTOR, { fileBytes: 4_000, bytes: 3_000 });
   assert.ok(loaded !== undefined && loaded.events.length > 0 && loaded.events.length < 50);

@@ -116,7 +116,7 @@ describe("our engine as a stage", () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
-    // Each event has it twice, in base64.
+    // Each event has the data twice, in base64.
     const long = new Uint8Array(3 * 1_048_576);
     for (let n = 0; n < 6; n += 1) await stage.request(id, long, never);
     const back: string[] = [];
@@ -290,8 +290,8 @@ describe("our engine as a stage", () => {
       (await stage.events(id, { limit: 100 })).map(({ data }) => (isJsonObject(data) ? data["action"] : undefined));
     await stage.open(id, bytes("hello"), peer);
     // Another process, as far as guests can tell.
-    await using house = createGuests({ contents: on.contents });
-    await using next = new EngineStage({ engine, guests: house, kinds: [] });
+    await using guests = createGuests({ contents: on.contents });
+    await using next = new EngineStage({ engine, guests, kinds: [] });
     await next.request(id, bytes("who is there"), never);
     assert.deepEqual(await actions(), ["start", "channel-open", "channel-close", "request"]);
     const { id: second } = await stage.open(id, bytes("again"), peer);
@@ -360,8 +360,8 @@ describe("our engine as a stage", () => {
     await using on = await openStage();
     const { stage } = on;
     await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
-    for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);
-    const { run, mismatches } = await on.house.reexecute("guest/echo");
+    for (const data of ["a", "b"]) await stage.request("echo", bytes(data), never);
+    const { run, mismatches } = await on.guests.reexecute("guest/echo");
     assert.deepEqual([run, mismatches], [3, []]);
   });
 

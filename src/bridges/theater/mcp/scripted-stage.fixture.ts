@@ -20,28 +20,28 @@ export const fromBase64 = (text: unknown): string => Buffer.from(String(text), "
 
 export const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
-/** An actor of the fixture; what a test wants otherwise it changes. */
-interface Played {
+/** An actor of the fixture, which tests may change. */
+interface ScriptedActor {
   details: StageDetails;
   state: Uint8Array | undefined;
   readonly events: StageEvent[];
 }
 
-/** A stage in memory whose actors keep what they are sent, answer with it, and break when told to. */
+/** A stage in memory. Its actors store and echo what they receive, and its methods fail on demand. */
 export class ScriptedStage implements Stage {
-  readonly played = new Map<string, Played>();
+  readonly actors = new Map<string, ScriptedActor>();
   readonly started: StageStart[] = [];
   readonly peers = new Map<string, ChannelPeer>();
-  readonly said: { readonly channel: string; readonly data: string }[] = [];
+  readonly sent: { readonly channel: string; readonly data: string }[] = [];
   readonly closed: string[] = [];
-  /** What a method throws. */
+  /** Errors that methods throw. */
   readonly failing = new Map<keyof Stage, StageError>();
   readonly #listeners = new Set<(change: StageChange) => void>();
-  /** Until it settles, requests and opens wait. */
-  held: Promise<void> | undefined;
-  heldSignal: AbortSignal | undefined;
+  /** Requests and opens wait until it settles. */
+  blocked: Promise<void> | undefined;
+  requestSignal: AbortSignal | undefined;
   greeting: Uint8Array | undefined = bytesOf("welcome");
-  lists = 0;
+  listCalls = 0;
   #count = 0;
   #channels = 0;
 
@@ -49,7 +49,7 @@ export class ScriptedStage implements Stage {
     return this.#listeners.size;
   }
 
-  /** An actor that is there, as if it had always been. */
+  /** Adds an actor without notifying watchers. */
   add(name: string, more: Partial<StageDetails> = {}): string {
     this.#count += 1;
     const id = more.id ?? uuid(this.#count);
@@ -63,11 +63,11 @@ export class ScriptedStage implements Stage {
       metrics: null,
       ...more,
     };
-    this.played.set(id, { details, state: undefined, events: [] });
+    this.actors.set(id, { details, state: undefined, events: [] });
     return id;
   }
 
-  happen(id: string, type: string, data: Json | Uint8Array, children: readonly string[] = []): StageEvent {
+  addEvent(id: string, type: string, data: Json | Uint8Array, children: readonly string[] = []): StageEvent {
     const { events } = this.#find(id);
     const parent = events.at(-1);
     const event: StageEvent = {
@@ -81,24 +81,24 @@ export class ScriptedStage implements Stage {
     };
     if (parent !== undefined) events[events.length - 1] = { ...parent, children: [event.id, ...parent.children] };
     events.push(event);
-    this.tell({ actor: id, what: "changed" });
+    this.notify({ actor: id, what: "changed" });
     return event;
   }
 
   pause(id: string, why: string): void {
-    const played = this.#find(id);
-    played.details = { ...played.details, status: "PAUSED", halted: { after: played.events.at(-1)?.id ?? "0", why } };
-    this.tell({ actor: id, what: "changed" });
+    const actor = this.#find(id);
+    actor.details = { ...actor.details, status: "PAUSED", halted: { after: actor.events.at(-1)?.id ?? "0", why } };
+    this.notify({ actor: id, what: "changed" });
   }
 
-  tell(change: StageChange): void {
+  notify(change: StageChange): void {
     for (const listener of Array.from(this.#listeners)) listener(change);
   }
 
   async list(limit: number, after = ""): Promise<readonly StageActor[]> {
-    this.lists += 1;
+    this.listCalls += 1;
     this.#fail("list");
-    const all = Array.from(this.played.values(), ({ details: { id, name, given, status } }) => ({
+    const all = Array.from(this.actors.values(), ({ details: { id, name, given, status } }) => ({
       id,
       name,
       ...(given === undefined ? {} : { given }),
@@ -112,7 +112,7 @@ export class ScriptedStage implements Stage {
 
   async count(): Promise<number> {
     this.#fail("count");
-    return this.played.size;
+    return this.actors.size;
   }
 
   async actor(id: string): Promise<StageDetails> {
@@ -129,58 +129,58 @@ export class ScriptedStage implements Stage {
     this.#fail("start");
     this.started.push(start);
     const name = start.name ?? "actor";
-    if (start.name !== undefined && Array.from(this.played.values()).some(({ details }) => details.name === start.name))
+    if (start.name !== undefined && Array.from(this.actors.values()).some(({ details }) => details.name === start.name))
       throw new StageError("ActorAlreadyExists", `an actor named ${name} runs already`);
     const id = this.add(name);
     this.#find(id).state = start.initialState;
-    this.tell({ actor: id, what: "began" });
+    this.notify({ actor: id, what: "began" });
     return { id, name, status: "RUNNING" };
   }
 
   async stop(id: string): Promise<void> {
     this.#fail("stop");
     this.#find(id);
-    this.played.delete(id);
-    this.tell({ actor: id, what: "ended" });
+    this.actors.delete(id);
+    this.notify({ actor: id, what: "ended" });
   }
 
   async restart(id: string): Promise<StageActor> {
     this.#fail("restart");
-    const played = this.#find(id);
-    const { halted: _halted, ...details } = played.details;
-    played.details = { ...details, status: "RUNNING" };
-    this.happen(played.details.id, "Restarted", null);
-    return played.details;
+    const actor = this.#find(id);
+    const { halted: _halted, ...details } = actor.details;
+    actor.details = { ...details, status: "RUNNING" };
+    this.addEvent(actor.details.id, "Restarted", null);
+    return actor.details;
   }
 
   async send(id: string, data: Uint8Array): Promise<void> {
     this.#fail("send");
-    const played = this.#running(id);
-    played.state = data;
-    this.happen(id, "StateChanged", data);
+    const actor = this.#running(id);
+    actor.state = data;
+    this.addEvent(id, "StateChanged", data);
   }
 
   async request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     this.#fail("request");
     this.#running(id);
-    this.heldSignal = signal;
-    await this.held;
-    this.happen(id, "StateChanged", data);
+    this.requestSignal = signal;
+    await this.blocked;
+    this.addEvent(id, "StateChanged", data);
     return data;
   }
 
   async open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
     this.#fail("open");
     this.#running(id);
-    await this.held;
+    await this.blocked;
     this.#channels += 1;
     const channel = `ch_${String(this.#channels).padStart(16, "0")}`;
     this.peers.set(channel, peer);
-    this.said.push({ channel, data: Buffer.from(initial).toString() });
+    this.sent.push({ channel, data: Buffer.from(initial).toString() });
     return {
       id: channel,
       ...(this.greeting === undefined ? {} : { greeting: this.greeting }),
-      send: async (data) => void this.said.push({ channel, data: Buffer.from(data).toString() }),
+      send: async (data) => void this.sent.push({ channel, data: Buffer.from(data).toString() }),
       close: async () => void this.closed.push(channel),
     };
   }
@@ -199,7 +199,7 @@ export class ScriptedStage implements Stage {
 
   async event(eventId: string): Promise<StageEvent | undefined> {
     this.#fail("event");
-    return [...this.played.values()].flatMap(({ events }) => events).find(({ id }) => id === eventId);
+    return [...this.actors.values()].flatMap(({ events }) => events).find(({ id }) => id === eventId);
   }
 
   watch(listener: (change: StageChange) => void): () => void {
@@ -221,16 +221,16 @@ export class ScriptedStage implements Stage {
     if (error !== undefined) throw error;
   }
 
-  #find(named: string): Played {
-    const played = this.played.get(named) ?? Array.from(this.played.values()).find(({ details }) => details.name === named);
-    if (played === undefined) throw new StageError("ActorNotFound", `there is no actor ${named}`);
-    return played;
+  #find(named: string): ScriptedActor {
+    const actor = this.actors.get(named) ?? Array.from(this.actors.values()).find(({ details }) => details.name === named);
+    if (actor === undefined) throw new StageError("ActorNotFound", `there is no actor ${named}`);
+    return actor;
   }
 
-  #running(id: string): Played {
-    const played = this.#find(id);
-    const { name, status, halted } = played.details;
+  #running(id: string): ScriptedActor {
+    const actor = this.#find(id);
+    const { name, status, halted } = actor.details;
     if (status === "PAUSED") throw new StageError("ActorError", `${name} is paused after event ${halted?.after}`);
-    return played;
+    return actor;
   }
 }

@@ -17,25 +17,25 @@ import { theaterFace } from "./theater-face.ts";
 export const ada: Viewer = { principal: "ada", scopes: [] };
 export const bob: Viewer = { principal: "bob", scopes: [] };
 
-export interface Faced extends AsyncDisposable {
+export interface FaceFixture extends AsyncDisposable {
   readonly stage: ScriptedStage;
   readonly clock: SimulatedClock;
   readonly face: Source & AsyncDisposable;
-  /** A tool's structure. */
+  /** A tool's structured result. */
   call(tool: string, args?: JsonObject, viewer?: Viewer, options?: CallOptions): Promise<JsonObject>;
-  /** What it was refused with. */
+  /** A tool's refusal. */
   refused(tool: string, args?: JsonObject, viewer?: Viewer): Promise<{ readonly code: string; readonly message: string }>;
   /** A resource's JSON. */
   read(name: string, args?: JsonObject, viewer?: Viewer): Promise<unknown>;
   act(ref: OfferRef, args?: Json, viewer?: Viewer): Promise<Reply>;
 }
 
-/** A face over a scripted stage, on a clock of its own. */
-export function faced(limits: Partial<FaceLimits> = {}, more: Partial<FaceOptions> = {}): Faced {
+/** Theater's MCP server over a scripted stage, on a simulated clock. */
+export function faceFixture(limits: Partial<FaceLimits> = {}, more: Partial<FaceOptions> = {}): FaceFixture {
   const stage = new ScriptedStage();
   const clock = new SimulatedClock();
   const face = theaterFace({ stage, clock, limits, ...more });
-  const made: Faced = {
+  const fixture: FaceFixture = {
     stage,
     clock,
     face,
@@ -61,11 +61,11 @@ export function faced(limits: Partial<FaceLimits> = {}, more: Partial<FaceOption
     act: (ref, args = {}, viewer = ada) => face.act(viewer, ref, args, {}),
     [Symbol.asyncDispose]: () => face[Symbol.asyncDispose](),
   };
-  return made;
+  return fixture;
 }
 
-/** A text that is one. */
-export function textIn(value: unknown): string {
+/** Asserts that a value is text. */
+export function assertText(value: unknown): string {
   assert.ok(typeof value === "string", JSON.stringify(value));
   return value;
 }

@@ -11,9 +11,9 @@ import { THEATER_INFO } from "./options.ts";
 import { base64, bytesOf, fromBase64, ScriptedStage } from "./scripted-stage.fixture.ts";
 import { theaterFace } from "./theater-face.ts";
 
-// Theater's MCP face behind the gateway: to the official clients, and in the revision that Theater's own server speaks.
+// Theater's MCP server behind the gateway, for the official clients and in the revision that Theater's own server speaks.
 
-/** What both clients take for a transport. */
+/** A transport for both clients. */
 class InMemory {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -37,14 +37,14 @@ class InMemory {
   }
 }
 
-interface Served extends AsyncDisposable {
+interface ServedFace extends AsyncDisposable {
   readonly stage: ScriptedStage;
-  /** The face's: whoever waits has a timer. */
+  /** The server's clock. Each wait has a timer. */
   readonly clock: SimulatedClock;
   readonly gateway: Gateway;
 }
 
-const served = (): Served => {
+const serveFace = (): ServedFace => {
   const stage = new ScriptedStage();
   const clock = new SimulatedClock();
   const face = theaterFace({ stage, clock });
@@ -83,7 +83,7 @@ const CAPABILITIES = {
 
 describe("a client of 2024-11-05", () => {
   test("finds theater-mcp 0.1.0 in that revision, with the specified capabilities #theater.server.info #theater.server.revision #theater.capabilities #theater.resources.actors #theater.list-changed #theater.face.unknown", async () => {
-    await using made = served();
+    await using made = serveFace();
     await using wire = connectInMemory(made.gateway);
     const replies = new Map<unknown, unknown>();
     const heard: unknown[] = [];
@@ -110,9 +110,9 @@ describe("a client of 2024-11-05", () => {
 
     const started = await ask(2, "tools/call", { name: "start_actor", arguments: { manifest: "m", name: "counter" } });
     assert.deepEqual(at(started, "result"), {
-      content: [{ type: "text", text: JSON.stringify({ actor_id: [...made.stage.played.keys()][0], name: "counter", status: "RUNNING" }) }],
+      content: [{ type: "text", text: JSON.stringify({ actor_id: [...made.stage.actors.keys()][0], name: "counter", status: "RUNNING" }) }],
     });
-    const id = String([...made.stage.played.keys()][0]);
+    const id = String([...made.stage.actors.keys()][0]);
     const read = await ask(3, "resources/read", { uri: "theater://actors" });
     assert.deepEqual(at(read, "result", "contents"), [
       {
@@ -129,16 +129,16 @@ describe("a client of 2024-11-05", () => {
       assert.deepEqual(at(await ask(uri.length, "resources/subscribe", { uri }), "result"), {});
     heard.length = 0;
     await ask(6, "tools/call", { name: "start_actor", arguments: { manifest: "m" } });
-    assert.ok(heard.includes("notifications/resources/list_changed"), "C8 told before the reply");
+    assert.ok(heard.includes("notifications/resources/list_changed"), "C8 notified before the reply");
     assert.ok(at(await ask(7, "resources/subscribe", { uri: "theater://actor/nobody" }), "error"));
   });
 });
 
 describe("the official client v1 at Theater's face", () => {
   test("lists, reads and completes what the specification lists #theater.resources.actor #theater.resources.state #theater.resources.events #theater.resources.event #theater.resources.templates #theater.face.completion", async () => {
-    await using made = served();
+    await using made = serveFace();
     const id = made.stage.add("counter");
-    const event = made.stage.happen(id, "StateChanged", { count: 1 });
+    const event = made.stage.addEvent(id, "StateChanged", { count: 1 });
     const client = await connectV1(made.gateway);
     assert.deepEqual(client.getServerVersion(), { name: "theater-mcp", version: "0.1.0" });
     assert.match(client.getInstructions() ?? "", /restart_actor resumes it/);
@@ -187,9 +187,9 @@ describe("the official client v1 at Theater's face", () => {
   });
 
   test("calls every tool, and each result matches its output schema #theater.tools.start-actor #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel #theater.face.outputs #theater.face.without-resources", async () => {
-    await using made = served();
+    await using made = serveFace();
     const client = await connectV1(made.gateway);
-    // From here on the client validates what it gets.
+    // From here on the client validates results.
     const { tools } = await client.listTools();
     const called = new Set<string>();
     const call = async (name: string, args: Record<string, unknown> = {}): Promise<unknown> => {
@@ -207,7 +207,7 @@ describe("the official client v1 at Theater's face", () => {
     await call("get_events", { actor_id });
     const waiting = call("wait_for_event", { actor_id });
     await until("the wait began", () => made.clock.pending > 0);
-    made.stage.happen(actor_id, "StateChanged", Uint8Array.of(0xff), ["elsewhere"]);
+    made.stage.addEvent(actor_id, "StateChanged", Uint8Array.of(0xff), ["elsewhere"]);
     await waiting;
     const channel_id = String(at(await call("open_channel", { actor_id, initial_message: base64("hi") }), "channel_id"));
     await call("send_on_channel", { channel_id, message: base64("there") });
@@ -226,7 +226,7 @@ describe("the official client v1 at Theater's face", () => {
   });
 
   test("receives tool errors for base64, arguments and refusals of the stage #theater.face.errors", async () => {
-    await using made = served();
+    await using made = serveFace();
     const id = made.stage.add("counter");
     made.stage.pause(id, "it trapped");
     const client = await connectV1(made.gateway);
@@ -248,7 +248,7 @@ describe("the official client v1 at Theater's face", () => {
   });
 
   test("C8 is notified of list changes and subscriptions before the reply #theater.list-changed #theater.face.subscriptions", async () => {
-    await using made = served();
+    await using made = serveFace();
     const id = made.stage.add("counter");
     const client = await connectV1(made.gateway);
     const heard: string[] = [];
@@ -271,20 +271,20 @@ describe("the official client v1 at Theater's face", () => {
   });
 
   test("cancels a wait_for_event, which leaves no wait behind #theater.face.waiting", async () => {
-    await using made = served();
+    await using made = serveFace();
     const id = made.stage.add("counter");
     const client = await connectV1(made.gateway);
     await client.listTools();
-    const gone = new AbortController();
+    const controller = new AbortController();
     const waiting = client.callTool({ name: "wait_for_event", arguments: { actor_id: id, timeout_ms: 60_000 } }, undefined, {
-      signal: gone.signal,
+      signal: controller.signal,
     });
     const failed = assert.rejects(waiting);
     await until("the wait began", () => made.clock.pending > 0);
-    gone.abort();
+    controller.abort();
     await failed;
     await until("the wait is over", () => made.clock.pending === 0);
-    // A session that waited answers as before.
+    // The session answers as before.
     assert.equal((await client.callTool({ name: "list_actors" })).isError, undefined);
     await client.close();
   });
@@ -292,7 +292,7 @@ describe("the official client v1 at Theater's face", () => {
 
 describe("the official client v2 of 2026-07-28 at Theater's face", () => {
   test("discovers, lists, calls, reads and listens #theater.server.revision #theater.capabilities #theater.list-changed", async () => {
-    await using made = served();
+    await using made = serveFace();
     const id = made.stage.add("counter");
     const client = await connectV2(made.gateway);
     const { resources, tools, prompts } = Object(client.getServerCapabilities());
@@ -304,9 +304,9 @@ describe("the official client v2 of 2026-07-28 at Theater's face", () => {
     await client.listen({ resourcesListChanged: true, resourceSubscriptions: [`theater://events/${id}`] });
     const sent = await client.callTool({ name: "send_message", arguments: { actor_id: "counter", data: base64("1") } });
     assert.deepEqual(sent.structuredContent, { success: true, actor_id: id });
-    await until("its events are told", () => heard.includes(`theater://events/${id}`));
+    await until("its events are reported", () => heard.includes(`theater://events/${id}`));
     await client.callTool({ name: "start_actor", arguments: { manifest: "m" } });
-    await until("the list is told", () => heard.includes("notifications/resources/list_changed"));
+    await until("the list change is reported", () => heard.includes("notifications/resources/list_changed"));
     assert.equal((await client.listResources(undefined, { cacheMode: "refresh" })).resources.length, 3);
     const { contents } = await client.readResource({ uri: "theater://actors" });
     assert.equal(at(JSON.parse(String(at(contents, 0, "text"))), "total"), 2);

@@ -81,7 +81,7 @@ const TOOLS: ReadonlyMap<string, Tool> = new Map(
 const CATALOGUE: Catalogue = {
   tools: Array.from(TOOLS.values(), ({ offer }) => offer),
   resources: RESOURCES,
-  prompts: Array.from(PROMPTS.values(), ({ offer: offer }) => offer),
+  prompts: Array.from(PROMPTS.values(), ({ offer }) => offer),
 };
 
 const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };

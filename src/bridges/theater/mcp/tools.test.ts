@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { Cancellation, EngineError } from "../../../core/contract/index.ts";
 import { settle } from "../../../testing/index.ts";
 import { base64, bytesOf } from "./scripted-stage.fixture.ts";
-import { ada, faced, textIn } from "./theater-face.fixture.ts";
+import { ada, faceFixture, assertText } from "./theater-face.fixture.ts";
 
-// Tools as the specification of Theater's MCP server has them, and those for hosts that read no resources.
+// The tools of the specification of Theater's MCP server, and those for hosts that read no resources.
 
 const SPECIFIED = {
   start_actor: [
@@ -42,15 +42,15 @@ const MORE = ["list_actors", "get_actor", "get_events", "wait_for_event", "recei
 
 describe("the tools", () => {
   test("have the specified names, descriptions and input schemas #theater.tools.schemas", async () => {
-    await using made = faced();
-    const { catalogue } = await made.face.surface(ada);
+    await using fixture = faceFixture();
+    const { catalogue } = await fixture.face.surface(ada);
     assert.deepEqual(
       catalogue.tools.map(({ name }) => name),
       [...Object.keys(SPECIFIED), ...MORE],
     );
     for (const [name, [description, required, properties]] of Object.entries(SPECIFIED)) {
       const definition = catalogue.tools.find((tool) => tool.name === name)?.definition;
-      assert.ok(textIn(definition?.["description"]).startsWith(description), name);
+      assert.ok(assertText(definition?.["description"]).startsWith(description), name);
       const schema = definition?.["inputSchema"];
       assert.ok(typeof schema === "object" && schema !== null && "properties" in schema && "required" in schema);
       assert.deepEqual(schema.required, required, name);
@@ -62,10 +62,10 @@ describe("the tools", () => {
   });
 
   test("each has a title, an output schema and hints for hosts #theater.face.outputs", async () => {
-    await using made = faced();
-    const { catalogue } = await made.face.surface(ada);
+    await using fixture = faceFixture();
+    const { catalogue } = await fixture.face.surface(ada);
     for (const { name, definition, readOnly } of catalogue.tools) {
-      assert.ok(textIn(definition["title"]).length > 3, name);
+      assert.ok(assertText(definition["title"]).length > 3, name);
       const output = definition["outputSchema"];
       assert.ok(typeof output === "object" && output !== null && "type" in output && output.type === "object", name);
       assert.deepEqual(Object.keys(Object(definition["annotations"])), [
@@ -87,20 +87,20 @@ describe("the tools", () => {
 
 describe("start_actor", () => {
   test("takes a manifest, state, name and component, and returns id, name and status #theater.tools.start-actor", async () => {
-    await using made = faced();
-    assert.deepEqual(await made.call("start_actor", { manifest: "counter.toml" }), {
+    await using fixture = faceFixture();
+    assert.deepEqual(await fixture.call("start_actor", { manifest: "counter.toml" }), {
       actor_id: "00000000-0000-4000-8000-000000000001",
       name: "actor",
       status: "RUNNING",
     });
     const given = { manifest: 'name = "c"', initial_state: { count: 1 }, name: "second", component: base64("\0asm") };
-    assert.deepEqual(await made.call("start_actor", given), {
+    assert.deepEqual(await fixture.call("start_actor", given), {
       actor_id: "00000000-0000-4000-8000-000000000002",
       name: "second",
       status: "RUNNING",
     });
     assert.deepEqual(
-      made.stage.started.map(({ initialState, component, ...rest }) => ({
+      fixture.stage.started.map(({ initialState, component, ...rest }) => ({
         ...rest,
         state: initialState && Buffer.from(initialState).toString(),
         component: component && Buffer.from(component).toString(),
@@ -113,71 +113,71 @@ describe("start_actor", () => {
   });
 
   test("bounds manifest and component, and reports what is wrong with either", async () => {
-    await using made = faced({ manifestLength: 10, componentBytes: 4 });
-    assert.match((await made.refused("start_actor", { manifest: "x".repeat(11) })).message, /`manifest` is text of 1 to 10 characters/);
-    assert.match((await made.refused("start_actor", { manifest: "" })).message, /`manifest` is text/);
-    assert.match((await made.refused("start_actor", { manifest: "m", component: base64("12345") })).message, /longer than 4 bytes/);
-    assert.match((await made.refused("start_actor", { manifest: "m", component: "-" })).message, /`component` is not base64/);
-    assert.match((await made.refused("start_actor", { manifest: "m", initial_state: "x" })).message, /`initial_state` is an object/);
-    await using small = faced({ messageBytes: 10 });
+    await using fixture = faceFixture({ manifestLength: 10, componentBytes: 4 });
+    assert.match((await fixture.refused("start_actor", { manifest: "x".repeat(11) })).message, /`manifest` is text of 1 to 10 characters/);
+    assert.match((await fixture.refused("start_actor", { manifest: "" })).message, /`manifest` is text/);
+    assert.match((await fixture.refused("start_actor", { manifest: "m", component: base64("12345") })).message, /longer than 4 bytes/);
+    assert.match((await fixture.refused("start_actor", { manifest: "m", component: "-" })).message, /`component` is not base64/);
+    assert.match((await fixture.refused("start_actor", { manifest: "m", initial_state: "x" })).message, /`initial_state` is an object/);
+    await using small = faceFixture({ messageBytes: 10 });
     await small.call("start_actor", { manifest: "m", initial_state: { n: "é" } });
     assert.match(
       (await small.refused("start_actor", { manifest: "m", initial_state: { n: "éé" } })).message,
       /`initial_state` is longer than 10 bytes of JSON/,
     );
-    assert.equal((await made.refused("start_actor")).code, "INVALID");
-    assert.equal(made.stage.started.length, 0);
+    assert.equal((await fixture.refused("start_actor")).code, "INVALID");
+    assert.equal(fixture.stage.started.length, 0);
   });
 });
 
 describe("stop_actor, restart_actor, send_message and request_message", () => {
   test("answer as specified, by id and by name #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.mapping", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
     for (const actor_id of [id, id.toUpperCase(), "counter"]) {
-      assert.deepEqual(await made.call("send_message", { actor_id, data: base64("hello") }), { success: true, actor_id: id });
-      assert.deepEqual(await made.call("request_message", { actor_id, data: base64({ n: 1 }) }), {
+      assert.deepEqual(await fixture.call("send_message", { actor_id, data: base64("hello") }), { success: true, actor_id: id });
+      assert.deepEqual(await fixture.call("request_message", { actor_id, data: base64({ n: 1 }) }), {
         actor_id: id,
         response: base64({ n: 1 }),
         response_text: '{"n":1}',
       });
-      assert.deepEqual(await made.call("restart_actor", { actor_id }), { actor_id: id, status: "RUNNING" });
+      assert.deepEqual(await fixture.call("restart_actor", { actor_id }), { actor_id: id, status: "RUNNING" });
     }
-    assert.deepEqual(await made.call("stop_actor", { actor_id: "counter" }), { actor_id: id, status: "STOPPED" });
-    assert.equal((await made.refused("stop_actor", { actor_id: id })).code, "ActorNotFound");
+    assert.deepEqual(await fixture.call("stop_actor", { actor_id: "counter" }), { actor_id: id, status: "STOPPED" });
+    assert.equal((await fixture.refused("stop_actor", { actor_id: id })).code, "ActorNotFound");
   });
 
   test("bytes that are not text are returned as base64 only", async () => {
-    await using made = faced();
-    made.stage.add("counter");
-    assert.deepEqual(Object.keys(await made.call("request_message", { actor_id: "counter", data: "/w==" })), ["actor_id", "response"]);
-    assert.deepEqual(Object.keys(await made.call("request_message", { actor_id: "counter", data: "" })), ["actor_id", "response"]);
+    await using fixture = faceFixture();
+    fixture.stage.add("counter");
+    assert.deepEqual(Object.keys(await fixture.call("request_message", { actor_id: "counter", data: "/w==" })), ["actor_id", "response"]);
+    assert.deepEqual(Object.keys(await fixture.call("request_message", { actor_id: "counter", data: "" })), ["actor_id", "response"]);
   });
 
   test("data that is not base64 is not sent to the actor #theater.face.base64", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
     for (const tool of ["send_message", "request_message"]) {
-      const { code, message } = await made.refused(tool, { actor_id: id, data: "not base64!" });
+      const { code, message } = await fixture.refused(tool, { actor_id: id, data: "not base64!" });
       assert.equal(code, "INVALID");
       assert.match(message, /`data` is not base64: it has " " at 3\. Give the bytes in standard base64/);
-      assert.match((await made.refused(tool, { actor_id: id })).message, /`data` is missing/);
-      assert.match((await made.refused(tool, { data: "" })).message, /`actor_id` is missing/);
+      assert.match((await fixture.refused(tool, { actor_id: id })).message, /`data` is missing/);
+      assert.match((await fixture.refused(tool, { data: "" })).message, /`actor_id` is missing/);
     }
-    assert.equal(made.stage.played.get(id)?.events.length, 0);
+    assert.equal(fixture.stage.actors.get(id)?.events.length, 0);
   });
 
   test("a slow request is a Timeout and does not delay another #theater.face.slow-request", async () => {
-    await using made = faced({ requestMs: 1_000 });
-    const id = made.stage.add("slow");
-    const other = made.stage.add("quick");
+    await using fixture = faceFixture({ requestMs: 1_000 });
+    const id = fixture.stage.add("slow");
+    const other = fixture.stage.add("quick");
     const held = Promise.withResolvers<void>();
-    made.stage.held = held.promise;
-    const slow = made.refused("request_message", { actor_id: id, data: "" });
+    fixture.stage.blocked = held.promise;
+    const slow = fixture.refused("request_message", { actor_id: id, data: "" });
     await settle();
-    made.stage.held = undefined;
-    assert.equal((await made.call("request_message", { actor_id: other, data: "" }))["response"], "");
-    await made.clock.advance(1_000);
+    fixture.stage.blocked = undefined;
+    assert.equal((await fixture.call("request_message", { actor_id: other, data: "" }))["response"], "");
+    await fixture.clock.advance(1_000);
     const { code, message } = await slow;
     assert.equal(code, "Timeout");
     assert.match(
@@ -188,22 +188,22 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
   });
 
   test("a cancelled request cancels the stage's request", async () => {
-    await using made = faced();
-    const id = made.stage.add("slow");
-    made.stage.held = new Promise(() => undefined);
-    const gone = new Cancellation();
-    const asked = made.face.act(ada, "tools/request_message", { actor_id: id, data: "" }, { signal: gone });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("slow");
+    fixture.stage.blocked = new Promise(() => undefined);
+    const cancellation = new Cancellation();
+    const pending = fixture.face.act(ada, "tools/request_message", { actor_id: id, data: "" }, { signal: cancellation });
     await settle();
-    gone.abort();
-    await assert.rejects(asked, (error) => error instanceof EngineError && error.code === "CANCELLED");
-    assert.equal(made.stage.heldSignal?.aborted, true);
+    cancellation.abort();
+    await assert.rejects(pending, (error) => error instanceof EngineError && error.code === "CANCELLED");
+    assert.equal(fixture.stage.requestSignal?.aborted, true);
   });
 });
 
 describe("errors of the stage", () => {
   test("are tool errors with Theater's code and the next step #theater.face.errors", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
     for (const [code, next] of [
       ["ActorNotFound", "list_actors shows those there are."],
       ["ActorAlreadyExists", "Give another name, or stop_actor the one that has it."],
@@ -213,37 +213,37 @@ describe("errors of the stage", () => {
       ["ActorNotRunning", "get_actor shows its status."],
       ["InternalError", "something broke."],
     ] as const) {
-      made.stage.fail("send", code, "something broke");
-      const refused = await made.refused("send_message", { actor_id: id, data: "" });
+      fixture.stage.fail("send", code, "something broke");
+      const refused = await fixture.refused("send_message", { actor_id: id, data: "" });
       assert.equal(refused.code, code);
       assert.ok(refused.message.startsWith(`${code}: something broke.`) && refused.message.endsWith(next), refused.message);
     }
   });
 
   test("name the event after which an actor is paused, and restart_actor #theater.face.errors", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const event = made.stage.happen(id, "StateChanged", 1).id;
-    made.stage.pause(id, "it trapped");
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const event = fixture.stage.addEvent(id, "StateChanged", 1).id;
+    fixture.stage.pause(id, "it trapped");
     assert.equal(
-      (await made.refused("send_message", { actor_id: id, data: "" })).message,
+      (await fixture.refused("send_message", { actor_id: id, data: "" })).message,
       `ActorError: counter is paused after event ${event}. restart_actor resumes it.`,
     );
-    made.stage.fail("request", "ActorError", "unreachable executed");
+    fixture.stage.fail("request", "ActorError", "unreachable executed");
     assert.equal(
-      (await made.refused("request_message", { actor_id: id, data: "" })).message,
+      (await fixture.refused("request_message", { actor_id: id, data: "" })).message,
       `ActorError: unreachable executed. It is paused after event ${event} (it trapped); restart_actor resumes it.`,
     );
-    await made.call("restart_actor", { actor_id: id });
-    await made.call("send_message", { actor_id: id, data: "" });
+    await fixture.call("restart_actor", { actor_id: id });
+    await fixture.call("send_message", { actor_id: id, data: "" });
   });
 
   test("do not repeat a tool that the stage's message names", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    made.stage.fail("send", "ActorNotRunning", "it has stopped: get_actor shows when");
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    fixture.stage.fail("send", "ActorNotRunning", "it has stopped: get_actor shows when");
     assert.equal(
-      (await made.refused("send_message", { actor_id: id, data: "" })).message,
+      (await fixture.refused("send_message", { actor_id: id, data: "" })).message,
       "ActorNotRunning: it has stopped: get_actor shows when.",
     );
   });
@@ -251,21 +251,21 @@ describe("errors of the stage", () => {
 
 describe("list_actors and get_actor", () => {
   test("have the given name in addition to the manifest's", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter", { given: "mine" });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter", { given: "mine" });
     const uri = `theater://actor/${id}`;
-    assert.deepEqual((await made.call("list_actors"))["actors"], [{ id, name: "counter", given_name: "mine", status: "RUNNING", uri }]);
-    assert.equal((await made.call("get_actor", { actor_id: id }))["given_name"], "mine");
-    const { catalogue } = await made.face.surface(ada);
+    assert.deepEqual((await fixture.call("list_actors"))["actors"], [{ id, name: "counter", given_name: "mine", status: "RUNNING", uri }]);
+    assert.equal((await fixture.call("get_actor", { actor_id: id }))["given_name"], "mine");
+    const { catalogue } = await fixture.face.surface(ada);
     assert.equal(catalogue.resources.find(({ name }) => name === `actor/${id}`)?.definition["name"], "mine");
   });
 
   test("list each actor once, page by page, with the total #theater.face.without-resources", async () => {
-    await using made = faced();
-    for (let n = 0; n < 5; n += 1) made.stage.add(`a${n}`);
+    await using fixture = faceFixture();
+    for (let n = 0; n < 5; n += 1) fixture.stage.add(`a${n}`);
     const names: unknown[] = [];
     for (let after: string | undefined = ""; after !== undefined;) {
-      const page = await made.call("list_actors", { limit: 2, ...(after === "" ? {} : { after }) });
+      const page = await fixture.call("list_actors", { limit: 2, ...(after === "" ? {} : { after }) });
       assert.equal(page["total"], 5);
       const { actors, next } = page;
       assert.ok(Array.isArray(actors));
@@ -276,15 +276,15 @@ describe("list_actors and get_actor", () => {
   });
 
   test("get_actor returns details and state, or names a state that is too long #theater.face.without-resources", async () => {
-    await using made = faced({ stateBytes: 20 });
-    const id = made.stage.add("counter");
-    const played = made.stage.played.get(id);
+    await using fixture = faceFixture({ stateBytes: 20 });
+    const id = fixture.stage.add("counter");
+    const played = fixture.stage.actors.get(id);
     assert.ok(played);
     played.state = bytesOf('{"count":1}');
-    const shown = await made.call("get_actor", { actor_id: "counter" });
-    assert.deepEqual([shown["id"], shown["status"], shown["state"]], [id, "RUNNING", { count: 1 }]);
+    const details = await fixture.call("get_actor", { actor_id: "counter" });
+    assert.deepEqual([details["id"], details["status"], details["state"]], [id, "RUNNING", { count: 1 }]);
     played.state = bytesOf(JSON.stringify("x".repeat(30)));
-    assert.deepEqual((await made.call("get_actor", { actor_id: id }))["state"], {
+    assert.deepEqual((await fixture.call("get_actor", { actor_id: id }))["state"], {
       _state: "long",
       bytes: 32,
       uri: `theater://actor/${id}/state`,
@@ -294,112 +294,112 @@ describe("list_actors and get_actor", () => {
 
 describe("get_events and wait_for_event", () => {
   test("get_events pages forwards from an event, and returns the last without one #theater.face.without-resources", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const all = [1, 2, 3, 4].map((n) => made.stage.happen(id, "StateChanged", n).id);
-    const last = await made.call("get_events", { actor_id: id, limit: 1 });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const all = [1, 2, 3, 4].map((n) => fixture.stage.addEvent(id, "StateChanged", n).id);
+    const last = await fixture.call("get_events", { actor_id: id, limit: 1 });
     assert.equal(last["next"], all[3]);
-    const page = await made.call("get_events", { actor_id: id, after: all[0] ?? "", limit: 2 });
+    const page = await fixture.call("get_events", { actor_id: id, after: all[0] ?? "", limit: 2 });
     assert.equal(page["next"], all[2]);
-    assert.deepEqual(await made.call("get_events", { actor_id: id, after: all[3] ?? "" }), { events: [] });
-    assert.equal((await made.call("get_events", { actor_id: id, before: all[1] ?? "" }))["next"], all[0]);
+    assert.deepEqual(await fixture.call("get_events", { actor_id: id, after: all[3] ?? "" }), { events: [] });
+    assert.equal((await fixture.call("get_events", { actor_id: id, before: all[1] ?? "" }))["next"], all[0]);
     const both = { actor_id: id, after: all[0] ?? "", before: all[2] ?? "" };
-    assert.match((await made.refused("get_events", both)).message, /`after` and `before` do not go together/);
-    assert.equal((await made.refused("get_events", { actor_id: id, limit: 0 })).message, "`limit` is a whole number from 1 to 1000.");
+    assert.match((await fixture.refused("get_events", both)).message, /`after` and `before` do not go together/);
+    assert.equal((await fixture.refused("get_events", { actor_id: id, limit: 0 })).message, "`limit` is a whole number from 1 to 1000.");
   });
 
   test("wait_for_event returns existing events at once, else the next one #theater.face.without-resources", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const first = made.stage.happen(id, "StateChanged", 1).id;
-    const second = made.stage.happen(id, "StateChanged", 2).id;
-    assert.equal((await made.call("wait_for_event", { actor_id: id, after: first }))["next"], second);
-    const waiting = made.call("wait_for_event", { actor_id: "counter", timeout_ms: 60_000 });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const first = fixture.stage.addEvent(id, "StateChanged", 1).id;
+    const second = fixture.stage.addEvent(id, "StateChanged", 2).id;
+    assert.equal((await fixture.call("wait_for_event", { actor_id: id, after: first }))["next"], second);
+    const waiting = fixture.call("wait_for_event", { actor_id: "counter", timeout_ms: 60_000 });
     await settle();
-    const third = made.stage.happen(id, "StateChanged", 3).id;
+    const third = fixture.stage.addEvent(id, "StateChanged", 3).id;
     const heard = await waiting;
     assert.deepEqual([heard["timed_out"], heard["next"]], [false, third]);
-    assert.equal(made.stage.watched, 0, "nobody is left listening");
-    assert.equal(made.clock.pending, 0);
+    assert.equal(fixture.stage.watched, 0, "nobody is left listening");
+    assert.equal(fixture.clock.pending, 0);
   });
 
   test("wait_for_event times out with a cursor to continue from #theater.face.waiting", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const first = made.stage.happen(id, "StateChanged", 1).id;
-    const waiting = made.call("wait_for_event", { actor_id: id, timeout_ms: 5_000 });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const first = fixture.stage.addEvent(id, "StateChanged", 1).id;
+    const waiting = fixture.call("wait_for_event", { actor_id: id, timeout_ms: 5_000 });
     await settle();
-    await made.clock.advance(5_000);
+    await fixture.clock.advance(5_000);
     assert.deepEqual(await waiting, { events: [], timed_out: true, next: first });
     assert.equal(
-      (await made.refused("wait_for_event", { actor_id: id, timeout_ms: 60_001 })).message,
+      (await fixture.refused("wait_for_event", { actor_id: id, timeout_ms: 60_001 })).message,
       "`timeout_ms` is a whole number from 0 to 60000.",
     );
   });
 
   test("wait_for_event finds an event without a hint", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const waiting = made.call("wait_for_event", { actor_id: id });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const waiting = fixture.call("wait_for_event", { actor_id: id });
     await settle();
-    const tell = made.stage.tell.bind(made.stage);
-    made.stage.tell = () => undefined;
-    made.stage.happen(id, "StateChanged", 1);
-    made.stage.tell = tell;
-    await made.clock.advance(2_000);
+    const tell = fixture.stage.notify.bind(fixture.stage);
+    fixture.stage.notify = () => undefined;
+    fixture.stage.addEvent(id, "StateChanged", 1);
+    fixture.stage.notify = tell;
+    await fixture.clock.advance(2_000);
     assert.equal((await waiting)["timed_out"], false);
   });
 
   test("wait_for_event ends when cancelled and when the server closes #theater.face.waiting", async () => {
-    await using made = faced();
-    const id = made.stage.add("counter");
-    const gone = new Cancellation();
-    const left = made.face.act(ada, "tools/wait_for_event", { actor_id: id }, { signal: gone });
-    const stays = made.call("wait_for_event", { actor_id: id });
+    await using fixture = faceFixture();
+    const id = fixture.stage.add("counter");
+    const cancellation = new Cancellation();
+    const left = fixture.face.act(ada, "tools/wait_for_event", { actor_id: id }, { signal: cancellation });
+    const stays = fixture.call("wait_for_event", { actor_id: id });
     await settle();
-    gone.abort();
+    cancellation.abort();
     await assert.rejects(left, (error) => error instanceof EngineError && error.code === "CANCELLED");
-    await made.face[Symbol.asyncDispose]();
+    await fixture.face[Symbol.asyncDispose]();
     assert.equal((await stays)["timed_out"], true);
   });
 
   test("events too long for one answer take several", async () => {
-    await using made = faced({ eventsLength: 500 });
-    const id = made.stage.add("counter");
-    const all = [0, 1, 2, 3, 4, 5].map((n) => made.stage.happen(id, "StateChanged", "x".repeat(n * 40)).id);
+    await using fixture = faceFixture({ eventsLength: 500 });
+    const id = fixture.stage.add("counter");
+    const all = [0, 1, 2, 3, 4, 5].map((n) => fixture.stage.addEvent(id, "StateChanged", "x".repeat(n * 40)).id);
     const found: unknown[] = [all[0]];
     for (let after = all[0]; after !== all[5];) {
-      const page = await made.call("get_events", { actor_id: id, after: after ?? "" });
+      const page = await fixture.call("get_events", { actor_id: id, after: after ?? "" });
       assert.ok(Array.isArray(page["events"]) && page["events"].length < 5);
       found.push(...page["events"].map((event: unknown) => Reflect.get(Object(event), "event_id")));
-      after = textIn(page["next"]);
+      after = assertText(page["next"]);
     }
     assert.deepEqual(found, all);
   });
 });
 
 test("an unknown tool, and a reference to none, are unknown", async () => {
-  await using made = faced();
+  await using fixture = faceFixture();
   for (const ref of ["tools/nothing", "tools/constructor", "tools/", "prompts/nothing", "resources/"] as const) {
-    const reply = await made.act(ref);
+    const reply = await fixture.act(ref);
     assert.equal("refused" in reply && reply.refused.code, "UNKNOWN", ref);
   }
 });
 
 test("a viewer without the required scope sees nothing #theater.face.scope", async () => {
-  await using made = faced({}, { requireScope: "troupe:operate" });
-  const id = made.stage.add("counter");
+  await using fixture = faceFixture({}, { requireScope: "troupe:operate" });
+  const id = fixture.stage.add("counter");
   const operator = { principal: "ada", scopes: ["troupe:operate"] };
-  assert.deepEqual((await made.face.surface(ada)).catalogue, { tools: [], resources: [], prompts: [] });
-  assert.deepEqual(made.face.catalogue?.(ada), { tools: [], resources: [], prompts: [] });
+  assert.deepEqual((await fixture.face.surface(ada)).catalogue, { tools: [], resources: [], prompts: [] });
+  assert.deepEqual(fixture.face.catalogue?.(ada), { tools: [], resources: [], prompts: [] });
   for (const ref of ["tools/list_actors", "resources/actors", "prompts/diagnose_actor"] as const) {
-    const reply = await made.act(ref, { actor_id: id });
+    const reply = await fixture.act(ref, { actor_id: id });
     assert.equal("refused" in reply && reply.refused.code, "UNKNOWN", ref);
   }
-  assert.deepEqual(await made.face.complete?.(ada, "resources/actor", "actor_id", "", {}), []);
-  let told = 0;
-  made.face.watch(ada, () => (told += 1));
-  made.face.watch(operator, () => (told += 10));
-  await made.call("start_actor", { manifest: "m" }, operator);
-  assert.ok(told >= 10 && told % 10 === 0);
+  assert.deepEqual(await fixture.face.complete?.(ada, "resources/actor", "actor_id", "", {}), []);
+  let notified = 0;
+  fixture.face.watch(ada, () => (notified += 1));
+  fixture.face.watch(operator, () => (notified += 10));
+  await fixture.call("start_actor", { manifest: "m" }, operator);
+  assert.ok(notified >= 10 && notified % 10 === 0);
 });

@@ -10,7 +10,7 @@ const result = (state: string | null): unknown => ({
 });
 const failure = (message: string): unknown => ({ Wasm: { WasmError: { function_name: "f", message } } });
 
-/** The event at `at` of a chain that begins at 1. */
+/** The event number `at` of a chain, from 1. */
 const event = (at: number, data: unknown = {}, timestamp = 1_000_000): TheaterEvent => ({
   hash: hashOf(at),
   parentHash: at === 1 ? null : hashOf(at - 1),
@@ -36,13 +36,13 @@ test("events are sorted by their links, whatever their order and times", () => {
   );
   const chain = new CachedChain("a", 100);
   chain.replace(events, 777);
-  const told = chain.page({ limit: 10 });
+  const page = chain.page({ limit: 10 });
   assert.deepEqual(
-    told.map(({ id, parent, children }) => [id, parent, children]),
+    page.map(({ id, parent, children }) => [id, parent, children]),
     [1, 2, 3, 4].map((at) => [idOf(at), at === 1 ? null : idOf(at - 1), at === 4 ? [] : [idOf(at + 1)]]),
   );
   assert.deepEqual(
-    told.map(({ at }) => at),
+    page.map(({ at }) => at),
     [9, 5, 1, 777],
   );
   assert.equal(chain.createdAt, 9);
@@ -105,7 +105,7 @@ test("events classified without predecessors are classified again with them", ()
   assert.deepEqual(typesOf(chain), ["wasm"]);
   chain.replace(chainOf({}, result("x"), result("y"), result("y")), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "StateChanged", "StateChanged", "wasm"]);
-  // A gap: nobody knows what the state was before.
+  // A gap: the state before it is unknown.
   chain.append(event(6, result("w")), 1);
   assert.equal(typesOf(chain).at(-1), "wasm");
 });

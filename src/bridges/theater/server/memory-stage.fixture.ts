@@ -23,8 +23,8 @@ interface Listener {
   ended(end: ActorEnd): void;
 }
 
-/** One made-up actor: its state is the last message sent to it. */
-class Made {
+/** An actor whose state is the last message sent to it. */
+class MemoryActor {
   status: StageStatus = "RUNNING";
   state: Uint8Array | undefined;
   component = "store:first";
@@ -34,16 +34,16 @@ class Made {
   readonly chain: TheaterEvent[] = [];
   readonly listeners = new Set<Listener>();
   readonly peers = new Map<string, ChannelPeer>();
-  readonly heard: string[] = [];
+  readonly received: string[] = [];
 
   constructor(id: string, manifest: string) {
     this.id = id;
     this.name = /name *= *"([^"]*)"/.exec(manifest)?.[1] ?? "nameless";
     this.manifestContent = manifest;
-    this.tell("init");
+    this.record("init");
   }
 
-  tell(what: string): void {
+  record(what: string): void {
     const event = link(wasmCall(what, bytes("[]")), this.chain.at(-1)?.hash ?? null, 1_745_424_600_000 + this.chain.length);
     this.chain.push(event);
     for (const listener of this.listeners) listener.event(event);
@@ -55,22 +55,22 @@ class Made {
 }
 
 /**
- * A stage that keeps its actors in memory. Requests are answered `<id>:<text>`; `wait` waits until `settle`, `trap` fails the actor.
- * A channel opened with `no` is refused; else it says `welcome`, and says back what is sent on it; `bye` closes it.
+ * A stage in memory. Requests are answered with `<name>:<text>`; `wait` waits for `settle`, and `trap` fails the actor. A channel opened
+ * with `no` is refused; others greet with `welcome` and echo messages, and `bye` closes them.
  */
-export class MadeStage implements TheaterStage {
-  readonly actors = new Map<string, Made>();
+export class MemoryStage implements TheaterStage {
+  readonly actors = new Map<string, MemoryActor>();
   readonly stops: string[] = [];
   #count = 0;
   #waiting = Promise.withResolvers<void>();
 
-  made(id: string): Made {
+  find(id: string): MemoryActor {
     const actor = this.actors.get(id) ?? Array.from(this.actors.values()).find(({ name }) => name === id);
     if (actor === undefined) throw new StageError("ActorNotFound", "There is no such actor: list them.");
     return actor;
   }
 
-  /** Lets all who wait go on. */
+  /** Releases all requests that wait. */
   settle(): void {
     this.#waiting.resolve();
     this.#waiting = Promise.withResolvers();
@@ -86,7 +86,7 @@ export class MadeStage implements TheaterStage {
   }
 
   async actor(id: string): Promise<StageDetails> {
-    const { status, name, manifestContent, component, ...actor } = this.made(id);
+    const { status, name, manifestContent, component, ...actor } = this.find(id);
     const metrics = {
       operations: 3,
       failedOperations: 1,
@@ -102,21 +102,21 @@ export class MadeStage implements TheaterStage {
   }
 
   async state(id: string): Promise<Uint8Array | undefined> {
-    return Promise.resolve(this.made(id).state);
+    return Promise.resolve(this.find(id).state);
   }
 
   async start({ manifest, initialState }: StageStart): Promise<StageActor> {
     if (manifest.includes("fails")) throw new StageError("ActorInitializationError", "Its init said no: look into the manifest.");
     if (manifest.includes("breaks")) throw new TypeError("A secret of the inside.");
     this.#count += 1;
-    const actor = new Made(`00000000-0000-4000-8000-${String(this.#count).padStart(12, "0")}`, manifest);
+    const actor = new MemoryActor(`00000000-0000-4000-8000-${String(this.#count).padStart(12, "0")}`, manifest);
     actor.state = initialState;
     this.actors.set(actor.id, actor);
     return Promise.resolve(actor);
   }
 
   async stop(id: string): Promise<void> {
-    const actor = this.made(id);
+    const actor = this.find(id);
     this.actors.delete(actor.id);
     this.stops.push(actor.id);
     actor.end({ how: "external-stop" });
@@ -128,40 +128,40 @@ export class MadeStage implements TheaterStage {
   }
 
   async restart(id: string): Promise<StageActor> {
-    const actor = this.made(id);
+    const actor = this.find(id);
     actor.status = "RUNNING";
-    actor.tell("restart");
+    actor.record("restart");
     return Promise.resolve(actor);
   }
 
   async send(id: string, data: Uint8Array): Promise<void> {
-    const actor = this.made(id);
+    const actor = this.find(id);
     if (actor.status === "PAUSED") throw new StageError("ActorNotRunning", "It is paused: restart it.");
     actor.state = data;
-    actor.tell("send");
+    actor.record("send");
     return Promise.resolve();
   }
 
   async request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const actor = this.made(id);
+    const actor = this.find(id);
     const text = Buffer.from(data).toString();
-    actor.heard.push(text);
-    signal.addEventListener("abort", () => actor.heard.push(`${text} given up`));
+    actor.received.push(text);
+    signal.addEventListener("abort", () => actor.received.push(`${text} given up`));
     if (text === "wait") await this.#waiting.promise;
     if (text === "shutdown") actor.end({ how: "success", result: bytes("done") });
     if (text === "trap") {
-      actor.tell("trap");
+      actor.record("trap");
       actor.status = "PAUSED";
       actor.end({ how: "error", event: actor.chain.at(-1), message: "unreachable" });
       throw new StageError("ActorError", "It trapped: unreachable. It is paused; restart it.");
     }
     if (text === "much") return new Uint8Array(Buffer.alloc(2_000_000, 0x78));
-    actor.tell("request");
+    actor.record("request");
     return bytes(`${actor.name}:${text}`);
   }
 
   async open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
-    const actor = this.made(id);
+    const actor = this.find(id);
     const text = Buffer.from(initial).toString();
     if (text === "no") throw new StageError("ChannelRejected", "It did not accept: send it messages.");
     const channel = `ch_${String(actor.peers.size).padStart(16, "0")}`;
@@ -177,7 +177,7 @@ export class MadeStage implements TheaterStage {
         return Promise.resolve();
       },
       close: () => {
-        actor.heard.push(`${channel} closed`);
+        actor.received.push(`${channel} closed`);
         return Promise.resolve();
       },
     });
@@ -196,22 +196,22 @@ export class MadeStage implements TheaterStage {
   }
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
-    return Promise.resolve(Array.from(this.made(id).chain));
+    return Promise.resolve(Array.from(this.find(id).chain));
   }
 
   async chainPage(id: string, { limit }: EventQuery): Promise<ChainPage> {
-    const { chain } = this.made(id);
+    const { chain } = this.find(id);
     return Promise.resolve({ events: chain.slice(-limit), more: chain.length > limit });
   }
 
   async follow(id: string, listener: Listener): Promise<() => void> {
-    const { listeners } = this.made(id);
+    const { listeners } = this.find(id);
     listeners.add(listener);
     return Promise.resolve(() => void listeners.delete(listener));
   }
 
   async update(id: string, component: string): Promise<void> {
-    this.made(id).component = component;
+    this.find(id).component = component;
     return Promise.resolve();
   }
 

@@ -6,20 +6,20 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { type Json, TroupeError } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
-import { MadeStage } from "./memory-stage.fixture.ts";
+import { MemoryStage } from "./memory-stage.fixture.ts";
 import { serveTheater } from "./serve-theater.ts";
 import { WireClient } from "./wire-client.fixture.ts";
 
 const refusedAs = (code: string) => (error: unknown) => error instanceof TroupeError && error.code === code;
 
-async function folder(t: TestContext): Promise<string> {
+async function temporaryFolder(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "troupe-theater-"));
   t.after(() => rm(directory, { recursive: true }));
   return directory;
 }
 
 void test("listening beyond loopback requires `insecure` and logs a warning", async () => {
-  const stage = new MadeStage();
+  const stage = new MemoryStage();
   await assert.rejects(serveTheater({ stage, host: "0.0.0.0" }), refusedAs("UNSAFE_LISTENER"));
   await assert.rejects(serveTheater({ stage, host: "192.0.2.1" }), refusedAs("UNSAFE_LISTENER"));
   const logged: Json[] = [];
@@ -29,7 +29,7 @@ void test("listening beyond loopback requires `insecure` and logs a warning", as
 });
 
 void test("an invalid port and a port in use are refused by name", async () => {
-  const stage = new MadeStage();
+  const stage = new MemoryStage();
   await assert.rejects(serveTheater({ stage, port: 70_000 }), refusedAs("BAD_OPTION"));
   await using door = await serveTheater({ stage });
   assert.equal(door.url, `tcp://127.0.0.1:${door.port}`);
@@ -37,17 +37,17 @@ void test("an invalid port and a port in use are refused by name", async () => {
 });
 
 void test("a Unix socket is private to its owner and replaces only a stale one", async (t) => {
-  const path = join(await folder(t), "theater.sock");
-  const stage = new MadeStage();
+  const path = join(await temporaryFolder(t), "theater.sock");
+  const stage = new MemoryStage();
   const door = await serveTheater({ stage, path });
   assert.equal(door.url, `unix:${path}`);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   using client = new WireClient(door.url, "raw");
-  assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [] } });
+  assert.deepEqual(await client.request("ListActors"), { ActorList: { actors: [] } });
   await assert.rejects(serveTheater({ stage, path }), refusedAs("BAD_ADDRESS"));
   await door.close();
 
-  // As a process leaves it that is killed: the file stays, nobody answers.
+  // As a killed process leaves it: the file stays, and no one answers.
   const killed = createServer();
   await new Promise<void>((done) => killed.listen(`${path}.killed`, done));
   await rename(`${path}.killed`, path);
@@ -60,27 +60,27 @@ void test("a Unix socket is private to its owner and replaces only a stale one",
 });
 
 void test("close accepts no connections, answers pending commands, then hangs up", async () => {
-  const stage = new MadeStage();
+  const stage = new MemoryStage();
   await stage.start({ manifest: 'name = "echo"' });
   const [id = ""] = stage.actors.keys();
   const door = await serveTheater({ stage });
   using quick = new WireClient(door.url, "raw");
   using slow = new WireClient(door.url, "raw");
-  await slow.ask("ListActors");
-  quick.say({ RequestActorMessage: { id, data: Array.from(Buffer.from("wait")) } });
-  await until("it was asked", () => stage.made(id).heard.length === 1);
+  await slow.request("ListActors");
+  quick.send({ RequestActorMessage: { id, data: Array.from(Buffer.from("wait")) } });
+  await until("the request arrives", () => stage.find(id).received.length === 1);
   const closing = door.close({ graceMs: 60_000 });
-  await until("who asked nothing is let go", () => slow.closed);
-  using late = new WireClient(door.url, "raw");
-  await until("nobody is let in", () => late.closed);
+  await until("the idle client is disconnected", () => slow.closed);
+  using rejected = new WireClient(door.url, "raw");
+  await until("the new client is disconnected", () => rejected.closed);
   stage.settle();
   assert.match(JSON.stringify(await quick.next()), /RequestedMessage/);
   await closing;
 
   const another = await serveTheater({ stage });
   using waiting = new WireClient(another.url, "raw");
-  waiting.say({ RequestActorMessage: { id, data: Array.from(Buffer.from("wait")) } });
-  await until("it was asked", () => stage.made(id).heard.length === 2);
+  waiting.send({ RequestActorMessage: { id, data: Array.from(Buffer.from("wait")) } });
+  await until("the request arrives", () => stage.find(id).received.length === 2);
   await another.close({ graceMs: 1 });
-  await until("it was hung up", () => waiting.closed && stage.made(id).heard.includes("wait given up"));
+  await until("it was hung up", () => waiting.closed && stage.find(id).received.includes("wait given up"));
 });

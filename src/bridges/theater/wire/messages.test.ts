@@ -171,22 +171,22 @@ void test("errors, events and ends have shapes that clients of all versions acce
 });
 
 void test("responses of older and newer servers are understood", () => {
-  const said = (value: unknown): unknown => readResponse(wire(value));
-  assert.deepEqual(said({ Error: { message: "Channel rejected by target actor" } }), {
+  const read = (value: unknown): unknown => readResponse(wire(value));
+  assert.deepEqual(read({ Error: { message: "Channel rejected by target actor" } }), {
     is: "Error",
     fault: { code: "ChannelRejected", message: "Channel rejected by target actor" },
   });
-  assert.deepEqual(said({ Error: { message: "Failed: Target actor not found" } }), {
+  assert.deepEqual(read({ Error: { message: "Failed: Target actor not found" } }), {
     is: "Error",
     fault: { code: "ActorNotFound", message: "Failed: Target actor not found" },
   });
-  assert.deepEqual(said({ Error: { error: { SomethingNew: "s" } } }), { is: "Error", fault: { code: "RuntimeError", message: "s" } });
-  assert.deepEqual(said({ Error: { error: "Timeout" } }), { is: "Error", fault: { code: "Timeout", message: "The server says Timeout." } });
-  assert.deepEqual(said({ ActorError: { error: { OperationTimeout: 5 } } }), {
+  assert.deepEqual(read({ Error: { error: { SomethingNew: "s" } } }), { is: "Error", fault: { code: "RuntimeError", message: "s" } });
+  assert.deepEqual(read({ Error: { error: "Timeout" } }), { is: "Error", fault: { code: "Timeout", message: "The server says Timeout." } });
+  assert.deepEqual(read({ ActorError: { error: { OperationTimeout: 5 } } }), {
     is: "ActorError",
     failure: { event: undefined, message: "OperationTimeout: 5" },
   });
-  assert.deepEqual(said({ ActorEvent: { event: { hash: [1], parent_hash: null, event_type: "t", data: [] } } }), {
+  assert.deepEqual(read({ ActorEvent: { event: { hash: [1], parent_hash: null, event_type: "t", data: [] } } }), {
     is: "ActorEvent",
     event: { hash: bytes("\x01"), parentHash: null, eventType: "t", data: bytes(""), timestamp: 0, description: null },
   });

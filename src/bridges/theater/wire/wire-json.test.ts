@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { toJson } from "./fields.ts";
-import { printJson, readWireJson, WireError } from "./wire-json.ts";
+import { type Printable, printJson, printPieces, readWireJson, WireError } from "./wire-json.ts";
 
 const LIMITS = { depth: 32, values: 10_000, members: 1_000 };
 const read = (text: string | Uint8Array, limits = LIMITS) => readWireJson(typeof text === "string" ? Buffer.from(text) : text, limits);
@@ -94,4 +94,17 @@ void test("any name is safe as a key", () => {
   assert.ok(value instanceof Map);
   assert.deepEqual(Array.from(value.keys()), ["__proto__", "constructor"]);
   assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
+});
+
+void test("text printed in pieces has the same bytes, and no piece is long", () => {
+  const bytes = (length: number): Uint8Array => new Uint8Array(length).map((_, at) => at % 256);
+  for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    const value: Printable = { before: [1, "two"], bytes: bytes(length), after: [bytes(3), null] };
+    const pieces: Buffer[] = [];
+    printPieces(value, (piece) => void pieces.push(piece));
+    const text = JSON.stringify({ before: [1, "two"], bytes: Array.from(bytes(length)), after: [[0, 1, 2], null] });
+    assert.equal(Buffer.concat(pieces).toString(), text);
+    assert.deepEqual(printJson(value, 2 ** 31), Buffer.from(text));
+    assert.ok(pieces.every((piece) => piece.length <= 4 * 65_536 + 1));
+  }
 });

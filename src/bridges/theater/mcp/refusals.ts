@@ -32,9 +32,9 @@ export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, a
   const { code, message } = error;
   const why = sentence(message === "" ? code : message);
   const next = (MAY_BE_PAUSED.has(code) && typeof actor === "string" ? await pausedHint(stage, actor, why) : undefined) ?? NEXT_STEPS[code];
-  const idOrName =
+  const hint =
     next === undefined || why.includes("\n") || next.split(" ").some((word) => word.includes("_") && why.includes(word)) ? "" : ` ${next}`;
-  return { refused: { code, message: `${code}: ${why}${idOrName}` } };
+  return { refused: { code, message: `${code}: ${why}${hint}` } };
 }
 
 async function pausedHint(stage: Pick<Stage, "actor">, idOrName: string, why: string): Promise<string | undefined> {

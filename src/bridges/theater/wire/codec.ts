@@ -1,12 +1,12 @@
 // Owns: frames, fragments and both codecs, with their limits. Does not own: the JSON inside (wire-json.ts).
 import type { Clock } from "../../../core/contract/index.ts";
 import { VALUE_LIMITS } from "../../../core/contract/internal.ts";
-import { byteListLength, type Printable, printJson, readWireJson, WireError, type WireValue } from "./wire-json.ts";
+import { byteListLength, type JsonLimits, type Printable, printJson, readWireJson, WireError, type WireValue } from "./wire-json.ts";
 
 const MIB = 1_048_576;
 
 /** Limits of what one connection may make us hold. */
-export interface WireLimits {
+export interface WireLimits extends JsonLimits {
   /** The longest frame sent or received, without its length prefix. Default 32 MiB, as in Theater's own codec. */
   readonly frameBytes: number;
   /** The longest message assembled from fragments, and the total of incomplete ones. Default 64 MiB. */
@@ -17,12 +17,6 @@ export interface WireLimits {
   readonly partials: number;
   /** An incomplete message is dropped after this time. Default 30 s. */
   readonly partialMs: number;
-  /** Nesting of lists and objects. Default 32. */
-  readonly depth: number;
-  /** Values of one message; a list of bytes counts as one. Default 1,000,000 in answers, 100,000 in commands. */
-  readonly values: number;
-  /** Members of one object. Default 10,000. */
-  readonly members: number;
 }
 
 export const WIRE_LIMITS: WireLimits = {
@@ -114,7 +108,7 @@ class FrameSplitter {
   }
 }
 
-interface Partial {
+interface PartialMessage {
   readonly total: number;
   readonly pieces: Map<number, Uint8Array>;
   readonly cancelTimer: () => void;
@@ -132,7 +126,7 @@ const wholeNumber = (value: WireValue | undefined, name: string, maximum: number
 class FragmentAssembler {
   readonly #limits: WireLimits;
   readonly #clock: Clock;
-  readonly #partials = new Map<number, Partial>();
+  readonly #partials = new Map<number, PartialMessage>();
   #bytes = 0;
 
   constructor(limits: WireLimits, clock: Clock) {
@@ -176,10 +170,14 @@ class FragmentAssembler {
     return Buffer.concat(pieces);
   }
 
-  #begin(id: number, total: number): Partial {
+  #begin(id: number, total: number): PartialMessage {
     if (this.#partials.size >= this.#limits.partials)
       throw new WireError(`At most ${this.#limits.partials} messages may be under way in fragments: end one before you begin another.`);
-    const partial: Partial = { total, pieces: new Map(), cancelTimer: this.#clock.after(this.#limits.partialMs, () => this.#drop(id)) };
+    const partial: PartialMessage = {
+      total,
+      pieces: new Map(),
+      cancelTimer: this.#clock.after(this.#limits.partialMs, () => this.#drop(id)),
+    };
     this.#partials.set(id, partial);
     return partial;
   }

@@ -1,7 +1,6 @@
 // Owns: the protocol's JSON, read and printed with bytes as lists of numbers. Does not own: what the fields mean (fields.ts).
 import { isUtf8 } from "node:buffer";
 import { wellFormed } from "../../../core/contract/internal.ts";
-import type { WireLimits } from "./codec.ts";
 
 /** The data does not follow the protocol. After an error of the framing the next frame cannot be found, so the connection must end. */
 export class WireError extends Error {
@@ -151,6 +150,15 @@ export function printPieces(value: Printable, write: (piece: Buffer) => void): v
   flush();
 }
 
+export interface JsonLimits {
+  /** Nesting of lists and objects. Default 32. */
+  readonly depth: number;
+  /** Values of one message; a list of bytes counts as one. Default 1,000,000 in answers, 100,000 in commands. */
+  readonly values: number;
+  /** Members of one object. Default 10,000. */
+  readonly members: number;
+}
+
 /** JSON as received. A list of numbers from 0 to 255 is read as bytes, an empty one too; the field that reads it knows its type. */
 export type WireValue = null | boolean | number | string | Uint8Array | readonly WireValue[] | ReadonlyMap<string, WireValue>;
 
@@ -167,7 +175,7 @@ const MAX_TOKEN_LENGTH = 64;
  * Reads one JSON text. `JSON.parse` would make a number of every byte, and as many empty lists as fit in a frame. This reader makes
  * bytes at once, and bounds depth and the number of values. Throws `WireError`.
  */
-export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values" | "members">): WireValue {
+export function readWireJson(text: Uint8Array, limits: JsonLimits): WireValue {
   if (!isUtf8(text)) throw new WireError("This is not UTF-8: send JSON.");
   return new JsonReader(text, limits).readDocument();
 }
@@ -179,7 +187,7 @@ class JsonReader {
   #remainingValues: number;
   #at = 0;
 
-  constructor(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values" | "members">) {
+  constructor(text: Uint8Array, limits: JsonLimits) {
     this.#text = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     this.#depth = limits.depth;
     this.#members = limits.members;

@@ -10,19 +10,21 @@ export { remoteStage } from "./remote/remote-stage.ts";
 export type { RemoteOptions } from "./remote/options.ts";
 export { serveTheater } from "./server/serve-theater.ts";
 export type { TheaterListener, TheaterOptions } from "./server/options.ts";
-export type {
-  ChannelPeer,
-  EventQuery,
-  Stage,
-  StageActor,
-  StageChange,
-  StageChannel,
-  StageCode,
-  StageDetails,
-  StageEvent,
-  StageMetrics,
-  StageStart,
-  StageStatus,
+export {
+  type ActorEnd,
+  type ChannelPeer,
+  type EventQuery,
+  type Stage,
+  type StageActor,
+  type StageChange,
+  type StageChannel,
+  type StageCode,
+  type StageDetails,
+  StageError,
+  type StageEvent,
+  type StageMetrics,
+  type StageStart,
+  type StageStatus,
+  type TheaterEvent,
+  type TheaterStage,
 } from "./stage.ts";
-export { StageError } from "./stage.ts";
-export type { ActorEnd, TheaterEvent, TheaterStage } from "./stage.ts";

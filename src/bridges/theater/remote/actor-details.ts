@@ -112,20 +112,20 @@ export class ActorDetails {
   }
 
   async #status(id: string): Promise<StageStatus> {
-    const answer = await this.#commands.read({ is: "GetActorStatus", id });
+    const answer = await this.#commands.read({ type: "GetActorStatus", id });
     this.#reportsPauses = answer?.reportsPauses === true;
     return answer?.status ?? "STOPPED";
   }
 
   async #metrics(id: string): Promise<StageMetrics | null> {
-    const answer = await this.#commands.read({ is: "GetActorMetrics", id });
+    const answer = await this.#commands.read({ type: "GetActorMetrics", id });
     return answer === undefined ? null : readMetrics(answer.metrics);
   }
 
   /** As JSON, which is what servers send. A server that does not name its actors does not know the command and would not answer. */
   async #manifest(id: string, name: string): Promise<ManifestDetails> {
     if (name === id) return {};
-    const answer = await this.#commands.read({ is: "GetActorManifest", id });
+    const answer = await this.#commands.read({ type: "GetActorManifest", id });
     if (answer === undefined) return {};
     const { manifest, origin } = answer;
     const originDetails = origin === undefined ? {} : { manifest: origin };

@@ -29,7 +29,7 @@ export class ActorList {
   /** Sorted by id. */
   async all(): Promise<readonly ListedActor[]> {
     const changes = this.#changes;
-    const answer = await this.#commands.read({ is: "ListActors" });
+    const answer = await this.#commands.read({ type: "ListActors" });
     if (answer === undefined) {
       throw new StageError(
         "CommunicationError",

@@ -127,24 +127,24 @@ export class CommandClient {
     command: C,
     limitMs = this.#settings.limits.replyMs,
     tries = MAX_TRIES,
-  ): Promise<AnswerTo<C["is"]> | undefined> {
+  ): Promise<AnswerTo<C["type"]> | undefined> {
     for (let sent = 1; ; sent += 1) {
       try {
         return await this.#commands.use((connection) => connection.send(command, { limitMs }));
       } catch (error) {
         if (isBroken(error) && sent < tries) continue;
         if (isBroken(error) && error.why === "ended") return undefined;
-        throw toStageError(error, command.is, this.#settings);
+        throw toStageError(error, command.type, this.#settings);
       }
     }
   }
 
   /** Sent at most once. */
-  async once<C extends Command>(command: C): Promise<AnswerTo<C["is"]>> {
+  async once<C extends Command>(command: C): Promise<AnswerTo<C["type"]>> {
     try {
       return await this.#sendOnce(command, this.#commands, { limitMs: this.#settings.limits.replyMs });
     } catch (error) {
-      throw toStageError(error, command.is, this.#settings);
+      throw toStageError(error, command.type, this.#settings);
     }
   }
 
@@ -153,16 +153,16 @@ export class CommandClient {
    * answering.
    */
   async request(id: string, data: Uint8Array, signal: AbortSignal): Promise<AnswerTo<"RequestActorMessage"> | undefined> {
-    const command = { is: "RequestActorMessage", id, data } as const;
+    const command = { type: "RequestActorMessage", id, data } as const;
     try {
       return await this.#sendOnce(command, this.#requests, { limitMs: this.#settings.limits.requestMs, signal });
     } catch (error) {
       if (error instanceof ConnectionError && error.why === "ended" && error.sent) return undefined;
-      throw toStageError(error, command.is, this.#settings);
+      throw toStageError(error, command.type, this.#settings);
     }
   }
 
-  async #sendOnce<C extends Command>(command: C, pool: ConnectionPool, options: SendOptions): Promise<AnswerTo<C["is"]>> {
+  async #sendOnce<C extends Command>(command: C, pool: ConnectionPool, options: SendOptions): Promise<AnswerTo<C["type"]>> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await pool.use(async (connection) => {
@@ -181,7 +181,7 @@ export class CommandClient {
     const { clock, limits } = this.#settings;
     if (connection.lastResponseAt !== undefined && clock.now() - connection.lastResponseAt < limits.freshMs) return;
     try {
-      await connection.send({ is: "ListActors" }, { limitMs: limits.replyMs });
+      await connection.send({ type: "ListActors" }, { limitMs: limits.replyMs });
     } catch (error) {
       // A refusal is an answer.
       if (error instanceof ConnectionError) throw new ConnectionError(error.why, error.message, false);

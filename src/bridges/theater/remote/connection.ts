@@ -28,33 +28,33 @@ const ANSWER_TO = {
   SendOnChannel: "MessageSent",
   CloseChannel: "ChannelClosed",
   NewStore: "StoreCreated",
-} as const satisfies Record<Command["is"], Answer["is"]>;
+} as const satisfies Record<Command["type"], Answer["type"]>;
 
-export type Refusal = Extract<Answer, { is: "Error" }>;
-type AnswerNamed<A, Is> = A extends { readonly is: infer Some } ? (Is extends Some ? A : never) : never;
+export type Refusal = Extract<Answer, { type: "Error" }>;
+type AnswerOfType<A, T> = A extends { readonly type: infer Some } ? (T extends Some ? A : never) : never;
 /** The answer to a command that was not refused. */
-export type AnswerTo<Is extends Command["is"]> = AnswerNamed<Answer, (typeof ANSWER_TO)[Is]>;
+export type AnswerTo<T extends Command["type"]> = AnswerOfType<Answer, (typeof ANSWER_TO)[T]>;
 
 const subjectOf = (message: Answer | Command): string | undefined =>
   "channelId" in message ? message.channelId : "id" in message ? message.id : undefined;
 
 /** Whether it may be the reply to that command. A reply for another id is not. */
-function isAnswerTo<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["is"]> {
-  if (reply.is !== ANSWER_TO[command.is]) return false;
+function isAnswerTo<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["type"]> {
+  if (reply.type !== ANSWER_TO[command.type]) return false;
   const [commandId, replyId] = [subjectOf(command), subjectOf(reply)];
   return commandId === undefined || replyId === undefined || commandId === replyId;
 }
 
 /** The pushed end of a channel has the same form as the answer to closing it. */
 function isPush(response: Response, pending: Command | undefined): response is Push {
-  switch (response.is) {
+  switch (response.type) {
     case "ActorEvent":
     case "ActorError":
     case "ActorResult":
     case "ChannelMessage":
       return true;
     case "ChannelClosed":
-      return pending?.is !== "CloseChannel";
+      return pending?.type !== "CloseChannel";
     default:
       return false;
   }
@@ -149,14 +149,14 @@ export class Connection {
   }
 
   /** Throws `ConnectionError`, `WireError` if the command is too long to be sent, and `StageError` if the server refused. */
-  async send<C extends Command>(command: C, options: SendOptions): Promise<AnswerTo<C["is"]>> {
+  async send<C extends Command>(command: C, options: SendOptions): Promise<AnswerTo<C["type"]>> {
     if (this.#queued >= this.#settings.limits.waiting) throw new ConnectionError("left", "Too much waits for this connection.", false);
     this.#queued += 1;
     const answer = this.#previous.then(() => this.#write(command, options));
     this.#previous = answer.catch(() => undefined);
     try {
       const reply = await answer;
-      if (reply.is === "Error") throw serverError(reply, this.#settings);
+      if (reply.type === "Error") throw serverError(reply, this.#settings);
       if (!isAnswerTo(reply, command)) throw new ConnectionError("garbled", "The reply was not to what was asked.", true);
       return reply;
     } finally {
@@ -204,9 +204,9 @@ export class Connection {
     this.#lastResponseAt = this.#settings.clock.now();
     const pending = this.#pending;
     if (isPush(response, pending?.command)) return this.#events.push(response);
-    const fits = pending !== undefined && (response.is === "Error" || isAnswerTo(response, pending.command));
+    const fits = pending !== undefined && (response.type === "Error" || isAnswerTo(response, pending.command));
     if (fits) pending.settle(response);
-    else this.#end("garbled", `${response.is} came in answer to ${pending?.command.is ?? "nothing"}.`);
+    else this.#end("garbled", `${response.type} came in answer to ${pending?.command.type ?? "nothing"}.`);
   }
 
   #end(why: ConnectionEnd, message: string): void {

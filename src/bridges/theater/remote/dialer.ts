@@ -32,7 +32,7 @@ const IGNORE_EVENTS = { push: () => undefined, ended: () => undefined };
 async function tryCodec(settings: Settings, codec: Codec, signal: AbortSignal): Promise<Codec> {
   const connection = await Connection.open(settings, codec, IGNORE_EVENTS);
   try {
-    await connection.send({ is: "ListActors" }, { limitMs: settings.limits.probeMs, signal });
+    await connection.send({ type: "ListActors" }, { limitMs: settings.limits.probeMs, signal });
     return codec;
   } finally {
     connection.close();
@@ -134,7 +134,7 @@ export class Dialer {
   async #verify(connection: Connection): Promise<void> {
     const { codec, limits } = this.#settings;
     try {
-      await connection.send({ is: "ListActors" }, { limitMs: codec === "auto" ? limits.probeMs : limits.replyMs });
+      await connection.send({ type: "ListActors" }, { limitMs: codec === "auto" ? limits.probeMs : limits.replyMs });
     } catch (error) {
       // A refusal is an answer.
       if (!(error instanceof ConnectionError)) return;

@@ -25,7 +25,7 @@ export class ConnectionError extends Error {
 }
 
 /** How to find out whether a command without a reply was executed. */
-const OUTCOME_CHECKS: Partial<Record<Command["is"], string>> = {
+const OUTCOME_CHECKS: Partial<Record<Command["type"], string>> = {
   StartActor: "list the actors to see whether it was started",
   StopActor: "list the actors to see whether it is still there",
   RestartActor: "list the actors to see whether it runs",
@@ -58,18 +58,18 @@ const sentence = (text: string): string => {
 };
 
 /** Converts any error to a `StageError`. A command that was written and has no reply may have been executed. */
-export function toStageError(error: unknown, is: Command["is"], { server }: Settings): StageError {
+export function toStageError(error: unknown, type: Command["type"], { server }: Settings): StageError {
   if (error instanceof StageError) return error;
   const cause = { cause: error };
-  if (error instanceof WireError) return new StageError("InvalidRequest", `${is} cannot be sent to ${server}: ${error.message}`, cause);
-  if (!(error instanceof ConnectionError)) return new StageError("InternalError", `${is} failed here: report this.`, cause);
-  const check = OUTCOME_CHECKS[is];
+  if (error instanceof WireError) return new StageError("InvalidRequest", `${type} cannot be sent to ${server}: ${error.message}`, cause);
+  if (!(error instanceof ConnectionError)) return new StageError("InternalError", `${type} failed here: report this.`, cause);
+  const check = OUTCOME_CHECKS[type];
   const outcome =
     check === undefined
       ? "Nothing was changed: try again."
       : error.sent
-        ? `${is} had been sent, so whether it was carried out is unknown: ${check}. It was not sent again.`
-        : `${is} had not been sent: try again.`;
+        ? `${type} had been sent, so whether it was carried out is unknown: ${check}. It was not sent again.`
+        : `${type} had not been sent: try again.`;
   const message = `${sentence(`${server} gave no answer. ${error.message}`)} ${outcome}`;
   if (error.why === "silent") return new StageError("Timeout", message, cause);
   return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", message, cause);

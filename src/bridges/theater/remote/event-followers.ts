@@ -38,8 +38,8 @@ class EventFollower {
   }
 
   onPush(push: Push): void {
-    if (push.is === "ActorEvent") this.#onEvent(push.event);
-    else if (push.is === "ActorError" && push.failure.event !== undefined) this.#onEvent(push.failure.event);
+    if (push.type === "ActorEvent") this.#onEvent(push.event);
+    else if (push.type === "ActorError" && push.failure.event !== undefined) this.#onEvent(push.failure.event);
   }
 
   async #run(initial: OpenSubscription | undefined): Promise<void> {
@@ -63,7 +63,7 @@ class EventFollower {
     const { promise: closed, resolve: onEnded } = Promise.withResolvers<void>();
     const connection = await this.#dialer.dial({ push: (push) => this.onPush(push), ended: onEnded });
     this.#connection = connection;
-    if (!stopped.aborted) await connection.send({ is: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
+    if (!stopped.aborted) await connection.send({ type: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
     return { connection, closed };
   }
 }

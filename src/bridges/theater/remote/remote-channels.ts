@@ -47,7 +47,7 @@ class RemoteChannel implements StageChannel {
     let onBroken: (() => void) | undefined;
     const connection = await dialer.dial({ push: (push) => onPush(push), ended: () => onBroken?.() });
     try {
-      const command = { is: "OpenChannel", with: { actor }, initialMessage: initial } as const;
+      const command = { type: "OpenChannel", with: { actor }, initialMessage: initial } as const;
       const { channelId } = await connection.send(command, { limitMs: settings.limits.replyMs });
       const channel = new RemoteChannel(settings, connection, channelId, actor, peer, observer);
       // Delivered only after the caller has the channel.
@@ -67,7 +67,7 @@ class RemoteChannel implements StageChannel {
   async send(data: Uint8Array): Promise<void> {
     if (this.#endReason !== undefined) throw new StageError("ChannelClosed", this.#endReason);
     try {
-      await this.#connection.send({ is: "SendOnChannel", channelId: this.id, message: data }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "SendOnChannel", channelId: this.id, message: data }, { limitMs: this.#settings.limits.replyMs });
     } catch (error) {
       throw toStageError(error, "SendOnChannel", this.#settings);
     }
@@ -77,7 +77,7 @@ class RemoteChannel implements StageChannel {
     if (this.#endReason !== undefined) return;
     this.#markEnded("The channel was closed: open another.");
     try {
-      await this.#connection.send({ is: "CloseChannel", channelId: this.id }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "CloseChannel", channelId: this.id }, { limitMs: this.#settings.limits.replyMs });
     } catch (error) {
       // The channel ends with its connection, whatever the answer.
       if (!(error instanceof ConnectionError) && !(error instanceof StageError)) throw error;
@@ -101,9 +101,9 @@ class RemoteChannel implements StageChannel {
 
   #onPush(push: Push): void {
     if (this.#endReason !== undefined) return;
-    if (push.is === "ChannelMessage" && push.channelId === this.id) {
+    if (push.type === "ChannelMessage" && push.channelId === this.id) {
       if (push.from !== "external") this.#notifyPeer(() => this.#peer.message(push.message));
-    } else if (push.is === "ChannelClosed" && push.channelId === this.id) {
+    } else if (push.type === "ChannelClosed" && push.channelId === this.id) {
       this.end("The actor closed the channel: open another.");
     }
   }

@@ -42,14 +42,14 @@ export class ChainReader {
     const { clock, limits, log, server } = this.#settings;
     const limit = this.#isReadable ? limitMs : Math.min(limitMs, limits.probeMs);
     try {
-      return await this.#read(actor, (query) => this.#commands.read({ is: "GetActorEvents", id: actor, query }, limit, tries));
+      return await this.#read(actor, (query) => this.#commands.read({ type: "GetActorEvents", id: actor, query }, limit, tries));
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
       // A server without pages cannot send a chain this long. The cache has what was seen of it.
       if (error.code === "SerializationError" && this.#chains.get(actor)?.isEmpty === false) return undefined;
       if (error.code !== "Timeout" || this.#isReadable) throw error;
       // The server answers other commands, so it does not know this one.
-      await this.#commands.read({ is: "ListActors" }, limits.probeMs);
+      await this.#commands.read({ type: "ListActors" }, limits.probeMs);
       this.#unreadableUntil = clock.now() + limits.unknownMs;
       log("warning", { event: "theater-keeps-no-chains", server });
       return undefined;
@@ -59,7 +59,7 @@ export class ChainReader {
   /** Events that are not cached. Undefined if the server sends no pages. Throws `InvalidRequest` if it has no event of that id. */
   async page(actor: string, query: EventQuery): Promise<readonly TheaterEvent[] | undefined> {
     if (this.#sendsPages !== true) return undefined;
-    const answer = await this.#commands.read({ is: "GetActorEvents", id: actor, query });
+    const answer = await this.#commands.read({ type: "GetActorEvents", id: actor, query });
     return answer?.more === undefined ? undefined : answer.events;
   }
 

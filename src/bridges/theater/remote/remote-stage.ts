@@ -83,7 +83,7 @@ class RemoteStage implements Stage, Closable {
 
   async state(idOrName: string): Promise<Uint8Array | undefined> {
     const { id } = await this.#find(idOrName);
-    const answer = await this.#commands.read({ is: "GetActorState", id });
+    const answer = await this.#commands.read({ type: "GetActorState", id });
     if (answer === undefined) throw await this.#unansweredError(id, "its state");
     return answer.state ?? undefined;
   }
@@ -99,7 +99,7 @@ class RemoteStage implements Stage, Closable {
 
   async stop(idOrName: string): Promise<void> {
     const { id } = await this.#actors.find(idOrName);
-    await this.#commands.once({ is: "StopActor", id });
+    await this.#commands.once({ type: "StopActor", id });
     this.#actors.recordEnd(id);
   }
 
@@ -109,7 +109,7 @@ class RemoteStage implements Stage, Closable {
 
   async send(idOrName: string, data: Uint8Array): Promise<void> {
     const { id } = await this.#find(idOrName);
-    await this.#commands.once({ is: "SendActorMessage", id, data });
+    await this.#commands.once({ type: "SendActorMessage", id, data });
   }
 
   async request(idOrName: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {

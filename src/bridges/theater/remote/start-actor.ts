@@ -51,7 +51,7 @@ export class ActorStarter {
     const subscribe = follow && connection.codec === "fragmenting";
     let isHandedOver = false;
     try {
-      const command = { is: "StartActor", manifest, initialState: initialState ?? null, parent: false, subscribe } as const;
+      const command = { type: "StartActor", manifest, initialState: initialState ?? null, parent: false, subscribe } as const;
       const answer = await connection.send(command, { limitMs: this.#settings.limits.replyMs });
       const id = answer.id.toLowerCase();
       if (subscribe) {
@@ -79,7 +79,7 @@ export async function restartActor(settings: Settings, commands: CommandClient, 
   const { id, name } = await actors.find(idOrName);
   const before = new Set((await actors.all()).map((actor) => actor.id));
   try {
-    await commands.once({ is: "RestartActor", id });
+    await commands.once({ type: "RestartActor", id });
   } catch (error) {
     if (!(error instanceof StageError) || !UNSUPPORTED_CODES.has(error.code)) throw error;
     const sentence = `${error.message} Instead, read the actor's state if it is worth keeping, stop the actor, and start another with that state.`;

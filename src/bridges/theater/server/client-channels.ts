@@ -27,13 +27,13 @@ class ClientChannel implements ChannelPeer {
   }
 
   message(message: Uint8Array): void {
-    this.#push(() => ({ is: "ChannelMessage", channelId: this.#id, from: this.#from, message }));
+    this.#push(() => ({ type: "ChannelMessage", channelId: this.#id, from: this.#from, message }));
   }
 
   closed(): void {
     this.#isClosed = true;
     this.#onClosed();
-    this.#push(() => ({ is: "ChannelClosed", channelId: this.#id }));
+    this.#push(() => ({ type: "ChannelClosed", channelId: this.#id }));
   }
 
   /** The actor has accepted the channel. */
@@ -104,7 +104,7 @@ export class ClientChannels {
     const { clientEnd, channel } = this.#find(id);
     this.#remove(id);
     await channel.close();
-    if (clientEnd.client !== by) clientEnd.client.push({ is: "ChannelClosed", channelId: id });
+    if (clientEnd.client !== by) clientEnd.client.push({ type: "ChannelClosed", channelId: id });
   }
 
   /** Closes the channels of a client that has disconnected. */

@@ -114,7 +114,7 @@ class ResponseEncoder {
   answer(answer: Answer): readonly Uint8Array[] {
     const maxBytes = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
     const message = `The answer is longer than the ${maxBytes} bytes that are sent at once: ask for less, or over MCP, by pages.`;
-    return this.frames(answer) ?? this.frames({ is: "Error", fault: { code: "SerializationError", message } }) ?? [];
+    return this.frames(answer) ?? this.frames({ type: "Error", fault: { code: "SerializationError", message } }) ?? [];
   }
 
   get #codec(): Codec {
@@ -189,7 +189,7 @@ export class Connection implements Client {
   push(push: Push): void {
     if (this.#disconnected.signal.aborted) return;
     const frames = this.#encoder.frames(push);
-    if (frames === undefined) this.#context.log?.("warning", { event: "push-too-long", transport: "theater", is: push.is });
+    if (frames === undefined) this.#context.log?.("warning", { event: "push-too-long", transport: "theater", is: push.type });
     else this.#writer.push(frames);
   }
 
@@ -277,7 +277,7 @@ export class Connection implements Client {
       if (next instanceof WireError) throw next;
       return await executeCommand(next, this, this.#context);
     } catch (error) {
-      return { answer: { is: "Error", fault: toFault(error, this.#context.log) } };
+      return { answer: { type: "Error", fault: toFault(error, this.#context.log) } };
     }
   }
 

@@ -30,71 +30,71 @@ const PAGE_SIZE = 1_000;
 
 /** Executes a command. Throws a `StageError` for what the client can correct. */
 export async function executeCommand(command: Command, client: Client, context: ServerContext): Promise<CommandResult> {
-  if (command.is === "StartActor") return startActor(command, client, context);
-  if (command.is === "SubscribeToActor") return subscribeClient(command.id, client, context);
-  if (command.is === "OpenChannel") {
+  if (command.type === "StartActor") return startActor(command, client, context);
+  if (command.type === "SubscribeToActor") return subscribeClient(command.id, client, context);
+  if (command.type === "OpenChannel") {
     if (command.with === "external") throw new StageError("InvalidRequest", 'Only actors take channels: open one with {"Actor": "<id>"}.');
     const { id, announced } = await context.channels.open(client, command.with.actor, command.initialMessage);
-    return { answer: { is: "ChannelOpened", channelId: id, with: command.with }, announced };
+    return { answer: { type: "ChannelOpened", channelId: id, with: command.with }, announced };
   }
   return { answer: await executeSimple(command, client, context) };
 }
 
-type SimpleCommand = Exclude<Command, { readonly is: "StartActor" | "OpenChannel" }>;
+type SimpleCommand = Exclude<Command, { readonly type: "StartActor" | "OpenChannel" }>;
 
 async function executeSimple(command: SimpleCommand, client: Client, context: ServerContext): Promise<Answer> {
   const { stage, channels, subscriptions } = context;
-  switch (command.is) {
+  switch (command.type) {
     case "ListActors":
-      return { is: "ActorList", actors: await listAllActors(context) };
+      return { type: "ActorList", actors: await listAllActors(context) };
     case "NewStore":
-      return { is: "StoreCreated", storeId: await stage.newStore() };
+      return { type: "StoreCreated", storeId: await stage.newStore() };
     case "UnsubscribeFromActor":
       subscriptions.end(command.subscriptionId);
-      return { is: "Unsubscribed", id: command.id };
+      return { type: "Unsubscribed", id: command.id };
     case "GetActorEvents":
-      return { is: "ActorEvents", id: command.id, ...(await chainEvents(stage, command.id, command.query)) };
+      return { type: "ActorEvents", id: command.id, ...(await chainEvents(stage, command.id, command.query)) };
     case "SendActorMessage":
       await stage.send(command.id, command.data);
-      return { is: "SentMessage", id: command.id };
+      return { type: "SentMessage", id: command.id };
     case "RequestActorMessage":
-      return { is: "RequestedMessage", id: command.id, message: await requestActor(command.id, command.data, client, context) };
+      return { type: "RequestedMessage", id: command.id, message: await requestActor(command.id, command.data, client, context) };
     case "UpdateActorComponent":
       await stage.update(command.id, command.component);
-      return { is: "ActorComponentUpdated", id: command.id };
+      return { type: "ActorComponentUpdated", id: command.id };
     case "SendOnChannel":
       await channels.send(command.channelId, command.message);
-      return { is: "MessageSent", channelId: command.channelId };
+      return { type: "MessageSent", channelId: command.channelId };
     case "CloseChannel":
       await channels.close(command.channelId, client);
-      return { is: "ChannelClosed", channelId: command.channelId };
+      return { type: "ChannelClosed", channelId: command.channelId };
     default:
-      return executeActorCommand(command.is, command.id, context);
+      return executeActorCommand(command.type, command.id, context);
   }
 }
 
-async function executeActorCommand(is: ActorCommandName, id: string, { stage, clock }: ServerContext): Promise<Answer> {
-  switch (is) {
+async function executeActorCommand(type: ActorCommandName, id: string, { stage, clock }: ServerContext): Promise<Answer> {
+  switch (type) {
     case "StopActor":
       await stage.stop(id);
-      return { is: "ActorStopped", id };
+      return { type: "ActorStopped", id };
     case "TerminateActor":
       await stage.terminate(id);
-      return { is: "ActorStopped", id };
+      return { type: "ActorStopped", id };
     case "RestartActor":
       await stage.restart(id);
-      return { is: "Restarted", id };
+      return { type: "Restarted", id };
     case "GetActorState":
-      return { is: "ActorState", id, state: (await stage.state(id)) ?? null };
+      return { type: "ActorState", id, state: (await stage.state(id)) ?? null };
     case "GetActorManifest": {
       const details = await stage.actor(id);
       const { manifest: origin } = details;
-      return { is: "ActorManifest", id, manifest: manifestConfig(details), ...(origin === undefined ? {} : { origin }) };
+      return { type: "ActorManifest", id, manifest: manifestConfig(details), ...(origin === undefined ? {} : { origin }) };
     }
     case "GetActorMetrics":
-      return { is: "ActorMetrics", id, metrics: metricsJson((await stage.actor(id)).metrics, clock.now()) };
+      return { type: "ActorMetrics", id, metrics: metricsJson((await stage.actor(id)).metrics, clock.now()) };
     default:
-      return { is: "ActorStatus", id, status: (await stage.actor(id)).status };
+      return { type: "ActorStatus", id, status: (await stage.actor(id)).status };
   }
 }
 
@@ -108,7 +108,7 @@ async function subscribeClient(id: string, client: Client, { subscriptions }: Se
   subscriptions.reserve(client);
   try {
     const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
-    return { answer: { is: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
+    return { answer: { type: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
   } catch (error) {
     subscriptions.release(client);
     throw error;
@@ -154,7 +154,7 @@ async function requestActor(id: string, data: Uint8Array, client: Client, { stag
   }
 }
 
-type StartCommand = Extract<Command, { readonly is: "StartActor" }>;
+type StartCommand = Extract<Command, { readonly type: "StartActor" }>;
 
 /** Starts an actor. A client that subscribes at once receives all its events, including those before the subscription, as in Theater. */
 async function startActor(command: StartCommand, client: Client, context: ServerContext): Promise<CommandResult> {
@@ -169,7 +169,7 @@ async function startActor(command: StartCommand, client: Client, context: Server
     if (isFollowed) subscriptions.release(client);
     throw error;
   }
-  const answer = { is: "ActorStarted", id } as const;
+  const answer = { type: "ActorStarted", id } as const;
   if (!isFollowed) return { answer };
   const interest = { events: subscribe, end: parent };
   // The actor was started as requested: that it may have ended since is not an error.
@@ -193,7 +193,7 @@ const hashKey = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("
 function withEarlierEvents(id: string, earlier: readonly TheaterEvent[], pushes: readonly Push[]): readonly Push[] {
   const known = new Set(earlier.map(hashKey));
   return [
-    ...earlier.map((event) => ({ is: "ActorEvent", id, event }) as const),
-    ...pushes.filter((push) => push.is !== "ActorEvent" || !known.has(hashKey(push.event))),
+    ...earlier.map((event) => ({ type: "ActorEvent", id, event }) as const),
+    ...pushes.filter((push) => push.type !== "ActorEvent" || !known.has(hashKey(push.event))),
   ];
 }

@@ -46,7 +46,7 @@ export class Subscriptions {
     let hasEnded = false;
     const undo = await this.#stage.follow(actor, {
       event: (event: TheaterEvent) => {
-        if (interest.events) delayed.push({ is: "ActorEvent", id: actor, event });
+        if (interest.events) delayed.push({ type: "ActorEvent", id: actor, event });
       },
       ended: (end: ActorEnd) => {
         for (const push of endPushes(actor, end, interest)) delayed.push(push);
@@ -78,6 +78,6 @@ export class Subscriptions {
 
 function endPushes(id: string, end: ActorEnd, interest: Interest): readonly Push[] {
   const failure: readonly Push[] =
-    interest.events && end.how === "error" ? [{ is: "ActorError", id, failure: { event: end.event, message: end.message } }] : [];
-  return interest.end ? [...failure, { is: "ActorResult", id, end }] : failure;
+    interest.events && end.how === "error" ? [{ type: "ActorError", id, failure: { event: end.event, message: end.message } }] : [];
+  return interest.end ? [...failure, { type: "ActorResult", id, end }] : failure;
 }

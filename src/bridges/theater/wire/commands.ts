@@ -35,7 +35,7 @@ const isActorCommand = (name: string): name is ActorCommandName => ACTOR_COMMAND
 /** All commands of Theater's management protocol. An `id` is a UUID, or another name that the server accepts. */
 export type Command =
   | {
-      readonly is: "StartActor";
+      readonly type: "StartActor";
       /** A path, `store:…`, or the manifest's text. */
       readonly manifest: string;
       readonly initialState: Uint8Array | null;
@@ -44,58 +44,58 @@ export type Command =
       /** Report the actor's events. */
       readonly subscribe: boolean;
     }
-  | { readonly is: ActorCommandName; readonly id: string }
+  | { readonly type: ActorCommandName; readonly id: string }
   /** `query`: requests a page. Theater's own servers ignore its fields and send the whole chain. */
-  | { readonly is: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
-  | { readonly is: "ListActors" | "NewStore" }
-  | { readonly is: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
-  | { readonly is: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
-  | { readonly is: "UpdateActorComponent"; readonly id: string; readonly component: string }
-  | { readonly is: "OpenChannel"; readonly with: Participant; readonly initialMessage: Uint8Array }
-  | { readonly is: "SendOnChannel"; readonly channelId: string; readonly message: Uint8Array }
-  | { readonly is: "CloseChannel"; readonly channelId: string };
+  | { readonly type: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
+  | { readonly type: "ListActors" | "NewStore" }
+  | { readonly type: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
+  | { readonly type: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
+  | { readonly type: "UpdateActorComponent"; readonly id: string; readonly component: string }
+  | { readonly type: "OpenChannel"; readonly with: Participant; readonly initialMessage: Uint8Array }
+  | { readonly type: "SendOnChannel"; readonly channelId: string; readonly message: Uint8Array }
+  | { readonly type: "CloseChannel"; readonly channelId: string };
 
 /**
  * More lenient than Theater's own server: a variant without fields may be its name, hold null or an empty object; an absent optional
  * field (`parent` and `subscribe` included) is null or false; unknown fields are ignored. Throws `WireError` with the field's name.
  */
 export function readCommand(value: WireValue): Command {
-  const [is, content] = caseOf(value, "A command");
-  const fields = new Fields(is, content);
-  if (isActorCommand(is)) return { is, id: fields.id("id") };
-  switch (is) {
+  const [type, content] = caseOf(value, "A command");
+  const fields = new Fields(type, content);
+  if (isActorCommand(type)) return { type, id: fields.id("id") };
+  switch (type) {
     case "ListActors":
     case "NewStore":
-      return { is };
+      return { type };
     case "GetActorEvents":
-      return { is, id: fields.id("id"), ...(fields.has("limit") ? { query: readQuery(fields) } : {}) };
+      return { type, id: fields.id("id"), ...(fields.has("limit") ? { query: readQuery(fields) } : {}) };
     case "StartActor":
       return {
-        is,
+        type,
         manifest: fields.text("manifest"),
         initialState: fields.bytesOrNull("initial_state"),
         parent: fields.flag("parent"),
         subscribe: fields.flag("subscribe"),
       };
     case "UnsubscribeFromActor":
-      return { is, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
+      return { type, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
     case "SendActorMessage":
     case "RequestActorMessage":
-      return { is, id: fields.id("id"), data: fields.bytes("data") };
+      return { type, id: fields.id("id"), data: fields.bytes("data") };
     case "UpdateActorComponent":
-      return { is, id: fields.id("id"), component: fields.text("component") };
+      return { type, id: fields.id("id"), component: fields.text("component") };
     case "OpenChannel":
       return {
-        is,
+        type,
         with: readParticipant(fields.value("actor_id"), "OpenChannel.actor_id"),
         initialMessage: fields.bytesOrNull("initial_message") ?? new Uint8Array(0),
       };
     case "SendOnChannel":
-      return { is, channelId: fields.id("channel_id"), message: fields.bytes("message") };
+      return { type, channelId: fields.id("channel_id"), message: fields.bytes("message") };
     case "CloseChannel":
-      return { is, channelId: fields.id("channel_id") };
+      return { type, channelId: fields.id("channel_id") };
     default:
-      throw new WireError(`There is no command ${JSON.stringify(is.slice(0, 64))}.`);
+      throw new WireError(`There is no command ${JSON.stringify(type.slice(0, 64))}.`);
   }
 }
 
@@ -107,7 +107,7 @@ const readQuery = (fields: Fields): EventQuery => ({
 
 /** In the form that serde expects. */
 export function printCommand(command: Command): Printable {
-  switch (command.is) {
+  switch (command.type) {
     case "ListActors":
       return "ListActors";
     case "NewStore":
@@ -127,7 +127,7 @@ export function printCommand(command: Command): Printable {
       return { UnsubscribeFromActor: { id: command.id, subscription_id: command.subscriptionId } };
     case "SendActorMessage":
     case "RequestActorMessage":
-      return { [command.is]: { id: command.id, data: command.data } };
+      return { [command.type]: { id: command.id, data: command.data } };
     case "UpdateActorComponent":
       return { UpdateActorComponent: { id: command.id, component: command.component } };
     case "OpenChannel":
@@ -137,6 +137,6 @@ export function printCommand(command: Command): Printable {
     case "CloseChannel":
       return { CloseChannel: { channel_id: command.channelId } };
     default:
-      return { [command.is]: { id: command.id } };
+      return { [command.type]: { id: command.id } };
   }
 }

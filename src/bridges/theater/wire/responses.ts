@@ -76,32 +76,32 @@ interface ListedActor {
 
 /** The answer to a command. */
 export type Answer =
-  | { readonly is: (typeof ACTOR_ANSWERS)[number]; readonly id: string }
-  | { readonly is: "ActorList"; readonly actors: readonly ListedActor[] }
-  | { readonly is: "Subscribed"; readonly id: string; readonly subscriptionId: string }
-  | { readonly is: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
+  | { readonly type: (typeof ACTOR_ANSWERS)[number]; readonly id: string }
+  | { readonly type: "ActorList"; readonly actors: readonly ListedActor[] }
+  | { readonly type: "Subscribed"; readonly id: string; readonly subscriptionId: string }
+  | { readonly type: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
   /** `origin`: what the actor was started from. Only our servers send it. */
-  | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable; readonly origin?: string }
+  | { readonly type: "ActorManifest"; readonly id: string; readonly manifest: Printable; readonly origin?: string }
   /** `reportsPauses`: the server has a status for paused actors. Theater's own servers report them as running. */
-  | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly reportsPauses?: true }
-  | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
+  | { readonly type: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly reportsPauses?: true }
+  | { readonly type: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
   /** `more`: there are events beyond this page. Absent: this is the whole chain. */
-  | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[]; readonly more?: boolean }
-  | { readonly is: "ActorMetrics"; readonly id: string; readonly metrics: Json }
-  | { readonly is: "ChannelOpened"; readonly channelId: string; readonly with: Participant }
-  | { readonly is: "MessageSent"; readonly channelId: string }
+  | { readonly type: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[]; readonly more?: boolean }
+  | { readonly type: "ActorMetrics"; readonly id: string; readonly metrics: Json }
+  | { readonly type: "ChannelOpened"; readonly channelId: string; readonly with: Participant }
+  | { readonly type: "MessageSent"; readonly channelId: string }
   /** Answers a command, or is pushed when the other end closes the channel. */
-  | { readonly is: "ChannelClosed"; readonly channelId: string }
-  | { readonly is: "StoreCreated"; readonly storeId: string }
-  | { readonly is: "Error"; readonly fault: Fault };
+  | { readonly type: "ChannelClosed"; readonly channelId: string }
+  | { readonly type: "StoreCreated"; readonly storeId: string }
+  | { readonly type: "Error"; readonly fault: Fault };
 
 /** Sent by the server between answers. `id` is absent from servers since 19 May 2025. */
 export type Push =
-  | { readonly is: "ActorEvent"; readonly id?: string; readonly event: TheaterEvent }
-  | { readonly is: "ActorError"; readonly id?: string; readonly failure: ActorFailure }
-  | { readonly is: "ActorResult"; readonly id: string; readonly end: ActorEnd }
-  | { readonly is: "ChannelMessage"; readonly channelId: string; readonly from: Participant; readonly message: Uint8Array }
-  | { readonly is: "ChannelClosed"; readonly channelId: string };
+  | { readonly type: "ActorEvent"; readonly id?: string; readonly event: TheaterEvent }
+  | { readonly type: "ActorError"; readonly id?: string; readonly failure: ActorFailure }
+  | { readonly type: "ActorResult"; readonly id: string; readonly end: ActorEnd }
+  | { readonly type: "ChannelMessage"; readonly channelId: string; readonly from: Participant; readonly message: Uint8Array }
+  | { readonly type: "ChannelClosed"; readonly channelId: string };
 
 export type Response = Answer | Push;
 
@@ -113,11 +113,11 @@ const WIRE_STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", 
  * paused actor: it is `Failed` with an additional `paused`.
  */
 export function printResponse(response: Response, codec: Codec): Printable {
-  return { [response.is]: printContent(response, codec) };
+  return { [response.type]: printContent(response, codec) };
 }
 
 function printContent(response: Response, codec: Codec): Printable {
-  switch (response.is) {
+  switch (response.type) {
     case "ActorList":
       return { actors: response.actors.map(({ id, name }) => (codec === "raw" ? id : [id, name ?? ""])) };
     case "Subscribed":
@@ -180,57 +180,57 @@ const optionalId = (fields: Fields): { readonly id?: string } => (fields.has("id
 
 /** Reads responses of servers of all versions. Throws `WireError` with the name of the invalid field. */
 export function readResponse(value: WireValue): Response {
-  const [is, content] = caseOf(value, "A response");
-  if (is === "ActorResult") return { is, ...readEnd(content) };
-  if (is === "Error") return { is, fault: readFault(content, is) };
-  const fields = new Fields(is, content);
-  if (isActorAnswer(is)) return { is, id: fields.id("id") };
-  switch (is) {
+  const [type, content] = caseOf(value, "A response");
+  if (type === "ActorResult") return { type, ...readEnd(content) };
+  if (type === "Error") return { type, fault: readFault(content, type) };
+  const fields = new Fields(type, content);
+  if (isActorAnswer(type)) return { type, id: fields.id("id") };
+  switch (type) {
     case "ActorList":
-      return { is, actors: fields.list("actors").map(readListedActor) };
+      return { type, actors: fields.list("actors").map(readListedActor) };
     case "Subscribed":
-      return { is, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
+      return { type, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
     case "RequestedMessage":
-      return { is, id: fields.id("id"), message: fields.bytes("message") };
+      return { type, id: fields.id("id"), message: fields.bytes("message") };
     case "ActorManifest":
       return {
-        is,
+        type,
         id: fields.id("id"),
         manifest: toJson(fields.value("manifest")),
         ...(fields.has("origin") ? { origin: fields.text("origin") } : {}),
       };
     case "ActorStatus":
-      return { is, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { reportsPauses: true } : {}) };
+      return { type, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { reportsPauses: true } : {}) };
     case "ActorState":
-      return { is, id: fields.id("id"), state: fields.bytesOrNull("state") };
+      return { type, id: fields.id("id"), state: fields.bytesOrNull("state") };
     case "ActorEvents":
       return {
-        is,
+        type,
         id: fields.id("id"),
         events: fields.list("events").map((event) => readEvent(event, "ActorEvents.events")),
         ...(fields.has("more") ? { more: fields.flag("more") } : {}),
       };
     case "ActorMetrics":
-      return { is, id: fields.id("id"), metrics: toJson(fields.value("metrics")) };
+      return { type, id: fields.id("id"), metrics: toJson(fields.value("metrics")) };
     case "ChannelOpened":
-      return { is, channelId: fields.id("channel_id"), with: readParticipant(fields.value("actor_id"), "ChannelOpened.actor_id") };
+      return { type, channelId: fields.id("channel_id"), with: readParticipant(fields.value("actor_id"), "ChannelOpened.actor_id") };
     case "MessageSent":
     case "ChannelClosed":
-      return { is, channelId: fields.id("channel_id") };
+      return { type, channelId: fields.id("channel_id") };
     case "StoreCreated":
-      return { is, storeId: fields.id("store_id") };
+      return { type, storeId: fields.id("store_id") };
     case "ActorEvent":
-      return { is, ...optionalId(fields), event: readEvent(fields.value("event"), "ActorEvent.event") };
+      return { type, ...optionalId(fields), event: readEvent(fields.value("event"), "ActorEvent.event") };
     case "ActorError":
-      return { is, ...optionalId(fields), failure: readFailure(fields.value("error"), "ActorError.error", fields.textOrNull("message")) };
+      return { type, ...optionalId(fields), failure: readFailure(fields.value("error"), "ActorError.error", fields.textOrNull("message")) };
     case "ChannelMessage":
       return {
-        is,
+        type,
         channelId: fields.id("channel_id"),
         from: readParticipant(fields.value("sender_id"), "ChannelMessage.sender_id"),
         message: fields.bytes("message"),
       };
     default:
-      throw new WireError(`There is no response ${JSON.stringify(is.slice(0, 64))}.`);
+      throw new WireError(`There is no response ${JSON.stringify(type.slice(0, 64))}.`);
   }
 }

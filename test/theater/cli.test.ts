@@ -139,8 +139,8 @@ describe("troupe theater", { concurrency: 3 }, () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
     using client = new WireClient(server.address("theaterTcp"), "raw");
     const manifest = COUNTER;
-    const began = await client.ask({ StartActor: { manifest, initial_state: null, parent: false, subscribe: false } });
-    assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [at(began, "ActorStarted", "id")] } });
+    const began = await client.request({ StartActor: { manifest, initial_state: null, parent: false, subscribe: false } });
+    assert.deepEqual(await client.request("ListActors"), { ActorList: { actors: [at(began, "ActorStarted", "id")] } });
     server.child.kill("SIGTERM");
     assert.equal(await server.ended, 0);
     assert.equal(existsSync(path), false);

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { faced } from "../../src/bridges/theater/face/face.fixture.ts";
-import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/face/index.ts";
+import { faceFixture } from "../../src/bridges/theater/mcp/theater-face.fixture.ts";
+import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/mcp/options.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -31,7 +31,7 @@ const schemaOf = (definition: unknown, which: string): { readonly names: readonl
 };
 
 test("the guide tells Theater's tools with their arguments and results, and none besides", async () => {
-  await using made = faced();
+  await using made = faceFixture();
   const { tools } = (await made.face.surface(viewer)).catalogue;
   const told = rows("What can be done").filter(([name = "", , result]) => result !== undefined && name.startsWith("`"));
   assert.deepEqual(
@@ -57,7 +57,7 @@ test("the guide tells Theater's tools with their arguments and results, and none
 });
 
 test("the guide tells Theater's resources and prompts", async () => {
-  await using made = faced();
+  await using made = faceFixture();
   const { resources, prompts } = (await made.face.surface(viewer)).catalogue;
   assert.deepEqual(
     rows("What can be read").flatMap(([uri]) => quoted(uri)),

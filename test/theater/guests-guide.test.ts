@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { THEATER_LIMITS } from "../../src/bridges/theater/server/limits.ts";
+import { THEATER_LIMITS } from "../../src/bridges/theater/server/options.ts";
 import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/bridges/wasm/index.ts";
 import { UNSUPPORTED_HANDLERS, HANDLERS } from "../../src/bridges/wasm/manifest/read-manifest.ts";
 

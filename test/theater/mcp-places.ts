@@ -1,5 +1,5 @@
 // Where Theater's MCP face is tried: every stage there is.
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 import { enginePlace, serverPlace } from "./own-places.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import { manifestOf, openServer } from "./own-places.ts";
 
 test("what an actor was started from is told over TCP, whoever started it", async () => {

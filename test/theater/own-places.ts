@@ -1,7 +1,7 @@
 // Our own stages: the engine itself, and our Theater server over TCP.
 import { manifest, openStage } from "../../src/bridges/theater/engine/engine-stage.fixture.ts";
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
-import { serveTheater } from "../../src/bridges/theater/server/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
+import { serveTheater } from "../../src/bridges/theater/server/serve-theater.ts";
 import type { StagePlace } from "./stage-suite.ts";
 
 export const manifestOf = (guest: string): string =>

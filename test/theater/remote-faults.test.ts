@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import type { Clock } from "../../src/core/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "../../src/testing/index.ts";
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import type { Stage, StageChange, StageCode } from "../../src/bridges/theater/stage.ts";
 import { framed } from "./mock/frames.ts";
 import { startNewMock } from "./new-mock.ts";

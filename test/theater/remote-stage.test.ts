@@ -1,4 +1,4 @@
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 import { stageSuite, type StagePlace, type StageTraits } from "./stage-suite.ts";

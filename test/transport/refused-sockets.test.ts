@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { authenticator, hashApiKey, serveHttp, serveTcp } from "../../src/mcp/transport/index.ts";
 import { SimulatedClock } from "../../src/testing/index.ts";
-import { serveTheater } from "../../src/bridges/theater/server/index.ts";
-import { MadeStage } from "../../src/bridges/theater/server/stage.fixture.ts";
+import { serveTheater } from "../../src/bridges/theater/server/serve-theater.ts";
+import { MemoryStage } from "../../src/bridges/theater/server/memory-stage.fixture.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, rawSocket } from "./raw-socket.ts";
 import { eventually } from "./settle.ts";
@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
   ],
   [
     "a Theater frame that is too long",
-    (clock) => serveTheater({ stage: new MadeStage(), clock }),
+    (clock) => serveTheater({ stage: new MemoryStage(), clock }),
     Uint8Array.of(255, 255, 255, 255, 1),
     /InvalidRequest/,
   ],

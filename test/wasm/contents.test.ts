@@ -7,8 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { array, assert as holds, asyncProperty, constantFrom, integer, nat, record } from "fast-check";
 import { type ActorId, type Clock, systemClock } from "../../src/core/contract/index.ts";
-import { verifyTheater } from "../../src/bridges/theater/chain/index.ts";
-import { guestIn } from "../../src/bridges/theater/engine/guest-in.ts";
+import { verifyTheater } from "../../src/bridges/theater/chain/link.ts";
+import { guestStateOf } from "../../src/bridges/theater/engine/stage-actors.ts";
 import { until } from "../../src/testing/index.ts";
 import type { GuestState } from "../../src/bridges/wasm/index.ts";
 import { bytes, grounds, type Grounds, never, text } from "./grounds.ts";
@@ -18,7 +18,7 @@ const temporary = (): ReturnType<typeof mkdtempDisposableSync> => mkdtempDisposa
 
 async function guestOf(on: Grounds, id: ActorId): Promise<GuestState> {
   const snapshot = await on.engine.read(id);
-  return (snapshot === undefined ? undefined : guestIn(snapshot)) ?? assert.fail(id);
+  return (snapshot === undefined ? undefined : guestStateOf(snapshot)) ?? assert.fail(id);
 }
 
 /** Moved on by hand: what was put an hour ago is kept for its name alone. */

@@ -7,7 +7,7 @@ import { LocalEngine } from "../../src/core/engine/index.ts";
 import { memoryContents, memoryStore, sqliteContents, sqliteStore } from "../../src/core/store/index.ts";
 import { EngineStage } from "../../src/bridges/theater/engine/engine-stage.ts";
 import type { StageActor } from "../../src/bridges/theater/stage.ts";
-import type { TheaterStage } from "../../src/bridges/theater/theater-stage.ts";
+import type { TheaterStage } from "../../src/bridges/theater/stage.ts";
 import {
   checkGranted,
   createGuests,

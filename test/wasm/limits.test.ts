@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Log } from "../../src/core/contract/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { serveTheater, theaterFace } from "../../src/bridges/theater/index.ts";
-import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import { WireClient } from "../../src/bridges/theater/server/wire-client.fixture.ts";
 import { bytes, grounds, never, text } from "./grounds.ts";
 import { labelled, refusal } from "./mischief.ts";
@@ -110,7 +110,7 @@ test("a subscriber who never reads is dropped, and those beside go on", async ()
   const log: Log = (_level, data) => void logged.push(JSON.stringify(data));
   await using door = await serveTheater({ stage: on.stage, limits: { queuedBytes: MEBIBYTE }, log });
   using client = new WireClient(door.url, "raw");
-  assert.match(JSON.stringify(await client.ask({ SubscribeToActor: { id } })), /Subscribed/u);
+  assert.match(JSON.stringify(await client.request({ SubscribeToActor: { id } })), /Subscribed/u);
   client.socket.pause();
   const dropped = (): boolean => logged.some((line) => line.includes("queue-full"));
   for (let n = 0; !dropped(); n += 1) {

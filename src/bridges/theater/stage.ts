@@ -1,6 +1,8 @@
-import type { Json } from "../../core/contract/index.ts";
+// Owns: what a stage is: actors, their events, channels and errors, and what Theater's protocol needs besides. Does not own: our engine
+// as a stage (engine/), a Theater server as one (remote/).
+import type { Digest, Json } from "../../core/contract/index.ts";
 
-/** The names Theater's protocol has for what goes wrong. */
+/** The error codes of Theater's protocol. */
 export type StageCode =
   | "ActorNotFound"
   | "ActorAlreadyExists"
@@ -18,7 +20,7 @@ export type StageCode =
   | "InternalError"
   | "SerializationError";
 
-/** The message says what to do instead. */
+/** An error of a stage. The message says what to do instead. */
 export class StageError extends Error {
   override readonly name = "StageError";
   readonly code: StageCode;
@@ -28,8 +30,11 @@ export class StageError extends Error {
   }
 }
 
-/** An actor's status, in Theater's words. */
+/** An actor's status in Theater's terms. */
 export type StageStatus = "RUNNING" | "STOPPED" | "FAILED" | "PAUSED";
+
+/** An actor's id in its usual form. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
 /** An actor in a Theater list. */
 export interface StageActor {
@@ -37,12 +42,12 @@ export interface StageActor {
   readonly id: string;
   /** Its manifest's name, else `kind/key`. */
   readonly name: string;
-  /** What its starter called it: stands for its id. */
+  /** The name it was given at its start, which may be used in place of its id. */
   readonly given?: string;
   readonly status: StageStatus;
 }
 
-/** Null: not measured here. Times in milliseconds. */
+/** Times and durations in milliseconds. Null: not measured. */
 export interface StageMetrics {
   readonly operations: number | null;
   readonly failedOperations: number | null;
@@ -55,15 +60,15 @@ export interface StageMetrics {
   readonly lastAt: number | null;
 }
 
-/** An actor with what it was started from. */
+/** An actor with its manifest, metrics and the reason if it is halted. */
 export interface StageDetails extends StageActor {
-  /** What it was started from: a path, `store:…`, `kind:…`, or the digest of inline text. */
+  /** Where its manifest is: a path, `store:…`, `kind:…`, or the digest of inline text. */
   readonly manifest?: string;
   readonly manifestContent?: string;
-  /** Of its first event, in milliseconds since 1970. */
+  /** The time of its first event, in milliseconds since 1970. */
   readonly createdAt?: number;
   readonly metrics: StageMetrics | null;
-  /** Paused or failed: after which event, by its id, and why. */
+  /** If it is paused or failed: the id of the event after which it is, and why. */
   readonly halted?: { readonly after: string; readonly why: string };
 }
 
@@ -73,25 +78,25 @@ export interface StageEvent {
   readonly actor: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** `StateChanged` where the state changed. */
+  /** `StateChanged` if the state changed. */
   readonly type: string;
   readonly parent: string | null;
   readonly data: Json | Uint8Array;
-  /** The next in its chain, then what the messages that left with it caused elsewhere. */
+  /** The next event of its chain, then the events that messages sent with it caused elsewhere. */
   readonly children: readonly string[];
 }
 
-/** Whoever opened a channel. */
+/** The end of a channel that opened it. */
 export interface ChannelPeer {
   message(data: Uint8Array): void;
-  /** Once; not after its own `close`. */
+  /** Called once, but not after its own `close`. */
   closed(why: string): void;
 }
 
 /** An open channel to an actor. */
 export interface StageChannel {
   readonly id: string;
-  /** What the actor said on accepting it. */
+  /** The actor's message on accepting the channel. */
   readonly greeting?: Uint8Array;
   send(data: Uint8Array): Promise<void>;
   close(): Promise<void>;
@@ -99,36 +104,39 @@ export interface StageChannel {
 
 /** How an actor is started. */
 export interface StageStart {
-  /** A path, the manifest's own text, `store:<label or digest>`, or `kind:<name>` for an actor that is no guest. */
+  /** A path, the manifest's text, `store:<label or digest>`, or `kind:<name>` for an actor that is not a guest. */
   readonly manifest: string;
   readonly initialState?: Uint8Array;
-  /** With an inline manifest: the component itself. */
+  /** The component, with an inline manifest. */
   readonly component?: Uint8Array;
-  /** Another way to say who it is, unique among those that run. */
+  /** A name to use in place of the id, unique among running actors. */
   readonly name?: string;
 }
 
-/** Which events of an actor are read, and how many. */
+/** Which events of an actor to read, and how many. */
 export interface EventQuery {
-  /** Ids of events. With `after` the first that follow it; without, the last, before `before` where that is given. */
+  /** Ids of events. With `after` the first events after it; without, the last ones, or the last before `before`. */
   readonly after?: string;
   readonly before?: string;
   readonly limit: number;
 }
 
-/** That an actor began, ended or changed. */
+/** A hint that an actor began, ended or changed. */
 export interface StageChange {
   readonly actor: string;
   readonly what: "began" | "ended" | "changed";
 }
 
-/** Where actors play: our own engine, or a Theater server over TCP. `id` is a UUID, or what else the stage takes for one. Throws `StageError` only. */
+/**
+ * Where actors run: our own engine, or a Theater server over TCP. An `id` is a UUID, or another name that the stage accepts. Throws only
+ * `StageError`.
+ */
 export interface Stage extends AsyncDisposable {
-  /** Those that have not stopped, in an order of the stage's own: at most `limit` after the one of that id. */
+  /** Actors that have not stopped, in the stage's own order: at most `limit`, after the one with the id `after`. */
   list(limit: number, after?: string): Promise<readonly StageActor[]>;
   count(): Promise<number>;
   actor(id: string): Promise<StageDetails>;
-  /** Undefined: it has none. */
+  /** Undefined if it has none. */
   state(id: string): Promise<Uint8Array | undefined>;
   start(start: StageStart): Promise<StageActor>;
   stop(id: string): Promise<void>;
@@ -140,6 +148,49 @@ export interface Stage extends AsyncDisposable {
   /** Oldest first. */
   events(id: string, query: EventQuery): Promise<readonly StageEvent[]>;
   event(eventId: string): Promise<StageEvent | undefined>;
-  /** At most a hint per change. Returns its undo. */
+  /** Calls `listener` at most once per change. Returns a function that removes it. */
   watch(listener: (change: StageChange) => void): () => void;
+}
+
+/** One event as Theater's protocol has it, in the order of its keys. */
+export interface TheaterEvent {
+  /** SHA-1, 20 bytes. */
+  readonly hash: Uint8Array;
+  readonly parentHash: Uint8Array | null;
+  readonly eventType: string;
+  /** JSON of Theater's `EventData`. */
+  readonly data: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  readonly description: string | null;
+}
+
+/** How an actor ended. Reported to the client that started it as its parent. */
+export type ActorEnd =
+  | { readonly how: "success"; readonly result: Uint8Array | undefined }
+  | { readonly how: "error"; readonly event: TheaterEvent | undefined; readonly message: string }
+  | { readonly how: "external-stop" };
+
+/** Part of a chain, oldest first. */
+export interface ChainPage {
+  readonly events: readonly TheaterEvent[];
+  /** There are more events in the requested direction: later ones with `after`, else earlier ones. */
+  readonly more: boolean;
+}
+
+/** A stage that Theater's own protocol can be served over. */
+export interface TheaterStage extends Stage {
+  /** The whole chain, oldest first, linked by SHA-1. */
+  chain(id: string): Promise<readonly TheaterEvent[]>;
+  /** A page of the same: at most `limit`, or as many as can be sent at once. Events are named by their hashes in hexadecimal. */
+  chainPage(id: string, query: EventQuery): Promise<ChainPage>;
+  /** Reports events from now on, and the actor's end. Returns a function that stops this. */
+  follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void>;
+  /** Stops it at once, without waiting for its children. */
+  terminate(id: string): Promise<void>;
+  /** Uses another component from its next message on: a path or `store:…`. The state stays. */
+  update(id: string, component: string): Promise<void>;
+  newStore(): Promise<string>;
+  /** A content of the stage's store, for `store:` references. */
+  content(digest: Digest): Promise<Uint8Array | undefined>;
 }

@@ -1,22 +1,22 @@
-import { diff, sha256 } from "../../../core/chain/index.ts";
 import { seal } from "../../../core/chain/event.ts";
+import { diff, sha256 } from "../../../core/chain/index.ts";
 import type { ActorId, Body, ChainEvent, Json } from "../../../core/contract/index.ts";
 
-export const LIFE = "0c7e6f1a-0000-4000-8000-00000000000a";
+const LIFE = "0c7e6f1a-0000-4000-8000-00000000000a";
 
-/** Contents by their digests, as a content store gives them. */
+/** A content store in memory. */
 export class Contents {
-  readonly #kept = new Map<string, Uint8Array>();
-  readonly get = (digest: string): Promise<Uint8Array | undefined> => Promise.resolve(this.#kept.get(digest));
+  readonly #contents = new Map<string, Uint8Array>();
+  readonly get = (digest: string): Promise<Uint8Array | undefined> => Promise.resolve(this.#contents.get(digest));
 
   put(text: string): string {
     const digest = sha256(text);
-    this.#kept.set(digest, Uint8Array.from(Buffer.from(text)));
+    this.#contents.set(digest, Uint8Array.from(Buffer.from(text)));
     return digest;
   }
 
   drop(digest: string): void {
-    this.#kept.delete(digest);
+    this.#contents.delete(digest);
   }
 }
 
@@ -31,7 +31,7 @@ export class Chain {
     this.#actor = actor;
   }
 
-  /** The next event begins another life. */
+  /** The next event begins another incarnation. */
   restart(): void {
     this.#life = this.#life.replace(/a$/, "b");
     this.#state = undefined;

@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { hexOf, link } from "./link.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { hexOf } from "../wire/events.ts";
+import { wasmCall } from "./actor-events.ts";
+import { link } from "./link.ts";
 import { loadChain, saveChain } from "./saved-chain.ts";
-import { wasmCall } from "./wasm-events.ts";
 
 const ACTOR = "0c7e6f1a-0000-4000-8000-000000000001";
 
@@ -16,7 +17,7 @@ function chainOf(length: number): readonly TheaterEvent[] {
   return events;
 }
 
-async function place(t: TestContext): Promise<string> {
+async function temporaryFolder(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "troupe-chains-"));
   t.after(() => rm(directory, { recursive: true }));
   return directory;
@@ -25,8 +26,8 @@ async function place(t: TestContext): Promise<string> {
 const eventFile = (directory: string, event: TheaterEvent | undefined): string =>
   join(directory, "events", hexOf(event?.hash ?? new Uint8Array(0)));
 
-void test("a chain that was saved is read back, and one that grew writes what is new", async (t) => {
-  const directory = await place(t);
+void test("a saved chain is read back, and saving it again writes only new events", async (t) => {
+  const directory = await temporaryFolder(t);
   const events = chainOf(5);
   await saveChain(directory, ACTOR, events.slice(0, 3));
   assert.deepEqual(await loadChain(directory, ACTOR), { events: events.slice(0, 3) });
@@ -36,8 +37,8 @@ void test("a chain that was saved is read back, and one that grew writes what is
   assert.deepEqual(await readdir(join(directory, "chains")), [ACTOR]);
 });
 
-void test("the files are those of Theater: the event's JSON, and the head's hash as a list", async (t) => {
-  const directory = await place(t);
+void test("files have Theater's format: an event's JSON, the head's hash as a list", async (t) => {
+  const directory = await temporaryFolder(t);
   const [event] = chainOf(1);
   await saveChain(directory, ACTOR, chainOf(1));
   const head: unknown = JSON.parse(await readFile(join(directory, "chains", ACTOR), "utf8"));
@@ -50,8 +51,8 @@ void test("the files are those of Theater: the event's JSON, and the head's hash
   assert.deepEqual(await loadChain(directory, ACTOR), { events: [] });
 });
 
-void test("events are written as they come: none waits for the next, nor the chain's head for a chain that is not whole", async (t) => {
-  const directory = await place(t);
+void test("events are written as they come, and the head only for a whole chain", async (t) => {
+  const directory = await temporaryFolder(t);
   const events = chainOf(3);
   const written: number[] = [];
   async function* coming() {
@@ -66,15 +67,15 @@ void test("events are written as they come: none waits for the next, nor the cha
   assert.equal(await loadChain(directory, ACTOR), undefined);
 });
 
-void test("no chain is undefined; an id that is no UUID is refused before anything is touched", async (t) => {
-  const directory = await place(t);
+void test("an unsaved chain is undefined, and an id that is no UUID is refused", async (t) => {
+  const directory = await temporaryFolder(t);
   assert.equal(await loadChain(directory, ACTOR), undefined);
   await assert.rejects(loadChain(directory, "../../etc/passwd"), /is not a UUID/);
   await assert.rejects(saveChain(directory, "../x", []), /is not a UUID/);
   assert.deepEqual(await readdir(directory), []);
 });
 
-void test("an event that is absent, changed, a link, a folder or too large is missing, and what follows it is read", async (t) => {
+void test("an event that is absent, changed, a link or too large is missing", async (t) => {
   const events = chainOf(3);
   const [, second, third] = events;
   const damage: readonly (readonly [(file: string) => Promise<unknown>, RegExp])[] = [
@@ -88,7 +89,7 @@ void test("an event that is absent, changed, a link, a folder or too large is mi
     [async (file) => (await rm(file), mkdir(file)), /is none/],
   ];
   for (const [break_, words] of damage) {
-    const directory = await place(t);
+    const directory = await temporaryFolder(t);
     await saveChain(directory, ACTOR, events);
     await break_(eventFile(directory, second));
     const loaded = await loadChain(directory, ACTOR, { fileBytes: 4_000, bytes: 100_000 });
@@ -98,8 +99,8 @@ void test("an event that is absent, changed, a link, a folder or too large is mi
   }
 });
 
-void test("all files together are bounded too, and a head that is none is refused", async (t) => {
-  const directory = await place(t);
+void test("the size of all files is bounded, and an invalid head is refused", async (t) => {
+  const directory = await temporaryFolder(t);
   await saveChain(directory, ACTOR, chainOf(50));
   const loaded = await loadChain(directory, ACTOR, { fileBytes: 4_000, bytes: 3_000 });
   assert.ok(loaded !== undefined && loaded.events.length > 0 && loaded.events.length < 50);

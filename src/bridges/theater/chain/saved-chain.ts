@@ -1,42 +1,44 @@
+// Owns: chains as files in Theater's format. Does not own: which chains are saved (engine/save-chains.ts).
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Entropy } from "../../../core/contract/index.ts";
-import { systemEntropy } from "../../../core/contract/index.ts";
-import type { TheaterEvent } from "../theater-stage.ts";
-import { isSha1, printEvent, printJson, readEvent, readWireJson, WireError } from "../wire/index.ts";
-import { hashOf, hexOf, sameHash } from "./link.ts";
+import { type Entropy, systemEntropy } from "../../../core/contract/index.ts";
+import type { TheaterEvent } from "../stage.ts";
+import { hexOf, isSha1, printEvent, readEvent } from "../wire/events.ts";
+import { printJson, readWireJson, WireError } from "../wire/wire-json.ts";
+import { eventHash, sameHash } from "./link.ts";
 
-/** Chains on disk as Theater keeps them: `events/<hash>`, each the JSON of one event; `chains/<actor>`, the JSON of its head's hash. */
-export interface SavedChain {
+/** A chain on disk in Theater's format: `events/<hash>` has the JSON of one event, `chains/<actor>` the JSON of its head's hash. */
+interface SavedChain {
   /** Oldest first. */
   readonly events: readonly TheaterEvent[];
-  /** Where the chain could not be followed further back: the hash of an event whose file is absent, too large or no such event. */
+  /** The hash of the event at which the chain could not be followed further back: its file is absent, too large or invalid. */
   readonly missing?: { readonly hash: string; readonly why: string };
 }
 
-export interface SavedChainLimits {
-  /** Of one file. Default 64 MiB. */
+interface SavedChainLimits {
+  /** One file. Default 64 MiB. */
   readonly fileBytes: number;
-  /** Of all files read. Default 512 MiB. */
+  /** All files that are read. Default 512 MiB. */
   readonly bytes: number;
 }
 
-const LIMITS: SavedChainLimits = { fileBytes: 64 * 1_048_576, bytes: 512 * 1_048_576 };
-const READ = { depth: 4, values: 64, members: 64 };
-const LONGEST = 2 ** 31;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const DEFAULT_LIMITS: SavedChainLimits = { fileBytes: 64 * 1_048_576, bytes: 512 * 1_048_576 };
+const JSON_LIMITS = { depth: 4, values: 64, members: 64 };
+const MAX_JSON_BYTES = 2 ** 31;
+const LOWERCASE_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const chainFile = (directory: string, actor: string): string => {
-  if (!UUID.test(actor)) throw new TypeError(`${JSON.stringify(actor.slice(0, 64))} is not a UUID: save a chain under its actor's id.`);
+  if (!LOWERCASE_UUID.test(actor))
+    throw new TypeError(`${JSON.stringify(actor.slice(0, 64))} is not a UUID: save a chain under its actor's id.`);
   return join(directory, "chains", actor);
 };
 
-const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
+const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
 
 /**
- * Writes a chain, its head last: whoever reads meanwhile finds the chain before or this one. Events that are there are not
- * written again, so a chain that grew costs what is new. Each file appears whole or not at all.
+ * Writes a chain, its head last, so that concurrent readers find either the previous chain or this one. Existing events are not written
+ * again, so a chain that grew costs only what is new. Each file is written atomically.
  */
 export async function saveChain(
   directory: string,
@@ -50,28 +52,32 @@ export async function saveChain(
   let last: Uint8Array | null = null;
   for await (const event of events) {
     const file = join(directory, "events", hexOf(event.hash));
-    if (!(await exists(file))) await write(file, printJson(printEvent(event), LONGEST), entropy);
+    if (!(await exists(file))) await writeAtomically(file, printJson(printEvent(event), MAX_JSON_BYTES), entropy);
     last = event.hash;
   }
-  await write(head, printJson(last, LONGEST), entropy);
+  await writeAtomically(head, printJson(last, MAX_JSON_BYTES), entropy);
 }
 
 /**
- * Reads a chain from its head back, as far as the files go: an event that is absent, or whose content does not have the hash it is
- * named by, is `missing`. Undefined: no chain of that actor was saved. Follows no links, reads no more than the limits.
+ * Reads a chain back from its head as far as the files go. An event that is absent, or whose content has another hash than its name,
+ * is `missing`. Undefined if no chain of that actor was saved. Follows no links, and reads no more than the limits.
  */
-export async function loadChain(directory: string, actor: string, limits: SavedChainLimits = LIMITS): Promise<SavedChain | undefined> {
-  const named = await read(chainFile(directory, actor), limits.fileBytes);
-  if (named === undefined) return undefined;
-  let next = headIn(named);
-  let left = limits.bytes;
+export async function loadChain(
+  directory: string,
+  actor: string,
+  limits: SavedChainLimits = DEFAULT_LIMITS,
+): Promise<SavedChain | undefined> {
+  const headFile = await readBounded(chainFile(directory, actor), limits.fileBytes);
+  if (headFile === undefined) return undefined;
+  let next = readHead(headFile);
+  let remainingBytes = limits.bytes;
   const events: TheaterEvent[] = [];
   while (next !== null) {
     const hash = hexOf(next);
-    const file = await read(join(directory, "events", hash), Math.min(limits.fileBytes, left)).catch(reason);
+    const file = await readBounded(join(directory, "events", hash), Math.min(limits.fileBytes, remainingBytes)).catch(reasonOf);
     if (!(file instanceof Uint8Array)) return { events: events.toReversed(), missing: { hash, why: file ?? "Its file is not there." } };
-    left -= file.length;
-    const event = eventIn(file, next);
+    remainingBytes -= file.length;
+    const event = readStoredEvent(file, next);
     if (typeof event === "string") return { events: events.toReversed(), missing: { hash, why: event } };
     events.push(event);
     next = event.parentHash;
@@ -79,39 +85,39 @@ export async function loadChain(directory: string, actor: string, limits: SavedC
   return { events: events.toReversed() };
 }
 
-/** A hash names one content only, so no chain of events that have their hashes comes back to itself. */
-function eventIn(file: Uint8Array, hash: Uint8Array): TheaterEvent | string {
+/** Hashes are checked, so the chain cannot form a cycle. */
+function readStoredEvent(file: Uint8Array, hash: Uint8Array): TheaterEvent | string {
   try {
-    const event = readEvent(readWireJson(file, READ), "event");
-    return sameHash(event.hash, hash) && sameHash(hashOf(event), hash) ? event : "Its content has another hash: the file was changed.";
+    const event = readEvent(readWireJson(file, JSON_LIMITS), "event");
+    return sameHash(event.hash, hash) && sameHash(eventHash(event), hash) ? event : "Its content has another hash: the file was changed.";
   } catch (error) {
-    return reason(error);
+    return reasonOf(error);
   }
 }
 
-function headIn(file: Uint8Array): Uint8Array | null {
-  const head = readWireJson(file, READ);
+function readHead(file: Uint8Array): Uint8Array | null {
+  const head = readWireJson(file, JSON_LIMITS);
   if (head !== null && !(head instanceof Uint8Array && isSha1(head)))
     throw new WireError("A chain's file must hold the 20 bytes of a hash, or null.");
   return head;
 }
 
-const reason = (error: unknown): string => {
+const reasonOf = (error: unknown): string => {
   if (error instanceof WireError || error instanceof RangeError) return error.message;
   throw error;
 };
 
-async function read(file: string, most: number): Promise<Uint8Array | undefined> {
+async function readBounded(file: string, maxBytes: number): Promise<Uint8Array | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
-    if (isCode(error, "ENOENT")) return undefined;
-    if (isCode(error, "ELOOP")) throw new RangeError("Its file is a link, and none is followed here.", { cause: error });
+    if (hasCode(error, "ENOENT")) return undefined;
+    if (hasCode(error, "ELOOP")) throw new RangeError("Its file is a link, and none is followed here.", { cause: error });
     throw error;
   });
   if (handle === undefined) return undefined;
   await using _closing = handle;
   const status = await handle.stat();
   if (!status.isFile()) throw new RangeError("Its file is none.");
-  if (status.size > most) throw new RangeError(`Its file has ${status.size} bytes, and ${most} are read at most.`);
+  if (status.size > maxBytes) throw new RangeError(`Its file has ${status.size} bytes, and ${maxBytes} are read at most.`);
   return handle.readFile();
 }
 
@@ -121,7 +127,7 @@ async function exists(file: string): Promise<boolean> {
   return handle !== undefined;
 }
 
-async function write(file: string, content: Uint8Array, entropy: Entropy): Promise<void> {
+async function writeAtomically(file: string, content: Uint8Array, entropy: Entropy): Promise<void> {
   const temporary = `${file}.${entropy.hex(8)}.part`;
   try {
     const handle = await open(temporary, "wx");

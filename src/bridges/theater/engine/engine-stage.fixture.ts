@@ -9,7 +9,7 @@ import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder
 import { EngineStage } from "./engine-stage.ts";
 
 const root = resolve(import.meta.dirname, "../../../..");
-const guests = join(root, "test/wasm/guests");
+const guestDirectory = join(root, "test/wasm/guests");
 const hall = actor("hall", {
   description: "A hall.",
   per: "link",
@@ -51,27 +51,27 @@ export async function openStage() {
   const store = memoryStore();
   const contents = memoryContents();
   const sandbox = createSandbox({ workers: 1 });
-  const house = createGuests({
+  const guests = createGuests({
     sandbox,
     contents,
     clock: systemClock,
     entropy: systemEntropy,
     persistence: "disk",
     limits: { ...GUEST_LIMITS, callMs: 500 },
-    manifests: new ManifestFinder({ contents, directory: guests }),
+    manifests: new ManifestFinder({ contents, directory: guestDirectory }),
     readComponent,
     checkGranted,
     variables: {},
   });
-  const engine = await LocalEngine.start({ kinds: [house.kind, door, hall], store });
-  const detach = house.attach(engine);
-  const stage = new EngineStage({ engine, guests: house, kinds: [door, hall] });
+  const engine = await LocalEngine.start({ kinds: [guests.kind, door, hall], store });
+  const detach = guests.attach(engine);
+  const stage = new EngineStage({ engine, guests, kinds: [door, hall] });
   return {
     engine,
     stage,
     contents,
-    house,
-    wasm: (name: string): Uint8Array => readFileSync(join(guests, name, `${name}.wasm`)),
+    guests,
+    wasm: (name: string): Uint8Array => readFileSync(join(guestDirectory, name, `${name}.wasm`)),
     async [Symbol.asyncDispose]() {
       await stage[Symbol.asyncDispose]();
       detach();

@@ -3,13 +3,14 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { loadChain, verifyTheater } from "../chain/index.ts";
 import { isJsonObject } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
+import { verifyTheater } from "../chain/link.ts";
+import { loadChain } from "../chain/saved-chain.ts";
+import { manifest, openStage } from "./engine-stage.fixture.ts";
 import { EngineStage } from "./engine-stage.ts";
 import { saveChains } from "./save-chains.ts";
-import { manifest, openStage } from "./engine-stage.fixture.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (data: Uint8Array | undefined): string | undefined => (data === undefined ? undefined : new TextDecoder().decode(data));
@@ -17,7 +18,7 @@ const never = new AbortController().signal;
 const BOTH = manifest(["runtime", "message-server"]);
 
 describe("our engine as a stage", () => {
-  it("starts a guest, talks to it, tells its state, and stops it", async () => {
+  it("starts, calls, reads and stops a guest", async () => {
     await using on = await openStage();
     const { stage } = on;
     const began = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
@@ -38,7 +39,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await stage.list(10), []);
   });
 
-  it("starts an actor that is no guest, and takes JSON for it", async () => {
+  it("starts an actor that is not a guest, which takes JSON", async () => {
     await using on = await openStage();
     const began = await on.stage.start({ manifest: "kind:door", name: "front" });
     const reply = await on.stage.request(began.id, bytes('{"action":"tools/push"}'), never);
@@ -52,7 +53,7 @@ describe("our engine as a stage", () => {
         await assert.rejects(on.stage.start({ ...start, name }), { code: "InvalidRequest", message: /name/ });
   });
 
-  it("what an actor's links offer is requested of it, and it is its own act #whole.links", async () => {
+  it("runs a linked actor's action on behalf of the requested actor #whole.links", async () => {
     await using on = await openStage();
     const { id } = await on.stage.start({ manifest: "kind:door", name: "front" });
     const call = bytes('{"action":"tools/call"}');
@@ -65,7 +66,7 @@ describe("our engine as a stage", () => {
     assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
   });
 
-  it("a guest that traps is paused: its last state stays, its failed event is told, and a restart resumes", async () => {
+  it("a guest that traps is paused with its last state until a restart", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
@@ -85,7 +86,7 @@ describe("our engine as a stage", () => {
     assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
   });
 
-  it("a guest's metrics count its calls and failures, and measure time, memory and what waits", async () => {
+  it("a guest's metrics count calls and failures, time, memory and queue", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
@@ -111,11 +112,11 @@ describe("our engine as a stage", () => {
     assert.equal((await stage.actor(door.id)).metrics?.queued, 0);
   });
 
-  it("long events come on short pages, from which one reads on in both directions", async () => {
+  it("long events make short pages, which continue in both directions", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
-    // Each event has it twice, in base64.
+    // Each event has the data twice, in base64.
     const long = new Uint8Array(3 * 1_048_576);
     for (let n = 0; n < 6; n += 1) await stage.request(id, long, never);
     const back: string[] = [];
@@ -138,7 +139,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual(forward, back);
   });
 
-  it("a guest whose init fails does not run, and another of its name may", async () => {
+  it("a guest whose init fails does not run, and its name is free again", async () => {
     await using on = await openStage();
     const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });
     await assert.rejects(failing, { code: "ActorInitializationError" });
@@ -146,7 +147,7 @@ describe("our engine as a stage", () => {
     assert.equal((await on.stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "one" })).status, "RUNNING");
   });
 
-  it("what is wrong with a manifest or a component is told before anything begins", async () => {
+  it("an invalid manifest or component is refused before the actor starts", async () => {
     await using on = await openStage();
     const { stage } = on;
     await assert.rejects(stage.start({ manifest: "name = " }), { code: "InvalidRequest", message: /line 1/ });
@@ -162,7 +163,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await stage.list(10), []);
   });
 
-  it("the name given at the start is shown, and stands for the actor; the manifest's where only one has it", async () => {
+  it("given names address an actor, manifest names only if they are unique", async () => {
     await using on = await openStage();
     const { stage } = on;
     const started = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "ü b?#%" });
@@ -179,7 +180,7 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.actor("nobody"), { code: "ActorNotFound", message: /list_actors tells who is there/ });
   });
 
-  it("a UUID is taken in any case, and a list goes on after an actor that is one", async () => {
+  it("UUIDs are accepted in any case, and a list continues after an actor", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
@@ -201,7 +202,7 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.list(10, "nope"), { code: "InvalidRequest", message: /after an actor that it had/ });
   });
 
-  it("events: the newest, those before one, those after one, one by its id, with what follows and what they caused", async () => {
+  it("reads events from the end, before and after one, and by id, with children", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
@@ -227,7 +228,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual([all[0]?.type, all[1]?.type], ["start", "request"]);
   });
 
-  it("a channel: what the guest says on it, what it is told, its end with the actor", async () => {
+  it("a channel carries messages both ways and ends with its actor", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
@@ -248,7 +249,7 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
   });
 
-  it("StateChanged is where the guest's own state changed, wherever a page begins", async () => {
+  it("StateChanged marks changes of the guest's own state on every page", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("first") });
@@ -269,7 +270,7 @@ describe("our engine as a stage", () => {
     }
   });
 
-  it("a restart leaves an event, whether or not the guest was paused, and its state stays", async () => {
+  it("a restart leaves an event and keeps the state, paused or not", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
@@ -280,7 +281,7 @@ describe("our engine as a stage", () => {
     assert.ok((await stage.chain(id)).length > 0);
   });
 
-  it("C5 who held channels and is gone is told of before anything else, whether it said so or its process ended", async () => {
+  it("C5 a guest learns of a closed or lost channel before its next message", async () => {
     await using on = await openStage();
     const { stage, engine } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
@@ -289,8 +290,8 @@ describe("our engine as a stage", () => {
       (await stage.events(id, { limit: 100 })).map(({ data }) => (isJsonObject(data) ? data["action"] : undefined));
     await stage.open(id, bytes("hello"), peer);
     // Another process, as far as guests can tell.
-    await using house = createGuests({ contents: on.contents });
-    await using next = new EngineStage({ engine, guests: house, kinds: [] });
+    await using guests = createGuests({ contents: on.contents });
+    await using next = new EngineStage({ engine, guests, kinds: [] });
     await next.request(id, bytes("who is there"), never);
     assert.deepEqual(await actions(), ["start", "channel-open", "channel-close", "request"]);
     const { id: second } = await stage.open(id, bytes("again"), peer);
@@ -299,7 +300,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual((await actions()).slice(4), ["channel-open", "channel-close"]);
   });
 
-  it("watchers are told who began, changed and ended, also where a name begins again", async () => {
+  it("watchers are notified of starts, changes and ends, also of a reused name", async () => {
     await using on = await openStage();
     const { stage } = on;
     const heard: string[] = [];
@@ -320,7 +321,7 @@ describe("our engine as a stage", () => {
     undo();
   });
 
-  it("Theater's chain: whole, linked by SHA-1, followed from now on, and the end of an actor with it", async () => {
+  it("Theater's chain is linked by SHA-1 and can be followed to the actor's end", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
@@ -346,7 +347,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual(heard, ["external-stop", "late external-stop"]);
   });
 
-  it("another component from its next message on, its state kept", async () => {
+  it("an update uses another component from the next message, with the same state", async () => {
     await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
@@ -355,16 +356,16 @@ describe("our engine as a stage", () => {
     assert.equal(text(await stage.request(id, bytes("x"), never)), "0");
   });
 
-  it("guests and their calls are run again from the chain, and end as they did", async () => {
+  it("guests and their calls can be re-executed from the chain", async () => {
     await using on = await openStage();
     const { stage } = on;
     await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
-    for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);
-    const { run, mismatches } = await on.house.reexecute("guest/echo");
+    for (const data of ["a", "b"]) await stage.request("echo", bytes(data), never);
+    const { run, mismatches } = await on.guests.reexecute("guest/echo");
     assert.deepEqual([run, mismatches], [3, []]);
   });
 
-  it("the chain of a guest that stops is saved where its manifest says so, and can be read again", async () => {
+  it("the chain of a stopped guest is saved if its manifest says so", async () => {
     await using on = await openStage();
     const { stage, engine } = on;
     using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-chains-"));

@@ -1,11 +1,14 @@
+// Owns: our own engine as a stage. Does not own: addresses (stage-actors.ts), events (stage-events.ts, theater-chains.ts), channels
+// (engine-channels.ts).
+import { readHeader } from "../../../core/chain/index.ts";
 import {
-  type Closable,
-  EngineError,
   type ActorId,
   type Behaviour,
   type Change,
+  type Closable,
   type ContentStore,
   type Engine,
+  EngineError,
   type Entropy,
   type Json,
   type OfferRef,
@@ -14,80 +17,100 @@ import {
   systemEntropy,
 } from "../../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
-import { readHeader } from "../../../core/chain/index.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
-import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
-import { StageError } from "../stage.ts";
-import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import { actorNamed, addressed, guestNamed, named, notFound } from "./addresses.ts";
-import { pageOf, single } from "./chain-page.ts";
-import { Channels } from "./channels.ts";
-import { Chains } from "./chains.ts";
-import { staged, valueOf } from "./engine-fault.ts";
-import { guestAnswer } from "./guest-answer.ts";
-import { guestIn } from "./guest-in.ts";
-import { actorOf, detailsOf, haltOf } from "./sight.ts";
-import { bytesOf, said, type Said } from "./speech.ts";
+import {
+  type ActorEnd,
+  type ChainPage,
+  type ChannelPeer,
+  type EventQuery,
+  type StageActor,
+  type StageChange,
+  type StageChannel,
+  type StageDetails,
+  StageError,
+  type StageEvent,
+  type StageStart,
+  type TheaterEvent,
+  type TheaterStage,
+} from "../stage.ts";
+import { EngineChannels } from "./engine-channels.ts";
+import { jsonBytes, type JsonMessage, parseMessage } from "./json-messages.ts";
+import {
+  actorIdOf,
+  actorNotFound,
+  findByManifestName,
+  guestIdOf,
+  guestStateOf,
+  haltOf,
+  resolveAddress,
+  stageActor,
+  stageDetails,
+} from "./stage-actors.ts";
+import { guestReply, replyValue, withStageErrors } from "./stage-errors.ts";
+import { eventPage, singleEvent } from "./stage-events.ts";
+import { TheaterChains } from "./theater-chains.ts";
 
-/** What `EngineStage` takes. */
+/** Options of `EngineStage`. */
 export interface EngineStageOptions {
   readonly engine: Engine;
-  /** Absent: no guests are started here. */
+  /** Default: no guests can be started. */
   readonly guests?: Guests;
-  /** Default: the guests' own; where there are none, nothing. */
+  /** Default: the content store of `guests`, or an empty one without guests. */
   readonly contents?: Pick<ContentStore, "get">;
-  /** Those that `kind:<name>` starts. */
+  /** The kinds that `kind:<name>` starts. */
   readonly kinds: readonly Behaviour[];
   readonly entropy?: Entropy;
-  /** What a listener threw. */
+  /** Receives what a listener threw. */
   readonly onFault?: (error: unknown) => void;
 }
 
 const NO_CONTENTS: Pick<ContentStore, "get"> = { get: async () => undefined };
 const KIND = "kind:";
-/** All actors of all kinds. */
+/** The address of all actors of all kinds. */
 const ALL = "*/*";
 
-/** Our own engine as a stage: guests and all other actors. */
+/** Our own engine as a stage, with guests and all other actors. */
 export class EngineStage implements TheaterStage, Closable {
   readonly #options: EngineStageOptions & Required<Pick<EngineStageOptions, "contents" | "entropy">>;
   readonly #engine: Engine;
   readonly #acting: Acting;
-  readonly #channels: Channels;
-  readonly #chains: Chains;
+  readonly #channels: EngineChannels;
+  readonly #chains: TheaterChains;
 
   constructor(options: EngineStageOptions) {
     const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
     this.#options = { ...options, contents, entropy };
     this.#engine = engine;
     this.#acting = new Acting({ engine, kinds, names: "dots" });
-    this.#channels = new Channels(engine, entropy, guests?.host ?? entropy.uuid());
-    this.#chains = new Chains(engine, contents);
+    this.#channels = new EngineChannels(engine, entropy, guests?.host ?? entropy.uuid());
+    this.#chains = new TheaterChains(engine, contents);
   }
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
-    return this.#staged(async () => {
-      const from = after === undefined ? undefined : (await this.#known(after).catch(notAfter)).id;
+    return this.#withStageErrors(async () => {
+      const from = after === undefined ? undefined : (await this.#find(after).catch(rejectCursor)).id;
       const changes = await this.#engine.list({ live: true, limit, ...omitUndefined({ after: from }) });
       const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
-      return read.filter((snapshot) => snapshot !== undefined).map(actorOf);
+      return read.filter((snapshot) => snapshot !== undefined).map(stageActor);
     });
   }
 
   count(): Promise<number> {
-    return this.#staged(() => this.#engine.count({ live: true }));
+    return this.#withStageErrors(() => this.#engine.count({ live: true }));
   }
 
   actor(id: string): Promise<StageDetails> {
-    return this.#staged(async () => detailsOf(this.#engine, await this.#known(id), this.#options.contents, this.#options.guests));
+    return this.#withStageErrors(async () =>
+      stageDetails(this.#engine, await this.#find(id), this.#options.contents, this.#options.guests),
+    );
   }
 
   state(id: string): Promise<Uint8Array | undefined> {
-    return this.#staged(async () => {
-      const snapshot = await this.#known(id);
-      const guest = guestIn(snapshot);
-      if (guest === undefined) return bytesOf(snapshot.state);
+    return this.#withStageErrors(async () => {
+      const snapshot = await this.#find(id);
+      const guest = guestStateOf(snapshot);
+      if (guest === undefined) return jsonBytes(snapshot.state);
       if (guest.state === null) return undefined;
       const bytes = await this.#options.contents.get(guest.state);
       if (bytes === undefined) throw new StageError("StoreError", `The state of ${snapshot.id} is no longer in the content store.`);
@@ -96,15 +119,15 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   start(start: StageStart): Promise<StageActor> {
-    return this.#staged(async () => {
+    return this.#withStageErrors(async () => {
       const to = start.manifest.startsWith(KIND) ? await this.#startKind(start) : await this.#startGuest(start);
-      return actorOf(await this.#known(to));
+      return stageActor(await this.#find(to));
     });
   }
 
   stop(id: string): Promise<void> {
-    return this.#staged(async () => {
-      const actor = await this.#running(id);
+    return this.#withStageErrors(async () => {
+      const actor = await this.#findRunning(id);
       await this.#engine.stop(actor.id, "stopped by an operator");
     });
   }
@@ -114,18 +137,18 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   restart(id: string): Promise<StageActor> {
-    return this.#staged(async () => {
-      const before = await this.#running(id);
+    return this.#withStageErrors(async () => {
+      const before = await this.#findRunning(id);
       await this.#engine.restart(before.id);
-      if (guestIn(before) !== undefined) valueOf(await this.#engine.call({ to: before.id, action: "resume", args: {} }));
-      return actorOf(await this.#known(before.id));
+      if (guestStateOf(before) !== undefined) replyValue(await this.#engine.call({ to: before.id, action: "resume", args: {} }));
+      return stageActor(await this.#find(before.id));
     });
   }
 
   send(id: string, data: Uint8Array): Promise<void> {
-    return this.#staged(async () => {
-      const actor = await this.#playing(id);
-      const message = guestIn(actor) === undefined ? said(data) : { action: "send", args: { data: base64(data) } };
+    return this.#withStageErrors(async () => {
+      const actor = await this.#findReady(id);
+      const message = guestStateOf(actor) === undefined ? parseMessage(data) : { action: "send", args: { data: toBase64(data) } };
       if (isTool(message.action) && this.#isLinked(actor, message.action))
         throw new StageError(
           "InvalidRequest",
@@ -136,78 +159,78 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#staged(async () => {
-      const actor = await this.#playing(id);
-      const isGuest = guestIn(actor) !== undefined;
-      const asked = isGuest
-        ? this.#engine.call({ to: actor.id, action: "request", args: { data: base64(data) } }, { signal })
-        : this.#ask(actor, said(data), signal);
-      const reply = await asked.catch((error: unknown) => {
+    return this.#withStageErrors(async () => {
+      const actor = await this.#findReady(id);
+      const isGuest = guestStateOf(actor) !== undefined;
+      const pending = isGuest
+        ? this.#engine.call({ to: actor.id, action: "request", args: { data: toBase64(data) } }, { signal })
+        : this.#requestAction(actor, parseMessage(data), signal);
+      const reply = await pending.catch((error: unknown) => {
         throw isRestart(error, signal)
           ? new StageError(
               "ActorError",
-              `${nameOf(actor)} was restarted before it answered: ask again. Its events tell what it did until then.`,
+              `${displayName(actor)} was restarted before it answered: ask again. Its events tell what it did until then.`,
             )
           : error;
       });
-      if (!isGuest) return bytesOf(valueOf(reply));
-      const answer = guestAnswer(valueOf(reply));
+      if (!isGuest) return jsonBytes(replyValue(reply));
+      const answer = guestReply(replyValue(reply));
       return new Uint8Array(Buffer.from(typeof answer["data"] === "string" ? answer["data"] : "", "base64"));
     });
   }
 
   open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
-    return this.#staged(async () => {
-      const actor = await this.#playing(id);
-      if (guestIn(actor) === undefined)
+    return this.#withStageErrors(async () => {
+      const actor = await this.#findReady(id);
+      if (guestStateOf(actor) === undefined)
         throw new StageError("ChannelRejected", `${actor.id} is no WebAssembly guest, and takes no channels: send it messages.`);
       return this.#channels.open(actor.id, initial, peer);
     });
   }
 
   events(id: string, query: EventQuery): Promise<readonly StageEvent[]> {
-    return this.#staged(async () => {
-      const actor = await this.#known(id);
-      return pageOf(this.#engine, actor.id, actor.uid, actor.seq, query);
+    return this.#withStageErrors(async () => {
+      const actor = await this.#find(id);
+      return eventPage(this.#engine, actor.id, actor.uid, actor.seq, query);
     });
   }
 
   event(eventId: string): Promise<StageEvent | undefined> {
-    return this.#staged(async () => {
+    return this.#withStageErrors(async () => {
       const event = await this.#engine.event(eventId);
       if (event === undefined) return undefined;
       const actor = await this.#engine.read(readHeader(event).actor);
-      return single(this.#engine, event, actor?.uid ?? "");
+      return singleEvent(this.#engine, event, actor?.uid ?? "");
     });
   }
 
   watch(listener: (change: StageChange) => void): () => void {
-    return this.#engine.watch(ALL, (change) => void this.#tell(change, listener));
+    return this.#engine.watch(ALL, (change) => void this.#notify(change, listener));
   }
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
-    return this.#staged(async () => this.#chains.whole(await this.#known(id)));
+    return this.#withStageErrors(async () => this.#chains.whole(await this.#find(id)));
   }
 
   async chainPage(id: string, query: EventQuery): Promise<ChainPage> {
-    return this.#staged(async () => this.#chains.page(await this.#known(id), query));
+    return this.#withStageErrors(async () => this.#chains.page(await this.#find(id), query));
   }
 
   follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void> {
-    return this.#staged(async () => this.#chains.follow(await this.#known(id), listener));
+    return this.#withStageErrors(async () => this.#chains.follow(await this.#find(id), listener));
   }
 
   update(id: string, component: string): Promise<void> {
-    return this.#staged(async () => {
-      const actor = await this.#running(id);
-      const guest = guestIn(actor);
+    return this.#withStageErrors(async () => {
+      const actor = await this.#findRunning(id);
+      const guest = guestStateOf(actor);
       if (guest === undefined)
         throw new StageError(
           "InvalidRequest",
           `${actor.id} is no WebAssembly guest: serve its module with other code, and it goes on with that.`,
         );
       const digest = await this.#guests().component(component, guest);
-      valueOf(await this.#engine.call({ to: actor.id, action: "update", args: { component: digest, origin: component } }));
+      replyValue(await this.#engine.call({ to: actor.id, action: "update", args: { component: digest, origin: component } }));
     });
   }
 
@@ -216,7 +239,7 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   content(digest: string): Promise<Uint8Array | undefined> {
-    return this.#staged(() => this.#options.contents.get(digest));
+    return this.#withStageErrors(() => this.#options.contents.get(digest));
   }
 
   close(): Promise<void> {
@@ -228,8 +251,8 @@ export class EngineStage implements TheaterStage, Closable {
     await this.#channels.closeAll();
   }
 
-  /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
-  #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
+  /** An action of a linked actor is requested by its tool name, like an own action, and goes to the actor the link leads to now. */
+  #requestAction(actor: Snapshot, { action, args }: JsonMessage, signal: AbortSignal): Promise<Reply> {
     if (!isTool(action) || !this.#isLinked(actor, action)) return this.#engine.call({ to: actor.id, action, args }, { signal });
     const viewer = { scopes: [], ...omitUndefined({ principal: actor.owner }) };
     return this.#acting.act(actor.id, viewer, action, args, { signal });
@@ -240,42 +263,45 @@ export class EngineStage implements TheaterStage, Closable {
     return own?.catalogue?.tools.every((offer) => offer.action !== action) === true && this.#acting.mayOffer(id, action);
   }
 
-  #staged<T>(run: () => Promise<T>): Promise<T> {
-    return staged(run, this.#options.onFault);
+  #withStageErrors<T>(run: () => Promise<T>): Promise<T> {
+    return withStageErrors(run, this.#options.onFault);
   }
 
-  // ── whom it is about ──────────────────────────────────────────────────────
+  // ── lookup ────────────────────────────────────────────────────────────────
 
-  async #known(id: string): Promise<Snapshot> {
-    const snapshot = (await this.#engine.read(await addressed(this.#engine, id))) ?? (await named(this.#engine, id));
-    if (snapshot === undefined) throw notFound(id);
+  async #find(id: string): Promise<Snapshot> {
+    const snapshot = (await this.#engine.read(await resolveAddress(this.#engine, id))) ?? (await findByManifestName(this.#engine, id));
+    if (snapshot === undefined) throw actorNotFound(id);
     return snapshot;
   }
 
-  async #running(id: string): Promise<Snapshot> {
-    const snapshot = await this.#known(id);
+  async #findRunning(id: string): Promise<Snapshot> {
+    const snapshot = await this.#find(id);
     if (snapshot.status === "stopped")
-      throw new StageError("ActorNotRunning", `${nameOf(snapshot)} has stopped: start_actor with its manifest begins another.`);
+      throw new StageError("ActorNotRunning", `${displayName(snapshot)} has stopped: start_actor with its manifest begins another.`);
     return snapshot;
   }
 
-  async #playing(id: string): Promise<Snapshot> {
-    const snapshot = await this.#running(id);
-    const guest = guestIn(snapshot);
+  async #findReady(id: string): Promise<Snapshot> {
+    const snapshot = await this.#findRunning(id);
+    const guest = guestStateOf(snapshot);
     const halt = await haltOf(this.#engine, snapshot);
     if (halt !== undefined && guest !== undefined)
-      throw new StageError("ActorError", `${nameOf(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`);
+      throw new StageError(
+        "ActorError",
+        `${displayName(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`,
+      );
     if (guest !== undefined) await this.#closeStale(snapshot.id, guest);
     return snapshot;
   }
 
-  /** A guest hears it before it is asked anything: what it answers may hang on who is there. If it fails at that, what it is asked fails too. */
+  /** Closes channels of ended processes first: the reply may depend on them. If the guest fails at that, the call fails as well. */
   async #closeStale(id: ActorId, guest: GuestState): Promise<void> {
     const closes = this.#options.guests?.stale(id, guest) ?? [];
     if (closes.length > 0) await Promise.allSettled(closes.map((close) => this.#engine.call(close)));
   }
 
-  // ── beginnings ────────────────────────────────────────────────────────────
+  // ── start ─────────────────────────────────────────────────────────────────
 
   #guests(): Guests {
     const { guests } = this.#options;
@@ -284,14 +310,14 @@ export class EngineStage implements TheaterStage, Closable {
   }
 
   async #startGuest({ manifest, initialState, component, name }: StageStart): Promise<ActorId> {
-    const to: ActorId = name === undefined ? `${GUEST}/${this.#options.entropy.uuid()}` : guestNamed(name);
-    if (name !== undefined) await this.#free(to, name);
+    const to: ActorId = name === undefined ? `${GUEST}/${this.#options.entropy.uuid()}` : guestIdOf(name);
+    if (name !== undefined) await this.#assertNameFree(to, name);
     const message = await this.#guests().prepare({
       to,
       manifest,
       ...omitUndefined({ component, initialState }),
     });
-    guestAnswer(valueOf(await this.#engine.call(message)));
+    guestReply(replyValue(await this.#engine.call(message)));
     return to;
   }
 
@@ -302,29 +328,29 @@ export class EngineStage implements TheaterStage, Closable {
     if (!this.#options.kinds.some((one) => one.kind === kind))
       throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
     const key = name ?? this.#options.entropy.uuid();
-    const to = actorNamed(kind, key);
-    await this.#free(to, key);
-    const args = initialState === undefined ? {} : jsonOf(initialState);
-    valueOf(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
+    const to = actorIdOf(kind, key);
+    await this.#assertNameFree(to, key);
+    const args = initialState === undefined ? {} : parseInitialState(initialState);
+    replyValue(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
     return to;
   }
 
-  async #free(to: ActorId, name: string): Promise<void> {
-    const there = await this.#engine.read(to);
-    if (there !== undefined && there.status !== "stopped")
-      throw new StageError("ActorAlreadyExists", `"${name}" runs already, as ${there.uid}: stop it first, or give another name.`);
+  async #assertNameFree(to: ActorId, name: string): Promise<void> {
+    const existing = await this.#engine.read(to);
+    if (existing !== undefined && existing.status !== "stopped")
+      throw new StageError("ActorAlreadyExists", `"${name}" runs already, as ${existing.uid}: stop it first, or give another name.`);
   }
 
   #kinds(): string {
     return this.#options.kinds.map(({ kind }) => kind).join(", ") || "none";
   }
 
-  // ── what is heard ─────────────────────────────────────────────────────────
+  // ── changes ───────────────────────────────────────────────────────────────
 
-  async #tell(change: Change, listener: (change: StageChange) => void): Promise<void> {
+  async #notify(change: Change, listener: (change: StageChange) => void): Promise<void> {
     const snapshot = await this.#engine.read(change.id).catch(() => undefined);
     if (snapshot === undefined) return;
-    // By its messages, since another life goes on in the same chain.
+    // By the message count, since a new incarnation continues the same chain.
     const what = change.status === "stopped" ? "ended" : snapshot.messageCount === 1 ? "began" : "changed";
     try {
       listener({ actor: snapshot.uid, what });
@@ -334,16 +360,16 @@ export class EngineStage implements TheaterStage, Closable {
   }
 }
 
-function notAfter(error: unknown): never {
+function rejectCursor(error: unknown): never {
   if (!(error instanceof StageError) || error.code !== "ActorNotFound") throw error;
   throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.", { cause: error });
 }
 
-/** Several may run under one manifest's name. */
-const nameOf = (snapshot: Snapshot): string => `${actorOf(snapshot).name} (${snapshot.uid})`;
-const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+/** With the id, since several actors may run under one manifest's name. */
+const displayName = (snapshot: Snapshot): string => `${stageActor(snapshot).name} (${snapshot.uid})`;
+const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 
-function jsonOf(bytes: Uint8Array): Json {
+function parseInitialState(bytes: Uint8Array): Json {
   const excess = tooManyValues(bytes, VALUE_LIMITS);
   if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: begin with less.`);
   try {
@@ -355,6 +381,6 @@ function jsonOf(bytes: Uint8Array): Json {
 
 const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 
-/** A restart cancels what runs, though nobody who asked has left. */
+/** A restart cancels running calls although their callers have not cancelled. */
 const isRestart = (error: unknown, signal: AbortSignal): boolean =>
   error instanceof EngineError && error.code === "CANCELLED" && !signal.aborted;

@@ -1,29 +1,34 @@
+// Owns: which guests' chains are saved to files, and when. Does not own: the files (chain/saved-chain.ts).
 import type { Engine } from "../../../core/contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
-import { saveChain, theaterEvents } from "../chain/index.ts";
-import type { TheaterStage } from "../theater-stage.ts";
-import { guestIn } from "./guest-in.ts";
+import { theaterEvents } from "../chain/projector.ts";
+import { saveChain } from "../chain/saved-chain.ts";
+import type { TheaterStage } from "../stage.ts";
+import { guestStateOf } from "./stage-actors.ts";
 
-/** What `saveChains` takes: it writes the chains of actors as files, as Theater does. */
+/** Options of `saveChains`, which writes the chains of actors to files as Theater does. */
 export interface SaveChainsOptions {
   readonly engine: Engine;
   readonly stage: TheaterStage;
-  /** `events/` and `chains/` are made in it. */
+  /** Gets the sub-directories `events/` and `chains/`. */
   readonly directory: string;
   readonly onFault: (error: unknown) => void;
 }
 
-/** As Theater does: the chain of a guest whose manifest says `save_chain = true` is written to files when it stops. Returns its undo, which waits for what is being written. */
+/**
+ * Writes the chain of a guest whose manifest says `save_chain = true` to files when it stops, as Theater does. Returns a function that
+ * ends this and waits for pending writes.
+ */
 export function saveChains({ engine, stage, directory, onFault }: SaveChainsOptions): () => Promise<void> {
-  // One after the other: chains share the files of their events.
+  // One at a time, since chains share the files of their events.
   let writing: Promise<void> = Promise.resolve();
   const save = async (id: Parameters<Engine["read"]>[0]): Promise<void> => {
     const snapshot = await engine.read(id);
-    const guest = snapshot === undefined ? undefined : guestIn(snapshot);
+    const guest = snapshot === undefined ? undefined : guestStateOf(snapshot);
     if (snapshot === undefined || guest === undefined) return;
     const text = await stage.content(guest.manifest);
     if (text === undefined || !readManifest(new TextDecoder().decode(text)).saveChain) return;
-    // Event by event: `stage.chain` gives what can be sent at once, and a saved chain is whole.
+    // Event by event: `stage.chain` is limited to what can be sent at once, and a saved chain is whole.
     await saveChain(
       directory,
       snapshot.uid,

@@ -1,49 +1,50 @@
-import { systemClock, systemEntropy, type Clock, type Entropy, type Log } from "../../../core/contract/index.ts";
+// Owns: options, limits and settings of a remote stage. Does not own: what they apply to (remote-stage.ts).
+import { type Clock, type Entropy, type Log, systemClock, systemEntropy } from "../../../core/contract/index.ts";
 import { StageError } from "../stage.ts";
-import { WIRE_LIMITS, type Codec, type WireLimits } from "../wire/index.ts";
+import { type Codec, WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 
-/** Bounds and intervals. Milliseconds and bytes. */
+/** Limits and intervals, in milliseconds and bytes. */
 export interface RemoteLimits {
-  /** For one attempt to connect. Default 5 s. */
+  /** One attempt to connect. Default 5 s. */
   readonly connectMs: number;
-  /** To connect, before a call fails. Default 5. */
+  /** Attempts to connect before a call fails. Default 5. */
   readonly attempts: number;
-  /** Before the second attempt; doubles up to `retryMaxMs`, and half of it is drawn. Default 200 ms, 5 s. */
+  /** Delay before the second attempt. It doubles up to `retryMaxMs`, and half of it is random. Default 200 ms, 5 s. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** For a reply. Default 30 s. */
+  /** Wait for a reply. Default 30 s. */
   readonly replyMs: number;
-  /** For the reply to a request to an actor. Default 300 s. */
+  /** Wait for the reply to a request to an actor. Default 300 s. */
   readonly requestMs: number;
-  /** For what a server may not know: a codec, a command. Default 3 s. */
+  /** Wait for a reply that a server may not be able to give, by codec or command. Default 3 s. */
   readonly probeMs: number;
-  /** How much longer than the older codec's the newer one's answer may take. Default 50 ms. */
+  /** How much longer the answer in the newer codec may take than in the older one. Default 50 ms. */
   readonly graceMs: number;
-  /** A connection nobody used for so long is closed. Default 60 s. */
+  /** An unused connection is closed after this time. Default 60 s. */
   readonly idleMs: number;
-  /** How long a list of actors is good enough to tell that somebody is there. Default 1 s. */
+  /** How long a list of actors is proof enough that an actor exists. Default 1 s. */
   readonly freshMs: number;
-  /** Between two looks at who is there, while somebody watches. Default 2 s. */
+  /** Between two reads of the list of actors while it is watched. Default 2 s. */
   readonly pollMs: number;
-  /** How long a command a server did not know is not tried again. Default 10 min. */
+  /** How long a command that the server did not know is not tried again. Default 10 min. */
   readonly unknownMs: number;
-  /** For commands that are answered at once. Default 4. */
+  /** Connections for commands that are answered at once. Default 4. */
   readonly connections: number;
-  /** Requests under way at once, each on a connection of its own. Default 64. */
+  /** Concurrent requests, each on a connection of its own. Default 64. */
   readonly requests: number;
-  /** Calls that wait for a connection of either sort. Default 1,024. */
+  /** Calls that wait for a connection of either pool. Default 1,024. */
   readonly waiting: number;
-  /** Open at once. Default 64. */
+  /** Open channels. Default 64. */
   readonly channels: number;
   /** Actors whose events are followed. Default 16. */
   readonly followed: number;
-  /** Kept of one actor's chain, its newest. Default 10,000. */
+  /** Cached events of one actor, the newest. Default 10,000. */
   readonly events: number;
-  /** Of the data of all events kept. Default 64 MiB. */
+  /** Data of all cached events. Default 64 MiB. */
   readonly eventBytes: number;
-  /** How long one event is looked for among those of all actors, where only its id is known. Default 20 s. */
+  /** How long all actors are searched for an event of which only the id is known. Default 20 s. */
   readonly searchMs: number;
-  /** Of one frame, taken or sent. Default 32 MiB. */
+  /** One frame, sent or received. Default 32 MiB. */
   readonly frameBytes: number;
 }
 
@@ -71,26 +72,26 @@ const DEFAULTS: RemoteLimits = {
   frameBytes: WIRE_LIMITS.frameBytes,
 };
 
-/** What `remoteStage` takes. */
+/** Options of `remoteStage`. */
 export interface RemoteOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 9000, as Theater's own. */
   readonly port?: number;
-  /** `raw`: servers until June 2025. `fragmenting`: those since. Default `auto`: found out. */
+  /** `raw`: servers until June 2025. `fragmenting`: later ones. Default `auto`: detected. */
   readonly codec?: "auto" | Codec;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** Names, codes and counts; never messages. */
+  /** Receives names, codes and counts; never messages. */
   readonly log?: Log;
   readonly limits?: Partial<RemoteLimits>;
 }
 
-/** Options as the parts use them. */
+/** Options with defaults, as the parts of the stage use them. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
-  /** How the server is called in sentences. */
+  /** The server's name in messages. */
   readonly server: string;
   readonly codec: "auto" | Codec;
   readonly clock: Clock;

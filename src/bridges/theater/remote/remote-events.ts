@@ -1,66 +1,144 @@
-import { StageError, type EventQuery, type StageEvent } from "../stage.ts";
-import { notFound } from "./calls.ts";
-import type { EventReader } from "./event-reader.ts";
-import { KeptChain } from "./kept-chain.ts";
-import type { KeptChains } from "./kept-chains.ts";
+// Owns: reading events of the server by page and by id. Does not own: the cache (chain-cache.ts), following (event-followers.ts).
+import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
+import type { ActorList } from "./actor-list.ts";
+import { CachedChain, type ChainCache } from "./chain-cache.ts";
+import type { CommandClient } from "./command-client.ts";
+import type { AnswerTo } from "./connection.ts";
 import type { Settings } from "./options.ts";
-import type { Roster } from "./roster.ts";
+import { actorNotFound } from "./errors.ts";
+
+type ChainAnswer = AnswerTo<"GetActorEvents"> | undefined;
+type SendQuery = (query: EventQuery) => Promise<ChainAnswer>;
+
+/** Reads chains of servers that store any. Those since June 2026 do not, and leave the command unanswered. */
+export class ChainReader {
+  readonly #settings: Settings;
+  readonly #commands: CommandClient;
+  readonly #chains: ChainCache;
+  #isReadable = false;
+  #unreadableUntil = 0;
+  /** Whether the server sends pages, if that is known. */
+  #sendsPages: boolean | undefined;
+
+  constructor(settings: Settings, commands: CommandClient, chains: ChainCache) {
+    this.#settings = settings;
+    this.#commands = commands;
+    this.#chains = chains;
+  }
+
+  /** Whether chains are known to be readable. Otherwise an actor must be followed from its start. */
+  get canRead(): boolean {
+    return this.#isReadable;
+  }
+
+  /** Whether chains are known to be unreadable. */
+  get cannotRead(): boolean {
+    return this.#settings.clock.now() < this.#unreadableUntil;
+  }
+
+  /** The chain now, or its newest part. Undefined if it cannot be read: then the cache has all there is. Throws `StageError`. */
+  async read(actor: string, limitMs = this.#settings.limits.replyMs, tries?: number): Promise<CachedChain | undefined> {
+    if (this.cannotRead) return undefined;
+    const { clock, limits, log, server } = this.#settings;
+    const limit = this.#isReadable ? limitMs : Math.min(limitMs, limits.probeMs);
+    try {
+      return await this.#read(actor, (query) => this.#commands.read({ type: "GetActorEvents", id: actor, query }, limit, tries));
+    } catch (error) {
+      if (!(error instanceof StageError)) throw error;
+      // A server without pages cannot send a chain this long. The cache has what was seen of it.
+      if (error.code === "SerializationError" && this.#chains.get(actor)?.isEmpty === false) return undefined;
+      if (error.code !== "Timeout" || this.#isReadable) throw error;
+      // The server answers other commands, so it does not know this one.
+      await this.#commands.read({ type: "ListActors" }, limits.probeMs);
+      this.#unreadableUntil = clock.now() + limits.unknownMs;
+      log("warning", { event: "theater-keeps-no-chains", server });
+      return undefined;
+    }
+  }
+
+  /** Events that are not cached. Undefined if the server sends no pages. Throws `InvalidRequest` if it has no event of that id. */
+  async page(actor: string, query: EventQuery): Promise<readonly TheaterEvent[] | undefined> {
+    if (this.#sendsPages !== true) return undefined;
+    const answer = await this.#commands.read({ type: "GetActorEvents", id: actor, query });
+    return answer?.more === undefined ? undefined : answer.events;
+  }
+
+  async #read(actor: string, send: SendQuery): Promise<CachedChain | undefined> {
+    const limit = this.#settings.limits.events;
+    const last = this.#sendsPages === true ? this.#chains.get(actor)?.last : undefined;
+    if (last !== undefined) {
+      const since = await send({ limit, after: last }).catch(ignoreUnknownEvent);
+      const chain = since?.more === false ? this.#chains.extend(actor, since.events) : undefined;
+      if (chain !== undefined) return chain;
+    }
+    const answer = await send({ limit });
+    if (answer === undefined) return undefined;
+    this.#isReadable = true;
+    this.#sendsPages = answer.more !== undefined;
+    return this.#chains.replace(actor, answer.events);
+  }
+}
+
+/** The cached event is not part of the server's chain, which must be read anew. */
+function ignoreUnknownEvent(error: unknown): undefined {
+  if (!(error instanceof StageError) || error.code !== "InvalidRequest") throw error;
+}
 
 const EVENT_ID = /^[0-9a-f]{40}$/u;
 
-const SEARCHED_AT_ONCE = 1_000;
+const SEARCH_PAGE_SIZE = 1_000;
 
-const isGone = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
+const isNotFound = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
 
-/** Chains as pages of events. */
+/** Events of the server's chains, by page and by id. */
 export class RemoteEvents {
   readonly #settings: Settings;
-  readonly #roster: Roster;
-  readonly #reader: EventReader;
-  readonly #chains: KeptChains;
+  readonly #actors: ActorList;
+  readonly #reader: ChainReader;
+  readonly #chains: ChainCache;
 
-  constructor(settings: Settings, roster: Roster, reader: EventReader, chains: KeptChains) {
+  constructor(settings: Settings, actors: ActorList, reader: ChainReader, chains: ChainCache) {
     this.#settings = settings;
-    this.#roster = roster;
+    this.#actors = actors;
     this.#reader = reader;
     this.#chains = chains;
   }
 
-  async page(given: string, query: EventQuery): Promise<readonly StageEvent[]> {
-    let id = given.toLowerCase();
+  async page(idOrName: string, query: EventQuery): Promise<readonly StageEvent[]> {
+    let id = idOrName.toLowerCase();
     try {
-      ({ id } = await this.#roster.find(given));
+      ({ id } = await this.#actors.find(idOrName));
     } catch (error) {
-      const chain = isGone(error) ? await this.#ofEnded(id) : undefined;
+      const chain = isNotFound(error) ? await this.#chainOfEnded(id) : undefined;
       if (chain === undefined) throw error;
       return chain.page(query);
     }
     const read = await this.#reader.read(id);
     const chain = read ?? this.#chains.get(id);
-    if (chain !== undefined) return (await this.#older(chain, query)) ?? chain.page(query);
-    if (this.#reader.cannot) return this.#ofNone(query);
-    throw await this.#unanswered(id);
+    if (chain !== undefined) return (await this.#olderPage(chain, query)) ?? chain.page(query);
+    if (this.#reader.cannotRead) return this.#withoutChains(query);
+    throw await this.#unansweredError(id);
   }
 
-  /** Undefined: nobody's who is there or was seen. */
+  /** Undefined if neither a listed actor nor the cache has the event. */
   async event(id: string): Promise<StageEvent | undefined> {
     if (!EVENT_ID.test(id)) return undefined;
     const seen = this.#chains.event(id);
     if (seen !== undefined) {
-      // What came after it since.
+      // To learn which events followed it since.
       await this.#reader.read(seen.actor, this.#settings.limits.probeMs, 1).catch(() => undefined);
       return this.#chains.event(id) ?? seen;
     }
     return await this.#search(id);
   }
 
-  /** Throws `Timeout` and `CommunicationError` where it may be with those that were not searched: that it is nobody's would be made up. */
+  /** Throws `Timeout` or `CommunicationError` if some actors were not searched: any of them may have the event. */
   async #search(id: string): Promise<StageEvent | undefined> {
     const { clock, limits, server } = this.#settings;
     const until = clock.now() + limits.searchMs;
-    const actors = await this.#roster.all();
+    const actors = await this.#actors.all();
     let [tried, searched] = [0, 0];
-    while (tried < actors.length && clock.now() < until && !this.#reader.cannot) {
+    while (tried < actors.length && clock.now() < until && !this.#reader.cannotRead) {
       const batch = actors.slice(tried, tried + limits.connections);
       tried += batch.length;
       const found = await Promise.all(batch.map((actor) => this.#searchIn(actor.id, id, until)));
@@ -68,7 +146,7 @@ export class RemoteEvents {
       if (event !== undefined) return event;
       searched += found.filter((one) => one === "none").length;
     }
-    if (searched === actors.length || this.#reader.cannot) return undefined;
+    if (searched === actors.length || this.#reader.cannotRead) return undefined;
     const sentence = `Of ${actors.length} actors at ${server} ${searched} were searched for the event ${id}, and none of them has it: read the events of the actor it is of instead.`;
     throw new StageError(tried < actors.length ? "Timeout" : "CommunicationError", sentence);
   }
@@ -83,42 +161,42 @@ export class RemoteEvents {
         next = chain.first;
         if (next === undefined) return "none";
         if (clock.now() >= until) return "unknown";
-        chain = await this.#page(actor, { limit: SEARCHED_AT_ONCE, before: next });
+        chain = await this.#readPage(actor, { limit: SEARCH_PAGE_SIZE, before: next });
       }
       return "unknown";
     } catch (error) {
       if (!(error instanceof StageError)) throw error;
-      return isGone(error) ? "none" : "unknown";
+      return isNotFound(error) ? "none" : "unknown";
     }
   }
 
-  /** Where it is asked for what is not kept here. Undefined: it is kept, or not to be had. */
-  async #older(chain: KeptChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
+  /** Events that are not cached. Undefined if they are cached, or cannot be read. */
+  async #olderPage(chain: CachedChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
     const { after, before, limit } = query;
     const from = after ?? before;
     if (from === undefined || (chain.has(from) && (after !== undefined || chain.first !== before))) return undefined;
-    // One more: the next in the chain is a child of the last.
-    const page = await this.#page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
+    // One more, since the next event of the chain is a child of the last.
+    const page = await this.#readPage(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
     return page?.page({ limit: limit + 1 }, before).slice(0, limit);
   }
 
-  async #page(actor: string, query: EventQuery): Promise<KeptChain | undefined> {
+  async #readPage(actor: string, query: EventQuery): Promise<CachedChain | undefined> {
     const events = await this.#reader.page(actor, query);
     if (events === undefined) return undefined;
-    const page = new KeptChain(actor, events.length);
+    const page = new CachedChain(actor, events.length);
     page.replace(events, this.#settings.clock.now());
     return page;
   }
 
-  /** Some servers keep the chains of those that ended, and what was seen here is here. */
-  async #ofEnded(id: string): Promise<KeptChain | undefined> {
+  /** Some servers still have the chains of actors that ended, and the cache has what was seen here. */
+  async #chainOfEnded(id: string): Promise<CachedChain | undefined> {
     const seen = this.#chains.get(id);
     if (seen !== undefined || !/^[0-9a-f-]{36}$/u.test(id)) return seen;
     const read = await this.#reader.read(id, this.#settings.limits.probeMs, 1).catch(() => undefined);
     return read === undefined || read.isEmpty ? undefined : read;
   }
 
-  #ofNone({ after, before }: EventQuery): readonly StageEvent[] {
+  #withoutChains({ after, before }: EventQuery): readonly StageEvent[] {
     const { log, server } = this.#settings;
     const id = after ?? before;
     if (id !== undefined) {
@@ -129,8 +207,8 @@ export class RemoteEvents {
     return [];
   }
 
-  async #unanswered(id: string): Promise<StageError> {
-    if (!(await this.#roster.all()).some((actor) => actor.id === id)) return notFound(id, this.#settings);
+  async #unansweredError(id: string): Promise<StageError> {
+    if (!(await this.#actors.all()).some((actor) => actor.id === id)) return actorNotFound(id, this.#settings);
     const sentence = `${this.#settings.server} closed the connection in place of the events: there may be more than it can send at once. Watch the actor to see the next.`;
     return new StageError("CommunicationError", sentence);
   }

@@ -1,6 +1,6 @@
+// Owns: a Theater server as a stage. Does not own: its parts: commands, actors, events, channels (their files).
 import { type Closable, untilAborted } from "../../../core/contract/index.ts";
 import {
-  StageError,
   type ChannelPeer,
   type EventQuery,
   type Stage,
@@ -8,114 +8,113 @@ import {
   type StageChange,
   type StageChannel,
   type StageDetails,
+  StageError,
   type StageEvent,
   type StageStart,
+  UUID,
 } from "../stage.ts";
-import { Calls, notFound } from "./calls.ts";
-import { Channels } from "./channels.ts";
-import { Details } from "./details.ts";
-import { Dialer } from "./dialer.ts";
-import { EventReader } from "./event-reader.ts";
-import { Followers } from "./followers.ts";
-import { KeptChains } from "./kept-chains.ts";
-import { settingsOf, type RemoteOptions, type Settings } from "./options.ts";
-import { passed } from "./passed.ts";
-import { RemoteEvents } from "./remote-events.ts";
-import { restarted } from "./restart.ts";
-import { type Listed, Roster, UUID } from "./roster.ts";
-import { Starter } from "./starter.ts";
-import { Watching } from "./watching.ts";
+import { ActorDetails } from "./actor-details.ts";
+import { ActorList, ChangePoller, type ListedActor } from "./actor-list.ts";
+import { ChainCache } from "./chain-cache.ts";
+import { CommandClient } from "./command-client.ts";
+import { delay, Dialer } from "./dialer.ts";
+import { EventFollowers } from "./event-followers.ts";
+import { type RemoteOptions, type Settings, settingsOf } from "./options.ts";
+import { RemoteChannels } from "./remote-channels.ts";
+import { ChainReader, RemoteEvents } from "./remote-events.ts";
+import { ActorStarter, restartActor } from "./start-actor.ts";
+import { actorNotFound } from "./errors.ts";
 
-/** A stage over any Theater server. Connects when it is first asked. Throws `InvalidRequest`. */
+/** A stage over any Theater server. Connects on first use. Throws `InvalidRequest`. */
 export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));
 
 class RemoteStage implements Stage, Closable {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
-  readonly #calls: Calls;
-  readonly #chains: KeptChains;
-  readonly #reader: EventReader;
-  readonly #followers: Followers;
-  readonly #roster: Roster;
-  readonly #watching: Watching;
-  readonly #channels: Channels;
-  readonly #starter: Starter;
-  readonly #details: Details;
+  readonly #commands: CommandClient;
+  readonly #chains: ChainCache;
+  readonly #chainReader: ChainReader;
+  readonly #followers: EventFollowers;
+  readonly #actors: ActorList;
+  readonly #poller: ChangePoller;
+  readonly #channels: RemoteChannels;
+  readonly #starter: ActorStarter;
+  readonly #details: ActorDetails;
   readonly #events: RemoteEvents;
 
   constructor(settings: Settings) {
     this.#settings = settings;
     this.#dialer = new Dialer(settings);
-    this.#calls = new Calls(settings, this.#dialer);
-    this.#chains = new KeptChains(settings);
-    this.#reader = new EventReader(settings, this.#calls, this.#chains);
-    this.#followers = new Followers(settings, this.#dialer, (actor, event) => {
+    this.#commands = new CommandClient(settings, this.#dialer);
+    this.#chains = new ChainCache(settings);
+    this.#chainReader = new ChainReader(settings, this.#commands, this.#chains);
+    this.#followers = new EventFollowers(settings, this.#dialer, (actor, event) => {
       this.#chains.append(actor, event);
-      this.#watching.tell({ actor, what: "changed" });
+      this.#poller.notify({ actor, what: "changed" });
     });
-    this.#roster = new Roster(settings, this.#calls, (change) => this.#changed(change));
-    this.#watching = new Watching(settings, () => this.#look(), this.#dialer.closing);
-    this.#channels = new Channels(settings, this.#dialer, () => this.#watching.keepLooking());
-    this.#starter = new Starter(settings, this.#dialer, this.#followers);
-    this.#details = new Details(settings, this.#calls, this.#reader, this.#chains);
-    this.#events = new RemoteEvents(settings, this.#roster, this.#reader, this.#chains);
+    this.#actors = new ActorList(settings, this.#commands, (change) => this.#onChange(change));
+    this.#poller = new ChangePoller(settings, () => this.#followAll(), this.#dialer.closing);
+    this.#channels = new RemoteChannels(settings, this.#dialer, () => this.#poller.startPolling());
+    this.#starter = new ActorStarter(settings, this.#dialer, this.#followers);
+    this.#details = new ActorDetails(settings, this.#commands, this.#chainReader, this.#chains);
+    this.#events = new RemoteEvents(settings, this.#actors, this.#chainReader, this.#chains);
   }
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
-    // That one may have ended meanwhile, and no server says who has been there.
+    // By id only: the actor may have ended in the meantime, and servers do not list ended ones.
     if (after !== undefined && !UUID.test(after))
       throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.");
-    const all = await this.#roster.all();
+    const all = await this.#actors.all();
     const page = all.filter(({ id }) => after === undefined || id > after.toLowerCase()).slice(0, limit);
     const statuses = await this.#details.statuses(page);
     return page.map(({ id, name }, at) => ({ id, name, status: statuses[at] ?? "RUNNING" }));
   }
 
   async count(): Promise<number> {
-    return (await this.#roster.all()).length;
+    return (await this.#actors.all()).length;
   }
 
-  async actor(given: string): Promise<StageDetails> {
-    const details = await this.#details.of(await this.#find(given));
-    this.#settle();
-    if (details === undefined) throw notFound(given, this.#settings);
+  async actor(idOrName: string): Promise<StageDetails> {
+    const details = await this.#details.of(await this.#find(idOrName));
+    this.#stopNeedlessFollowing();
+    if (details === undefined) throw actorNotFound(idOrName, this.#settings);
     return details;
   }
 
-  async state(given: string): Promise<Uint8Array | undefined> {
-    const { id } = await this.#find(given);
-    const answer = await this.#calls.read({ is: "GetActorState", id });
-    if (answer === undefined) throw await this.#unanswered(id, "its state");
+  async state(idOrName: string): Promise<Uint8Array | undefined> {
+    const { id } = await this.#find(idOrName);
+    const answer = await this.#commands.read({ type: "GetActorState", id });
+    if (answer === undefined) throw await this.#unansweredError(id, "its state");
     return answer.state ?? undefined;
   }
 
   async start(start: StageStart): Promise<StageActor> {
-    const id = await this.#starter.start(start, this.#watching.listened || !this.#reader.reads);
-    this.#details.started(id, start);
-    this.#roster.began({ id, name: id });
-    const found = (await this.#roster.all()).find((actor) => actor.id === id);
-    // It is named as started before its `init` has run, and may have failed at it.
+    const id = await this.#starter.start(start, this.#poller.hasListeners || !this.#chainReader.canRead);
+    this.#details.recordStart(id, start);
+    this.#actors.recordStart({ id, name: id });
+    const found = (await this.#actors.all()).find((actor) => actor.id === id);
+    // Servers confirm a start before the actor's `init` has run, which may fail.
     return { id, name: found?.name ?? id, status: found === undefined ? "STOPPED" : "RUNNING" };
   }
 
-  async stop(given: string): Promise<void> {
-    const { id } = await this.#roster.find(given);
-    await this.#calls.once({ is: "StopActor", id });
-    this.#roster.ended(id);
+  async stop(idOrName: string): Promise<void> {
+    const { id } = await this.#actors.find(idOrName);
+    await this.#commands.once({ type: "StopActor", id });
+    this.#actors.recordEnd(id);
   }
 
-  async restart(given: string): Promise<StageActor> {
-    return await restarted(this.#settings, this.#calls, this.#roster, given);
+  async restart(idOrName: string): Promise<StageActor> {
+    return await restartActor(this.#settings, this.#commands, this.#actors, idOrName);
   }
 
-  async send(given: string, data: Uint8Array): Promise<void> {
-    const { id } = await this.#find(given);
-    await this.#calls.once({ is: "SendActorMessage", id, data });
+  async send(idOrName: string, data: Uint8Array): Promise<void> {
+    const { id } = await this.#find(idOrName);
+    await this.#commands.once({ type: "SendActorMessage", id, data });
   }
 
-  async request(given: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+  async request(idOrName: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     try {
-      return await untilAborted(signal, () => this.#request(given, data, signal));
+      return await untilAborted(signal, () => this.#request(idOrName, data, signal));
     } catch (error) {
       if (error instanceof StageError) throw error;
       const sentence = "The caller left before the answer came. The actor may have taken the request: read its events to see.";
@@ -123,16 +122,16 @@ class RemoteStage implements Stage, Closable {
     }
   }
 
-  async open(given: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
-    const { id } = await this.#find(given);
+  async open(idOrName: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
+    const { id } = await this.#find(idOrName);
     return await this.#channels.open(id, initial, peer);
   }
 
-  async events(given: string, query: EventQuery): Promise<readonly StageEvent[]> {
-    const events = await this.#events.page(given, query);
-    // Of a server that keeps none, what is followed from now on is all there will be.
-    if (this.#reader.cannot) await this.#find(given).catch(() => undefined);
-    this.#settle();
+  async events(idOrName: string, query: EventQuery): Promise<readonly StageEvent[]> {
+    const events = await this.#events.page(idOrName, query);
+    // If the server stores no chains, the events followed from now on are all there will be.
+    if (this.#chainReader.cannotRead) await this.#find(idOrName).catch(() => undefined);
+    this.#stopNeedlessFollowing();
     return events;
   }
 
@@ -141,11 +140,11 @@ class RemoteStage implements Stage, Closable {
   }
 
   watch(listener: (change: StageChange) => void): () => void {
-    if (!this.#watching.listened) this.#roster.forget();
-    const undo = this.#watching.add(listener);
+    if (!this.#poller.hasListeners) this.#actors.reset();
+    const undo = this.#poller.add(listener);
     return () => {
       undo();
-      this.#settle();
+      this.#stopNeedlessFollowing();
     };
   }
 
@@ -159,61 +158,61 @@ class RemoteStage implements Stage, Closable {
     this.#dialer.close();
   }
 
-  get #follows(): boolean {
-    return this.#watching.listened || this.#reader.cannot;
+  get #mustFollow(): boolean {
+    return this.#poller.hasListeners || this.#chainReader.cannotRead;
   }
 
-  async #find(given: string): Promise<Listed> {
-    const found = await this.#roster.find(given);
-    if (this.#follows) this.#followers.touch(found.id);
+  async #find(idOrName: string): Promise<ListedActor> {
+    const found = await this.#actors.find(idOrName);
+    if (this.#mustFollow) this.#followers.follow(found.id);
     return found;
   }
 
-  /** Followed for want of knowing whether chains can be read, and now it is known. */
-  #settle(): void {
-    if (this.#reader.reads && !this.#watching.listened) this.#followers.clear();
+  /** Stops following once it is known that chains can be read, if it began only because that was unknown. */
+  #stopNeedlessFollowing(): void {
+    if (this.#chainReader.canRead && !this.#poller.hasListeners) this.#followers.clear();
   }
 
-  async #look(): Promise<void> {
-    const all = await this.#roster.all();
-    if (!this.#watching.listened) return;
+  async #followAll(): Promise<void> {
+    const all = await this.#actors.all();
+    if (!this.#poller.hasListeners) return;
     for (const { id } of all) {
-      if (this.#followers.full) break;
-      this.#followers.touch(id);
+      if (this.#followers.isFull) break;
+      this.#followers.follow(id);
     }
   }
 
-  #changed(change: StageChange): void {
+  #onChange(change: StageChange): void {
     if (change.what === "ended") {
       this.#followers.drop(change.actor);
-      this.#channels.endOf(change.actor);
+      this.#channels.endAllOf(change.actor);
     }
-    this.#watching.tell(change);
+    this.#poller.notify(change);
   }
 
-  async #request(given: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const { id } = await this.#find(given);
-    const answer = await this.#calls.request(id, data, signal);
+  async #request(idOrName: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    const { id } = await this.#find(idOrName);
+    const answer = await this.#commands.request(id, data, signal);
     if (answer !== undefined) return answer.message;
-    throw (await this.#failure(id)) ?? (await this.#unanswered(id, "an answer to the request"));
+    throw (await this.#actorFailure(id)) ?? (await this.#unansweredError(id, "an answer to the request"));
   }
 
   /** Upstream closes the connection of a request whose actor failed, or is paused. */
-  async #failure(id: string): Promise<StageError | undefined> {
+  async #actorFailure(id: string): Promise<StageError | undefined> {
     const { clock, limits } = this.#settings;
-    if (this.#reader.cannot) await passed(clock, limits.graceMs, this.#dialer.closing);
-    const chain = (await this.#reader.read(id, limits.probeMs, 1).catch(() => undefined)) ?? this.#chains.get(id);
+    if (this.#chainReader.cannotRead) await delay(clock, limits.graceMs, this.#dialer.closing);
+    const chain = (await this.#chainReader.read(id, limits.probeMs, 1).catch(() => undefined)) ?? this.#chains.get(id);
     if (chain?.halted === undefined) return undefined;
     const { after, why } = chain.halted;
     const sentence = `The actor failed at its event ${after}: ${why.slice(0, 1_000)}. It is paused and takes nothing more: stop it and start another.`;
     return new StageError("ActorError", sentence);
   }
 
-  /** The connection was closed in place of an answer. */
-  async #unanswered(id: string, what: string): Promise<StageError> {
-    // Where the server has gone as well, that it has says less than that something was asked of it.
-    const all = await this.#roster.all().catch(() => undefined);
-    if (all?.some((actor) => actor.id === id) === false) return notFound(id, this.#settings);
+  /** The error for a connection that was closed instead of an answer. */
+  async #unansweredError(id: string, what: string): Promise<StageError> {
+    // If the server is down as well, the unanswered command is the more useful error.
+    const all = await this.#actors.all().catch(() => undefined);
+    if (all?.some((actor) => actor.id === id) === false) return actorNotFound(id, this.#settings);
     const { server } = this.#settings;
     const sentence = `The connection to ${server} was closed in place of ${what}, so whether anything was done is unknown: read the actor's events to see. It was not sent again where that could do it twice.`;
     return new StageError("CommunicationError", sentence);

@@ -1,35 +1,69 @@
-import type { Push } from "../wire/index.ts";
+// Owns: what a command may do with its client: pushes, delayed until their answer, and quotas. Does not own: the connection
+// (connection.ts).
+import { StageError } from "../stage.ts";
+import type { Push } from "../wire/responses.ts";
 
-/** Whom a command came from: what it opens is told to it, and ends with it. */
+/** The client that sent a command. It receives the pushes of what it opens, which ends with its connection. */
 export interface Client {
   push(push: Push): void;
-  /** It lets too much wait. */
+  /** Disconnects a client that lets too many pushes wait. */
   drop(reason: string): void;
-  /** Aborted when the connection is gone. */
-  readonly gone: AbortSignal;
+  /** Aborted when the connection has ended. */
+  readonly disconnected: AbortSignal;
 }
 
-const MOST_HELD = 10_000;
+const MAX_DELAYED = 10_000;
 
-/** What is pushed waits until the answer that announces it has been sent: whoever reads a channel's message must know the channel. */
-export class HeldPushes {
+/** Delays pushes until the answer that introduces them has been sent: a client must know a channel before it reads its messages. */
+export class DelayedPushes {
   readonly #client: Client;
-  #held: Push[] | undefined = [];
+  #delayed: Push[] | undefined = [];
 
   constructor(client: Client) {
     this.#client = client;
   }
 
   push(push: Push): void {
-    if (this.#held === undefined) this.#client.push(push);
-    else if (this.#held.length < MOST_HELD) this.#held.push(push);
+    if (this.#delayed === undefined) this.#client.push(push);
+    else if (this.#delayed.length < MAX_DELAYED) this.#delayed.push(push);
     else this.#client.drop("held-full");
   }
 
-  /** The answer was sent. `arrange`: what goes first, or is left out. */
-  release(arrange: (held: readonly Push[]) => readonly Push[] = (held) => held): void {
-    const held = arrange(this.#held ?? []);
-    this.#held = undefined;
-    for (const push of held) this.#client.push(push);
+  /** The answer has been sent. `arrange` may add or omit pushes. */
+  release(arrange: (delayed: readonly Push[]) => readonly Push[] = (delayed) => delayed): void {
+    const delayed = arrange(this.#delayed ?? []);
+    this.#delayed = undefined;
+    for (const push of delayed) this.#client.push(push);
+  }
+}
+
+/** Counts what each connection has open. */
+export class ClientQuota {
+  readonly #limit: number;
+  readonly #what: string;
+  readonly #instead: string;
+  readonly #counts = new Map<Client, number>();
+
+  constructor(limit: number, what: string, instead: string) {
+    this.#limit = limit;
+    this.#what = what;
+    this.#instead = instead;
+  }
+
+  /** Throws `InvalidRequest` if the client has reached its limit. */
+  acquire(client: Client): void {
+    const count = this.#counts.get(client) ?? 0;
+    if (count >= this.#limit)
+      throw new StageError(
+        "InvalidRequest",
+        `This connection has ${count} ${this.#what}, as many as it may: ${this.#instead}, or use another connection.`,
+      );
+    this.#counts.set(client, count + 1);
+  }
+
+  release(client: Client): void {
+    const remaining = (this.#counts.get(client) ?? 1) - 1;
+    if (remaining === 0) this.#counts.delete(client);
+    else this.#counts.set(client, remaining);
   }
 }

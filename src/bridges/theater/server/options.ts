@@ -1,38 +1,40 @@
+// Owns: the options and limits of Theater's server. Does not own: listening (serve-theater.ts).
 import type { Clock, Entropy, Log } from "../../../core/contract/index.ts";
-import type { TheaterStage } from "../theater-stage.ts";
-import type { WireLimits } from "../wire/index.ts";
+import { VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import type { TheaterStage } from "../stage.ts";
+import { WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 
 export interface TheaterLimits extends WireLimits {
-  /** Connections altogether. Default 256. */
+  /** Connections in total. Default 256. */
   readonly connections: number;
-  /** Subscriptions, actors started as their parent included, of one connection. Default 256. */
+  /** Subscriptions of one connection, including actors started as their parent. Default 256. */
   readonly subscriptions: number;
   /** Channels of one connection. Default 256. */
   readonly channels: number;
-  /** Commands that wait for those before them on their connection; more are not read. Default 16. */
+  /** Commands queued on one connection; more are not read. Default 16. */
   readonly waiting: number;
-  /** A request an actor does not answer in this time is a `Timeout`. Default 300 s. */
+  /** A request that is not answered within this time fails with `Timeout`. Default 300 s. */
   readonly requestMs: number;
-  /** A frame that was begun must end within this time. Default 60 s. */
+  /** A frame must be complete within this time. Default 60 s. */
   readonly frameMs: number;
-  /** A client that reads nothing for this long is dropped. Default 60 s. */
+  /** A client that reads nothing for this long is disconnected. Default 60 s. */
   readonly blockedMs: number;
-  /** What was pushed to a client that does not read; more drops it. Default 16 MiB. */
+  /** Pushes waiting for a client that does not read; with more it is disconnected. Default 16 MiB. */
   readonly queuedBytes: number;
   /** Actors listed at once. Default 200,000. */
   readonly listed: number;
 }
 
-/** What `serveTheater` takes. */
+/** Options of `serveTheater`. */
 export interface TheaterOptions {
   readonly stage: TheaterStage;
   /** Default 127.0.0.1. Ignored with `path`. */
   readonly host?: string;
-  /** Default 0: a free one; Theater's own is 9000. Ignored with `path`. */
+  /** Default 0: any free port. Theater's own is 9000. Ignored with `path`. */
   readonly port?: number;
   /** A Unix socket, readable and writable by its owner only. */
   readonly path?: string;
-  /** Beyond loopback, knowingly: whoever reaches the port may start, stop and read every actor. */
+  /** Permits listening beyond loopback: anyone who reaches the port may start, stop and read every actor. */
   readonly insecure?: boolean;
   readonly limits?: Partial<TheaterLimits>;
   readonly clock?: Clock;
@@ -46,6 +48,20 @@ export interface TheaterListener extends AsyncDisposable {
   readonly url: string;
   /** 0 for a Unix socket. */
   readonly port: number;
-  /** Lets nobody in any more; connections end when their commands are answered, or after `graceMs` (default 5 s). Actors go on. */
+  /** Stops listening. Connections end when their commands are answered, or after `graceMs` (default 5 s). Actors keep running. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
+
+export const THEATER_LIMITS: TheaterLimits = {
+  ...WIRE_LIMITS,
+  values: VALUE_LIMITS.values,
+  connections: 256,
+  subscriptions: 256,
+  channels: 256,
+  waiting: 16,
+  requestMs: 300_000,
+  frameMs: 60_000,
+  blockedMs: 60_000,
+  queuedBytes: 16 * 1_048_576,
+  listed: 200_000,
+};

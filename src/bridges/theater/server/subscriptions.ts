@@ -1,14 +1,14 @@
+// Owns: clients' subscriptions to an actor's events and end. Does not own: reading the chain (engine/theater-chains.ts).
 import type { Entropy } from "../../../core/contract/index.ts";
-import type { ActorEnd, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import type { Push } from "../wire/index.ts";
-import { type Client, HeldPushes } from "./client.ts";
-import { Counts } from "./counts.ts";
+import type { ActorEnd, TheaterEvent, TheaterStage } from "../stage.ts";
+import type { Push } from "../wire/responses.ts";
+import { type Client, ClientQuota, DelayedPushes } from "./client.ts";
 
-/** What of an actor is told. */
-export interface Interest {
-  /** Its events, and what it fails of. */
+/** What a subscription reports. */
+interface Interest {
+  /** The actor's events and failures. */
   readonly events: boolean;
-  /** Its end. */
+  /** The actor's end. */
   readonly end: boolean;
 }
 
@@ -17,67 +17,67 @@ interface Subscription {
   readonly undo: () => void;
 }
 
-/** All subscriptions, by their ids: a client may subscribe on one connection and end that on another. */
+/** All subscriptions by id: a client may subscribe on one connection and unsubscribe on another. */
 export class Subscriptions {
   readonly #stage: TheaterStage;
   readonly #entropy: Entropy;
-  readonly #counts: Counts;
+  readonly #quota: ClientQuota;
   readonly #open = new Map<string, Subscription>();
 
-  constructor(stage: TheaterStage, most: number, entropy: Entropy) {
+  constructor(stage: TheaterStage, limit: number, entropy: Entropy) {
     this.#stage = stage;
     this.#entropy = entropy;
-    this.#counts = new Counts(most, "subscriptions", "end one");
+    this.#quota = new ClientQuota(limit, "subscriptions", "end one");
   }
 
-  /** Throws where the client has as many as it may. */
+  /** Throws if the client has reached its limit. */
   reserve(client: Client): void {
-    this.#counts.enter(client);
+    this.#quota.acquire(client);
   }
 
   release(client: Client): void {
-    this.#counts.leave(client);
+    this.#quota.release(client);
   }
 
-  /** Behind `reserve`. `announced`: to be called when the client was told; pushes follow. */
-  async follow(client: Client, actor: string, interest: Interest): Promise<{ readonly id: string; readonly held: HeldPushes }> {
+  /** Call after `reserve`. Release the returned pushes once the client has its answer. */
+  async follow(client: Client, actor: string, interest: Interest): Promise<{ readonly id: string; readonly delayed: DelayedPushes }> {
     const id = this.#entropy.uuid();
-    const held = new HeldPushes(client);
-    let over = false;
+    const delayed = new DelayedPushes(client);
+    let hasEnded = false;
     const undo = await this.#stage.follow(actor, {
       event: (event: TheaterEvent) => {
-        if (interest.events) held.push({ is: "ActorEvent", id: actor, event });
+        if (interest.events) delayed.push({ type: "ActorEvent", id: actor, event });
       },
       ended: (end: ActorEnd) => {
-        for (const push of told(actor, end, interest)) held.push(push);
-        // An actor that failed may be restarted; one that ended says no more.
+        for (const push of endPushes(actor, end, interest)) delayed.push(push);
+        // A failed actor may be restarted; one that ended reports nothing more.
         if (end.how === "error") return;
-        over = true;
+        hasEnded = true;
         this.end(id);
       },
     });
     this.#open.set(id, { client, undo });
-    if (over || client.gone.aborted) this.end(id);
-    return { id, held };
+    if (hasEnded || client.disconnected.aborted) this.end(id);
+    return { id, delayed };
   }
 
-  /** Nothing more is told. Does nothing where there is none of that id: it has ended. */
+  /** Does nothing if there is no subscription of that id, since it has ended. */
   end(id: string): void {
     const subscription = this.#open.get(id);
     if (subscription === undefined) return;
     this.#open.delete(id);
-    this.#counts.leave(subscription.client);
+    this.#quota.release(subscription.client);
     subscription.undo();
   }
 
-  /** The client is gone, and its subscriptions with it. */
-  leave(client: Client): void {
+  /** Ends the subscriptions of a client that has disconnected. */
+  endAllOf(client: Client): void {
     for (const [id, subscription] of Array.from(this.#open)) if (subscription.client === client) this.end(id);
   }
 }
 
-function told(id: string, end: ActorEnd, interest: Interest): readonly Push[] {
-  const failed: readonly Push[] =
-    interest.events && end.how === "error" ? [{ is: "ActorError", id, failure: { event: end.event, message: end.message } }] : [];
-  return interest.end ? [...failed, { is: "ActorResult", id, end }] : failed;
+function endPushes(id: string, end: ActorEnd, interest: Interest): readonly Push[] {
+  const failure: readonly Push[] =
+    interest.events && end.how === "error" ? [{ type: "ActorError", id, failure: { event: end.event, message: end.message } }] : [];
+  return interest.end ? [...failure, { type: "ActorResult", id, end }] : failure;
 }

@@ -1,16 +1,17 @@
 import { connect, type Socket } from "node:net";
 import { systemClock } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
-import { jsonOf } from "../wire/fields.ts";
-import { type Codec, type Printable, WIRE_LIMITS, WireReader, WireWriter } from "../wire/index.ts";
+import { type Codec, WIRE_LIMITS, WireReader, WireWriter } from "../wire/codec.ts";
+import { toJson } from "../wire/fields.ts";
+import type { Printable } from "../wire/wire-json.ts";
 
-/** A client that says what it is told to and keeps what it hears, as JSON. */
+/** A client that sends given commands and records what it receives, as JSON. */
 export class WireClient {
-  readonly heard: unknown[] = [];
+  readonly received: unknown[] = [];
   readonly socket: Socket;
   readonly #codec: Codec;
   readonly #writer = new WireWriter(WIRE_LIMITS);
-  #taken = 0;
+  #readCount = 0;
   #closed = false;
 
   constructor(url: string, codec: Codec) {
@@ -19,7 +20,7 @@ export class WireClient {
     this.socket = protocol === "unix:" ? connect({ path: pathname }) : connect({ host: hostname, port: Number(port) });
     const reader = new WireReader(WIRE_LIMITS, systemClock, codec);
     this.socket.on("data", (chunk: Buffer) =>
-      reader.push(chunk, (message) => this.heard.push(message instanceof Error ? message : jsonOf(message))),
+      reader.push(chunk, (message) => this.received.push(message instanceof Error ? message : toJson(message))),
     );
     this.socket.on("error", () => {});
     this.socket.on("close", () => (this.#closed = true));
@@ -29,25 +30,25 @@ export class WireClient {
     return this.#closed;
   }
 
-  say(command: Printable): void {
+  send(command: Printable): void {
     for (const frame of this.#writer.frames(command, this.#codec)) this.socket.write(frame);
   }
 
-  raw(bytes: Uint8Array): void {
+  sendRaw(bytes: Uint8Array): void {
     this.socket.write(bytes);
   }
 
-  /** The next message that came, waiting for it. */
+  /** Waits for the next message. */
   async next(): Promise<unknown> {
-    const at = this.#taken;
-    await until(`message ${at}`, () => this.heard.length > at);
-    this.#taken += 1;
-    return this.heard[at];
+    const at = this.#readCount;
+    await until(`message ${at}`, () => this.received.length > at);
+    this.#readCount += 1;
+    return this.received[at];
   }
 
-  /** Says it and gives the next message. */
-  async ask(command: Printable): Promise<unknown> {
-    this.say(command);
+  /** Sends a command and waits for the next message. */
+  async request(command: Printable): Promise<unknown> {
+    this.send(command);
     return this.next();
   }
 

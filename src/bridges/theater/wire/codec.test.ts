@@ -2,17 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { SimulatedClock } from "../../../testing/index.ts";
-import { type Codec, WireReader, WireWriter } from "./codec.ts";
-import { frameOf } from "./frames.ts";
-import type { Printable } from "./print-json.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireValue } from "./wire-json.ts";
-import { WIRE_LIMITS, type WireLimits } from "./wire-limits.ts";
+import { type Codec, encodeFrame, WIRE_LIMITS, type WireLimits, WireReader, WireWriter } from "./codec.ts";
+import { type Printable, WireError, type WireValue } from "./wire-json.ts";
 
 const clock = new SimulatedClock();
 const CODECS: readonly Codec[] = ["raw", "fragmenting"];
 const text = (frames: readonly Uint8Array[]): string => Buffer.concat(frames).toString("latin1");
-const json = (value: unknown): Uint8Array => frameOf(Buffer.from(JSON.stringify(value)));
+const json = (value: unknown): Uint8Array => encodeFrame(Buffer.from(JSON.stringify(value)));
 
 function read(frames: Uint8Array | readonly Uint8Array[], limits: Partial<WireLimits> = {}, codec?: Codec) {
   const reader = new WireReader({ ...WIRE_LIMITS, ...limits }, clock, codec);
@@ -35,19 +31,19 @@ void test("both codecs frame ListActors byte by byte", () => {
   );
 });
 
-void test("1 KiB of one letter takes the bytes it takes in Theater's own codecs", () => {
+void test("1 KiB of one letter takes as many bytes as in Theater's own codecs", () => {
   const message = { SendActorMessage: { id: "0c7e6f1a-0000-4000-8000-000000000001", data: Buffer.alloc(1_024, 0x78) } };
   const lengths = CODECS.map((codec) => new WireWriter(WIRE_LIMITS).frames(message, codec)[0]?.length);
   assert.deepEqual(lengths, [4 + 4_171, 12_552]);
 });
 
-void test("the first frame decides the codec, and the rest is read by it", () => {
+void test("the first frame determines the codec of the connection", () => {
   for (const codec of CODECS) {
     const { reader, messages } = read(new WireWriter(WIRE_LIMITS).frames("ListActors", codec));
     assert.equal(reader.codec, codec);
     assert.deepEqual(messages, ["ListActors"]);
   }
-  const { reader, messages } = read([frameOf(Buffer.from("nonsense")), json("ListActors"), json({ Complete: [34, 34] })]);
+  const { reader, messages } = read([encodeFrame(Buffer.from("nonsense")), json("ListActors"), json({ Complete: [34, 34] })]);
   assert.equal(reader.codec, "raw");
   wrong(messages[0], /not JSON/);
   assert.deepEqual(messages.slice(1), ["ListActors", new Map([["Complete", Uint8Array.of(34, 34)]])]);
@@ -56,7 +52,7 @@ void test("the first frame decides the codec, and the rest is read by it", () =>
   wrong(mixed[1], /as its first was/);
 });
 
-void test("however a stream is cut, the same messages come out", () => {
+void test("the messages do not depend on how the stream is cut", () => {
   const message: fc.Arbitrary<Printable> = fc.record(
     { name: fc.string(), data: fc.uint8Array({ maxLength: 300 }) },
     { noNullPrototype: true },
@@ -86,7 +82,7 @@ void test("however a stream is cut, the same messages come out", () => {
   );
 });
 
-void test("fragments of several messages, in any order, make each whole", () => {
+void test("interleaved fragments are assembled in any order", () => {
   const bodies = ["a", "b", "c"].map((letter) => letter.repeat(700));
   const writer = new WireWriter({ frameBytes: 400, messageBytes: 10_000 });
   const frames = bodies.flatMap((body) => writer.frames(body, "fragmenting"));
@@ -99,7 +95,7 @@ void test("fragments of several messages, in any order, make each whole", () => 
   );
 });
 
-void test("a message of more than 12 MiB goes in fragments of 12 MiB, and one whose numbers fill a frame too", () => {
+void test("messages above 12 MiB, or whose numbers fill a frame, are fragmented", () => {
   const writer = new WireWriter(WIRE_LIMITS);
   const long = writer.frames("x".repeat(13 * 1_048_576), "fragmenting");
   assert.equal(long.length, 2);
@@ -109,13 +105,13 @@ void test("a message of more than 12 MiB goes in fragments of 12 MiB, and one wh
   assert.deepEqual(read(filling).messages, ["x".repeat(9 * 1_048_576)]);
 });
 
-void test("what is longer than a frame says so, where it can go in no fragments", () => {
+void test("a message too long for a frame fails if it cannot be fragmented", () => {
   const writer = new WireWriter({ frameBytes: 100, messageBytes: 1_000 });
   assert.throws(() => writer.frames("x".repeat(200), "raw"), /longer than the 100 bytes/);
   assert.throws(() => writer.frames("x".repeat(2_000), "fragmenting"), /longer than the 1000 bytes/);
 });
 
-void test("a frame that says it is too long ends the connection before any of it is kept", () => {
+void test("a frame longer than the limit is refused before any of it is buffered", () => {
   const reader = new WireReader({ ...WIRE_LIMITS, frameBytes: 100 }, clock);
   assert.throws(
     () => reader.push(Uint8Array.of(0, 0, 0, 101), () => assert.fail()),
@@ -123,7 +119,7 @@ void test("a frame that says it is too long ends the connection before any of it
   );
 });
 
-void test("fragments that lie are refused, and what they were part of is let go", () => {
+void test("inconsistent fragments are refused, and their message is dropped", () => {
   const part = (message_id: unknown, fragment_index: unknown, total_fragments: unknown, data: unknown = "eA=="): Uint8Array =>
     json({ Fragment: { message_id, fragment_index, total_fragments, data } });
   wrong(read(part(-1, 0, 1)).messages[0], /message_id/);
@@ -139,7 +135,7 @@ void test("fragments that lie are refused, and what they were part of is let go"
   wrong(read(json({ Fragment: 1 })).messages[0], /Fragment must hold an object/);
 });
 
-void test("a message whose fragments do not all come is forgotten after its time", async () => {
+void test("an incomplete message is dropped after its time limit", async () => {
   const simulated = new SimulatedClock();
   const reader = new WireReader({ ...WIRE_LIMITS, partials: 1 }, simulated);
   const got: (WireValue | WireError)[] = [];

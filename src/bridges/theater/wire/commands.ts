@@ -1,12 +1,24 @@
+// Owns: the protocol's commands, read and printed. Does not own: their answers (responses.ts).
 import type { EventQuery } from "../stage.ts";
 import { caseOf, Fields } from "./fields.ts";
-import { type Participant, printParticipant, readParticipant } from "./participant.ts";
-import type { Printable } from "./print-json.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireValue } from "./wire-json.ts";
+import { type Printable, WireError, type WireValue } from "./wire-json.ts";
 
-/** What a client may ask about one actor, with nothing but its id. */
-const OF_ONE = [
+/** One end of a channel: an actor, or a client of the server. */
+export type Participant = { readonly actor: string } | "external";
+
+/** `{"Actor": id}` or `"External"`. One client library sends `{"Client": …}` for the latter. */
+export function readParticipant(value: WireValue | undefined, subject: string): Participant {
+  const [name, content] = caseOf(value, subject);
+  if (name === "Actor" && typeof content === "string" && content !== "") return { actor: content };
+  if (name === "External" || name === "Client") return "external";
+  throw new WireError(`${subject} must be {"Actor": "<id>"} or "External".`);
+}
+
+export const printParticipant = (participant: Participant): Printable =>
+  participant === "external" ? "External" : { Actor: participant.actor };
+
+/** Commands whose only field is the actor's id. */
+const ACTOR_COMMANDS = [
   "StopActor",
   "TerminateActor",
   "SubscribeToActor",
@@ -16,87 +28,86 @@ const OF_ONE = [
   "GetActorState",
   "GetActorMetrics",
 ] as const;
-export type OfOne = (typeof OF_ONE)[number];
+export type ActorCommandName = (typeof ACTOR_COMMANDS)[number];
 
-const isOfOne = (name: string): name is OfOne => OF_ONE.some((one) => one === name);
+const isActorCommand = (name: string): name is ActorCommandName => ACTOR_COMMANDS.some((one) => one === name);
 
-/** All commands of Theater's management protocol. An `id` is a UUID, or what else the server takes for one. */
+/** All commands of Theater's management protocol. An `id` is a UUID, or another name that the server accepts. */
 export type Command =
   | {
-      readonly is: "StartActor";
+      readonly type: "StartActor";
       /** A path, `store:…`, or the manifest's text. */
       readonly manifest: string;
       readonly initialState: Uint8Array | null;
-      /** Its end is told. */
+      /** Report the actor's end. */
       readonly parent: boolean;
-      /** Its events are told. */
+      /** Report the actor's events. */
       readonly subscribe: boolean;
     }
-  | { readonly is: OfOne; readonly id: string }
-  /** `query`: a page of them. Theater's own servers pass over its fields, and tell the whole chain. */
-  | { readonly is: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
-  | { readonly is: "ListActors" | "NewStore" }
-  | { readonly is: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
-  | { readonly is: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
-  | { readonly is: "UpdateActorComponent"; readonly id: string; readonly component: string }
-  | { readonly is: "OpenChannel"; readonly with: Participant; readonly initialMessage: Uint8Array }
-  | { readonly is: "SendOnChannel"; readonly channelId: string; readonly message: Uint8Array }
-  | { readonly is: "CloseChannel"; readonly channelId: string };
+  | { readonly type: ActorCommandName; readonly id: string }
+  /** `query`: requests a page. Theater's own servers ignore its fields and send the whole chain. */
+  | { readonly type: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
+  | { readonly type: "ListActors" | "NewStore" }
+  | { readonly type: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
+  | { readonly type: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
+  | { readonly type: "UpdateActorComponent"; readonly id: string; readonly component: string }
+  | { readonly type: "OpenChannel"; readonly with: Participant; readonly initialMessage: Uint8Array }
+  | { readonly type: "SendOnChannel"; readonly channelId: string; readonly message: Uint8Array }
+  | { readonly type: "CloseChannel"; readonly channelId: string };
 
 /**
- * Reads a command; where Theater's own server is strict without need this is not: a variant without fields may be its name, hold
- * null or an empty object; an absent optional field, `parent` and `subscribe` among them, is null or false; unknown fields are
- * passed over. Throws `WireError`, which names the field.
+ * More lenient than Theater's own server: a variant without fields may be its name, hold null or an empty object; an absent optional
+ * field (`parent` and `subscribe` included) is null or false; unknown fields are ignored. Throws `WireError` with the field's name.
  */
 export function readCommand(value: WireValue): Command {
-  const [is, content] = caseOf(value, "A command");
-  const fields = new Fields(is, content);
-  if (isOfOne(is)) return { is, id: fields.id("id") };
-  switch (is) {
+  const [type, content] = caseOf(value, "A command");
+  const fields = new Fields(type, content);
+  if (isActorCommand(type)) return { type, id: fields.id("id") };
+  switch (type) {
     case "ListActors":
     case "NewStore":
-      return { is };
+      return { type };
     case "GetActorEvents":
-      return { is, id: fields.id("id"), ...(fields.has("limit") ? { query: queryIn(fields) } : {}) };
+      return { type, id: fields.id("id"), ...(fields.has("limit") ? { query: readQuery(fields) } : {}) };
     case "StartActor":
       return {
-        is,
+        type,
         manifest: fields.text("manifest"),
         initialState: fields.bytesOrNull("initial_state"),
         parent: fields.flag("parent"),
         subscribe: fields.flag("subscribe"),
       };
     case "UnsubscribeFromActor":
-      return { is, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
+      return { type, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
     case "SendActorMessage":
     case "RequestActorMessage":
-      return { is, id: fields.id("id"), data: fields.bytes("data") };
+      return { type, id: fields.id("id"), data: fields.bytes("data") };
     case "UpdateActorComponent":
-      return { is, id: fields.id("id"), component: fields.text("component") };
+      return { type, id: fields.id("id"), component: fields.text("component") };
     case "OpenChannel":
       return {
-        is,
+        type,
         with: readParticipant(fields.value("actor_id"), "OpenChannel.actor_id"),
         initialMessage: fields.bytesOrNull("initial_message") ?? new Uint8Array(0),
       };
     case "SendOnChannel":
-      return { is, channelId: fields.id("channel_id"), message: fields.bytes("message") };
+      return { type, channelId: fields.id("channel_id"), message: fields.bytes("message") };
     case "CloseChannel":
-      return { is, channelId: fields.id("channel_id") };
+      return { type, channelId: fields.id("channel_id") };
     default:
-      throw new WireError(`There is no command ${JSON.stringify(is.slice(0, 64))}.`);
+      throw new WireError(`There is no command ${JSON.stringify(type.slice(0, 64))}.`);
   }
 }
 
-const queryIn = (fields: Fields): EventQuery => ({
+const readQuery = (fields: Fields): EventQuery => ({
   limit: Math.max(1, fields.count("limit")),
   ...(fields.has("after") ? { after: fields.id("after") } : {}),
   ...(fields.has("before") ? { before: fields.id("before") } : {}),
 });
 
-/** As serde reads it. */
+/** In the form that serde expects. */
 export function printCommand(command: Command): Printable {
-  switch (command.is) {
+  switch (command.type) {
     case "ListActors":
       return "ListActors";
     case "NewStore":
@@ -116,7 +127,7 @@ export function printCommand(command: Command): Printable {
       return { UnsubscribeFromActor: { id: command.id, subscription_id: command.subscriptionId } };
     case "SendActorMessage":
     case "RequestActorMessage":
-      return { [command.is]: { id: command.id, data: command.data } };
+      return { [command.type]: { id: command.id, data: command.data } };
     case "UpdateActorComponent":
       return { UpdateActorComponent: { id: command.id, component: command.component } };
     case "OpenChannel":
@@ -126,6 +137,6 @@ export function printCommand(command: Command): Printable {
     case "CloseChannel":
       return { CloseChannel: { channel_id: command.channelId } };
     default:
-      return { [command.is]: { id: command.id } };
+      return { [command.type]: { id: command.id } };
   }
 }

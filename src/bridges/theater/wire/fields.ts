@@ -1,22 +1,22 @@
+// Owns: checked access to the fields of a message. Does not own: which message has which fields (commands.ts, responses.ts).
 import type { Json } from "../../../core/contract/index.ts";
-import { WireError } from "./wire-error.ts";
-import type { WireValue } from "./wire-json.ts";
+import { WireError, type WireValue } from "./wire-json.ts";
 
-const LONGEST_NAME = 512;
+const MAX_NAME_LENGTH = 512;
 
-export const isFields = (value: WireValue | undefined): value is ReadonlyMap<string, WireValue> => value instanceof Map;
-const isItems = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
+export const isObject = (value: WireValue | undefined): value is ReadonlyMap<string, WireValue> => value instanceof Map;
+const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
-/** The fields of one message or of a part of it. What nobody asks for is passed over; what is wrong is named. */
+/** The fields of a message or of a part of it. Unknown fields are ignored; errors name the invalid field. */
 export class Fields {
-  readonly #of: string;
+  readonly #subject: string;
   readonly #fields: ReadonlyMap<string, WireValue>;
 
-  constructor(of: string, value: WireValue | undefined) {
-    // Serde takes a variant without fields for its name alone, and one client sends an empty object for it.
-    if (value !== undefined && value !== null && !isFields(value)) throw new WireError(`${of} must be an object.`);
-    this.#of = of;
-    this.#fields = isFields(value) ? value : new Map();
+  constructor(subject: string, value: WireValue | undefined) {
+    // Serde accepts the bare name of a variant without fields, and one client sends an empty object for it.
+    if (value !== undefined && value !== null && !isObject(value)) throw new WireError(`${subject} must be an object.`);
+    this.#subject = subject;
+    this.#fields = isObject(value) ? value : new Map();
   }
 
   has(name: string): boolean {
@@ -29,7 +29,7 @@ export class Fields {
 
   text(name: string): string {
     const value = this.#fields.get(name);
-    if (typeof value !== "string") throw this.#wrong(name, "a string");
+    if (typeof value !== "string") throw this.#invalid(name, "a string");
     return value;
   }
 
@@ -37,29 +37,29 @@ export class Fields {
     return this.has(name) ? this.text(name) : null;
   }
 
-  /** A short text that is not empty: an id. */
+  /** A non-empty text of bounded length. */
   id(name: string): string {
     const value = this.text(name);
-    if (value === "" || value.length > LONGEST_NAME) throw this.#wrong(name, `an id of 1 to ${LONGEST_NAME} characters`);
+    if (value === "" || value.length > MAX_NAME_LENGTH) throw this.#invalid(name, `an id of 1 to ${MAX_NAME_LENGTH} characters`);
     return value;
   }
 
   flag(name: string): boolean {
     const value = this.#fields.get(name) ?? false;
-    if (typeof value !== "boolean") throw this.#wrong(name, "true or false");
+    if (typeof value !== "boolean") throw this.#invalid(name, "true or false");
     return value;
   }
 
-  /** Whole, not negative, as far as JSON's numbers are exact. */
+  /** A non-negative safe integer. */
   count(name: string): number {
     const value = this.#fields.get(name);
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw this.#wrong(name, "a whole number");
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw this.#invalid(name, "a whole number");
     return value;
   }
 
   bytes(name: string): Uint8Array {
     const value = this.#fields.get(name);
-    if (!(value instanceof Uint8Array)) throw this.#wrong(name, "a list of numbers of 0 to 255");
+    if (!(value instanceof Uint8Array)) throw this.#invalid(name, "a list of numbers of 0 to 255");
     return value;
   }
 
@@ -69,29 +69,29 @@ export class Fields {
 
   list(name: string): readonly WireValue[] {
     const value = this.#fields.get(name);
-    if (isItems(value)) return value;
+    if (isList(value)) return value;
     if (value instanceof Uint8Array && value.length === 0) return [];
-    throw this.#wrong(name, "a list");
+    throw this.#invalid(name, "a list");
   }
 
-  #wrong(name: string, what: string): WireError {
-    return new WireError(`${this.#of}.${name} must be ${what}.`);
+  #invalid(name: string, expected: string): WireError {
+    return new WireError(`${this.#subject}.${name} must be ${expected}.`);
   }
 }
 
-/** What has no type of its own here, as JSON. */
-export function jsonOf(value: WireValue | undefined): Json {
+/** Converts a value without a type of its own to JSON. */
+export function toJson(value: WireValue | undefined): Json {
   if (value === undefined) return null;
   if (value instanceof Uint8Array) return Array.from(value);
-  if (isItems(value)) return value.map(jsonOf);
-  if (isFields(value)) return Object.fromEntries(Array.from(value, ([name, field]) => [name, jsonOf(field)]));
+  if (isList(value)) return value.map(toJson);
+  if (isObject(value)) return Object.fromEntries(Array.from(value, ([name, field]) => [name, toJson(field)]));
   return value;
 }
 
-/** An enum's case and what it holds: `"Case"`, or `{"Case": …}`. */
-export function caseOf(value: WireValue | undefined, of: string): readonly [name: string, content: WireValue | undefined] {
+/** An enum's case and its content: `"Case"`, or `{"Case": …}`. */
+export function caseOf(value: WireValue | undefined, subject: string): readonly [name: string, content: WireValue | undefined] {
   if (typeof value === "string") return [value, undefined];
-  const [only, ...others] = isFields(value) ? Array.from(value) : [];
-  if (only === undefined || others.length > 0) throw new WireError(`${of} must be a name, or an object of one name.`);
+  const [only, ...others] = isObject(value) ? Array.from(value) : [];
+  if (only === undefined || others.length > 0) throw new WireError(`${subject} must be a name, or an object of one name.`);
   return only;
 }

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { jsonOf } from "./fields.ts";
-import { printJson } from "./print-json.ts";
-import { WireError } from "./wire-error.ts";
-import { readWireJson } from "./wire-json.ts";
+import { toJson } from "./fields.ts";
+import { type Printable, printJson, printPieces, readWireJson, WireError } from "./wire-json.ts";
 
 const LIMITS = { depth: 32, values: 10_000, members: 1_000 };
 const read = (text: string | Uint8Array, limits = LIMITS) => readWireJson(typeof text === "string" ? Buffer.from(text) : text, limits);
@@ -16,16 +14,16 @@ const refused = (text: string | Uint8Array, words: RegExp, limits = LIMITS): voi
   );
 };
 
-void test("it reads what JSON.parse reads", () => {
+void test("reads what JSON.parse reads", () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t \r"), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), undefined, indent);
-      assert.equal(JSON.stringify(jsonOf(read(spaced))), JSON.stringify(JSON.parse(text)));
+      assert.equal(JSON.stringify(toJson(read(spaced))), JSON.stringify(JSON.parse(text)));
     }),
   );
 });
 
-void test("it refuses what JSON.parse refuses", () => {
+void test("refuses what JSON.parse refuses", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...Array.from('[]{},:"\\0123-.eE tnulrsfax\n\u00e9')) }), (text) => {
       const parsed = (() => {
@@ -37,7 +35,7 @@ void test("it refuses what JSON.parse refuses", () => {
       })();
       const got = (() => {
         try {
-          return [JSON.stringify(jsonOf(read(text)))];
+          return [JSON.stringify(toJson(read(text)))];
         } catch (error) {
           assert.ok(error instanceof WireError);
           return [];
@@ -49,7 +47,7 @@ void test("it refuses what JSON.parse refuses", () => {
   );
 });
 
-void test("bytes are printed as numbers, and read as bytes", () => {
+void test("bytes are printed as numbers and read as bytes", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
       const text = printJson(bytes, 10_000).toString();
@@ -60,15 +58,15 @@ void test("bytes are printed as numbers, and read as bytes", () => {
   );
 });
 
-void test("numbers that are no bytes make a list of numbers", () => {
+void test("numbers that are not bytes make a list of numbers", () => {
   for (const text of ["[256]", "[1,-1]", "[0.5]", "[1e2,1]", "[1000000000000]"]) assert.deepEqual(read(text), JSON.parse(text));
   for (const text of ["[01]", "[1,]", "[,1]", "[1 2]", "[1,,2]", "[ ,]", "[007]"]) refused(text, /not JSON/);
 });
 
-void test("what is printed is JSON.stringify's text, and a field that is undefined is left away", () => {
+void test("prints the text of JSON.stringify and omits undefined fields", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      const plain: ReturnType<typeof jsonOf> = JSON.parse(JSON.stringify(value));
+      const plain: ReturnType<typeof toJson> = JSON.parse(JSON.stringify(value));
       assert.equal(printJson(plain, 1_000_000).toString(), JSON.stringify(plain));
     }),
   );
@@ -77,7 +75,7 @@ void test("what is printed is JSON.stringify's text, and a field that is undefin
   assert.throws(() => printJson({ a: Buffer.alloc(100) }, 100), /longer than the 100 bytes/);
 });
 
-void test("hostile texts are refused for their depth, their count, their bytes", () => {
+void test("hostile texts are refused for depth, number of values or bytes", () => {
   refused("[".repeat(1_000_000), /32 deep/);
   refused('{"a":'.repeat(40), /32 deep/);
   refused(`[${"[1,2],".repeat(20_000)}"x"]`, /more values/);
@@ -91,9 +89,22 @@ void test("hostile texts are refused for their depth, their count, their bytes",
   assert.deepEqual(read(`[${"1,".repeat(200_000)}1]`, { depth: 2, values: 2, members: 2 }), new Uint8Array(200_001).fill(1));
 });
 
-void test("a key may have any name and spoils nothing", () => {
+void test("any name is safe as a key", () => {
   const value = read('{"__proto__":{"polluted":true},"constructor":"x"}');
   assert.ok(value instanceof Map);
   assert.deepEqual(Array.from(value.keys()), ["__proto__", "constructor"]);
   assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
+});
+
+void test("text printed in pieces has the same bytes, and no piece is long", () => {
+  const bytes = (length: number): Uint8Array => new Uint8Array(length).map((_, at) => at % 256);
+  for (const length of [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+    const value: Printable = { before: [1, "two"], bytes: bytes(length), after: [bytes(3), null] };
+    const pieces: Buffer[] = [];
+    printPieces(value, (piece) => void pieces.push(piece));
+    const text = JSON.stringify({ before: [1, "two"], bytes: Array.from(bytes(length)), after: [[0, 1, 2], null] });
+    assert.equal(Buffer.concat(pieces).toString(), text);
+    assert.deepEqual(printJson(value, 2 ** 31), Buffer.from(text));
+    assert.ok(pieces.every((piece) => piece.length <= 4 * 65_536 + 1));
+  }
 });

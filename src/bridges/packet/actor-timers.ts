@@ -1,7 +1,60 @@
 import type { RunContext } from "../../core/actor/index.ts";
-import { type Behaviour, isJsonObject, type Json, type Message, type Outgoing, TroupeError } from "../../core/contract/index.ts";
-import type { CapabilityStateDraft } from "./capability-state.ts";
-import type { Timeout } from "./timeout.ts";
+import {
+  type Behaviour,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Policy,
+  TroupeError,
+  isJsonObject,
+} from "../../core/contract/index.ts";
+import { type CapabilityStateDraft, UNSET } from "./actor-state.ts";
+import type { ActorTimes } from "./capability.ts";
+import { type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
+
+/** When an actor ends by itself. */
+export type Timeout =
+  /** After so long without a message. On disk its state stays, and the next message finds it as it was. */
+  | { readonly ends: "idle"; readonly ms: number }
+  /** So long after it began, whatever happens. */
+  | { readonly ends: "lifetime"; readonly ms: number }
+  | { readonly ends: "never" }
+  /** Asked when it begins and after each message: in how many milliseconds; undefined or infinite for not at all. Pure. */
+  | ((metadata: ActorTimes, now: number) => number | undefined);
+
+/** An actor's timeout: it ends after `ms` milliseconds without a message. Throws where `ms` is not above 0. */
+export const idle = (ms: number): Timeout => ({ ends: "idle", ms: span("idle", ms) });
+/** An actor's timeout: it ends `ms` milliseconds after its start. Throws where `ms` is not above 0. */
+export const lifetime = (ms: number): Timeout => ({ ends: "lifetime", ms: span("lifetime", ms) });
+/** An actor's timeout: it never ends by time. */
+export const never: Timeout = { ends: "never" };
+
+function span(name: string, ms: number): number {
+  if (Number.isFinite(ms) && ms > 0) return ms;
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${name}(ms) takes milliseconds above 0: use \`never\` for an actor that does not end by itself.`,
+  );
+}
+
+/**
+ * An idle actor in memory ends. One on disk sleeps: its state stays, and the next message finds it as it was.
+ * Absent timeouts are the configuration's, which is known where an actor begins.
+ */
+export function policyFor(persistence: Persistence, timeout: Timeout | undefined): Partial<Policy> {
+  if (typeof timeout !== "object" || timeout.ends !== "idle") return { persistence };
+  return { persistence, ...idlePolicy(persistence, timeout.ms) };
+}
+
+export const idlePolicy = (persistence: Persistence, ms: number): Partial<Policy> =>
+  persistence === "memory" ? { expireMs: ms } : { idleMs: ms };
+
+/** The same for an actor that begins otherwise than its kind says: what the kind set for its own persistence is put off for good. */
+export function policyOver(usual: Persistence, chosen: Persistence, timeout: Timeout | undefined): Partial<Policy> {
+  if (chosen === usual) return {};
+  const over = policyFor(chosen, timeout);
+  return usual === "memory" && over.idleMs !== undefined ? { ...over, expireMs: STATE_TIMEOUT_MS } : over;
+}
 
 export interface TimersOptions {
   readonly id: string;
@@ -21,9 +74,6 @@ const EVERY = `${OWN}every_`;
 
 /** The message, and the wake, of a periodic handler. */
 export const everyOf = (name: string): string => `${EVERY}${name}`;
-
-/** What a state keeps that has set no timers yet in this life. */
-export const UNSET = "";
 
 /** The wakes that a definition gives its actors. A state keeps which it has set: after new code its next turn sets what differs. */
 export class Timers {

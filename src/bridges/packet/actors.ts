@@ -21,16 +21,15 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { OwnKinds } from "./own-kinds.ts";
+import { OwnKinds } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-sight.ts";
-import { Births } from "./births.ts";
+import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-access.ts";
+import { Births } from "./actor-start.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
-import { packetErrorOf, resultOf } from "./engine-error.ts";
-import { PacketError } from "./packet-error.ts";
-import type { ActorOptions, PacketContext } from "./packet.ts";
-import { checkPayload } from "./payload-check.ts";
+import { packetErrorOf, resultOf } from "./error-mapping.ts";
+import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts";
+import { checkPayload } from "./capability-contract.ts";
 
 /** Of a list, at a time. */
 const PAGE = 256;

@@ -1,21 +1,22 @@
 import type {
   ActorId,
-  JsonObject,
   Behaviour,
+  CancelSignal,
   Clock,
   Json,
+  JsonObject,
   Log,
   OfferRef,
+  Outgoing,
   Policy,
   Progress,
+  Reply,
   Snapshot,
   Viewer,
 } from "../../core/contract/index.ts";
-import type { Asks } from "./asks.ts";
-import type { Effect } from "./effect.ts";
-import type { CapabilityState } from "./capability-state.ts";
-import type { PacketContext, Persistence } from "./packet.ts";
-import type { Servers } from "./servers.ts";
+import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
+import type { Asks } from "./recorded-calls.ts";
+import type { Servers } from "./upstream-server.ts";
 
 /** What a capability is, whatever stands behind it. */
 export interface Capability {
@@ -166,4 +167,80 @@ export interface ActorRef {
   readonly capability_id: string;
   readonly actor_id: string;
   readonly id: ActorId;
+}
+
+/** What a timeout strategy knows of an actor. Times in milliseconds since 1970. */
+export interface ActorTimes {
+  readonly created_at: number;
+  readonly last_message_at: number;
+  readonly message_count: number;
+}
+
+/** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */
+export interface CapabilityState<S> {
+  readonly state: S;
+  readonly metadata: ActorTimes;
+}
+
+/** Who runs a capability, and how. */
+export interface RunOptions {
+  readonly viewer: Viewer;
+  readonly context: PacketContext;
+  readonly actor_id?: string;
+  readonly actor_options?: ActorOptions;
+  readonly signal?: CancelSignal;
+  /** A message to an actor: refused by a capability that has none. */
+  readonly actorOnly?: boolean;
+  /** C4, for actors. */
+  readonly key?: string;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+  /** What the client answered, and could be asked (`CallOptions`). */
+  readonly answers?: JsonObject;
+  readonly can?: readonly string[];
+  /** Never longer than the configuration's own. */
+  readonly timeoutMs?: number;
+  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
+}
+
+/** What a capability returned, and the actor that ran it, if one did. */
+export interface Ran {
+  readonly result: Json;
+  readonly actor_id?: string;
+  readonly message_count?: number;
+  readonly execution_time_ms: number;
+  readonly trace_id: string;
+}
+
+/** The level of an audit entry. Default `info`. */
+export type AuditLevel = "debug" | "info" | "warning" | "error";
+
+/** What is told once a capability has run, after the commit. Data: nothing happens by declaring it. */
+export type Effect =
+  | { readonly effect: "audit_log"; readonly level: AuditLevel; readonly name: string }
+  | { readonly effect: "metric"; readonly metric: "counter" | "histogram"; readonly name: string };
+
+/** An effect: each run writes an audit entry, after its commit. */
+export const auditLog = (level: AuditLevel = "info", name = "audit"): Effect => ({ effect: "audit_log", level, name });
+/** One for each run. */
+export const counter = (name: string): Effect => ({ effect: "metric", metric: "counter", name });
+/** The milliseconds of each run. */
+export const histogram = (name: string): Effect => ({ effect: "metric", metric: "histogram", name });
+
+/** An effect that happened. */
+export interface Emitted {
+  readonly effect: Effect;
+  readonly capability_id: string;
+  readonly actor_id?: string;
+  readonly trace_id: string;
+  readonly user_id?: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly duration_ms: number;
+  /** Of a counter 1, of a histogram the duration. */
+  readonly value: number;
+  /** Absent: it succeeded. */
+  readonly error?: string;
+  readonly fields?: JsonObject;
 }

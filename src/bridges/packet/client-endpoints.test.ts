@@ -9,7 +9,7 @@ import { PacketClientError } from "./client-error.ts";
 import { packetClient } from "./client.ts";
 import { packetEndpoints } from "./endpoints.ts";
 import { actorCapability, Capabilities, capability, PacketError, PacketFlow } from "./index.ts";
-import { capabilitySource } from "./source.ts";
+import { capabilitySource } from "./capability-source.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
 

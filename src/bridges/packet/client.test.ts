@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { SimulatedClock, SimulatedEntropy, until } from "troupe/testing";
 import { PacketClientError, type PacketClientCode } from "./client-error.ts";
 import { packetClient, type PacketClient } from "./client.ts";
-import { isTroupeError } from "./config.fixture.ts";
-import { PacketError } from "./packet-error.ts";
+import { isTroupeError } from "./core.fixture.ts";
+import { PacketError } from "./packet.ts";
 import { type Answering, type Heard, httpPackets, type PacketServer, tcpPackets, webSocketPackets } from "./packet-server.fixture.ts";
 
 const DOORS: Readonly<Record<string, (answering: Answering) => Promise<PacketServer>>> = {

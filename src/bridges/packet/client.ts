@@ -8,16 +8,19 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { Carrier } from "./client-carrier.ts";
+import { type Carrier, HttpCarrier, openTcp, openWebSocket } from "./client-transports.ts";
 import { PacketClientError, TimeIsUp } from "./client-error.ts";
-import { HttpCarrier } from "./client-http.ts";
-import { Link } from "./client-link.ts";
-import { errorIn } from "./client-reply.ts";
-import { openTcp } from "./client-tcp.ts";
-import { openWebSocket } from "./client-websocket.ts";
-import { type ActorOptions, PACKET_VERSION, type PacketContext, type ReplyPacket, type RequestPacket } from "./packet.ts";
+import { Link } from "./client-connection.ts";
+import {
+  type ActorOptions,
+  PACKET_VERSION,
+  type PacketContext,
+  PacketError,
+  type ReplyPacket,
+  type RequestPacket,
+  errorIn,
+} from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
-import { PacketError } from "./packet-error.ts";
 
 /** What `packetClient` takes besides the address. */
 export interface PacketClientOptions {

@@ -1,16 +1,25 @@
-// A whole system of capabilities on simulated time, in memory or in a directory that survives a restart.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { SimulatedClock, SimulatedEntropy } from "troupe/testing";
-import { type JsonObject, type Behaviour, type Caller, isJsonObject, type Json, type Viewer } from "../../core/contract/index.ts";
+import {
+  type Behaviour,
+  type Caller,
+  type ErrorCode,
+  type Json,
+  type JsonObject,
+  TroupeError,
+  type Viewer,
+  isJsonObject,
+} from "../../core/contract/index.ts";
 import { Capabilities } from "./capabilities.ts";
-import type { Capability } from "./capability.ts";
-import type { Emitted } from "./effect.ts";
+import type { Capability, Emitted } from "./capability.ts";
 import { PacketFlow, type PacketFlowOptions, type PacketSession } from "./packet-flow.ts";
 import type { ReplyPacket } from "./packet.ts";
+
+// A whole system of capabilities on simulated time, in memory or in a directory that survives a restart.
 
 export interface WorldOptions extends Pick<PacketFlowOptions, "actors" | "executionMs" | "admit"> {
   readonly disk?: boolean;
@@ -102,3 +111,6 @@ export function errorOf({
 }
 
 export const typeOf = (reply: ReplyPacket): Json | undefined => errorOf(reply)?.type;
+
+export const isTroupeError = <C extends ErrorCode>(error: unknown, code: C): error is TroupeError<C> =>
+  error instanceof TroupeError && error.code === code;

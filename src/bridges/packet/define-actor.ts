@@ -1,20 +1,90 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { actor, type InitialContext, type Kind } from "../../core/actor/index.ts";
-import { type Json, type Policy, type Snapshot, systemClock, TroupeError } from "../../core/contract/index.ts";
+import { type InitialContext, type Kind, type RunContext, type Value, type WorkContext, actor } from "../../core/actor/index.ts";
+import {
+  type Frozen,
+  type Json,
+  type JsonObject,
+  type Policy,
+  type Snapshot,
+  TroupeError,
+  isJsonObject,
+  systemClock,
+} from "../../core/contract/index.ts";
 import { BEGIN_ACTION } from "../../core/contract/internal.ts";
-import { type Beginning, firstState, idlePolicy, migratedState, policyFor, policyOver } from "./actor-birth.ts";
-import type { ActorCapabilityDefinition } from "./actor-definition.ts";
-import { BEGIN, Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
-import { withoutStrays } from "./actor-timers.ts";
-import { Asks } from "./asks.ts";
-import type { Acts, Capability, Given } from "./capability.ts";
-import { checkCompilable, described, type Described } from "./define-capability.ts";
-import { checkActorWords } from "./known-words.ts";
-import { capabilityStateIn, type CapabilityState, type CapabilityStateDraft } from "./capability-state.ts";
-import type { Persistence } from "./packet.ts";
-import { withPromises } from "./promises.ts";
-import { noServers } from "./servers.ts";
-import { idle, type Timeout } from "./timeout.ts";
+import { isStandard } from "../../core/schema/index.ts";
+import { type AnyHandler, type AnyPeriodic, BEGIN, Handlers, type PayloadOf } from "./actor-handlers.ts";
+import { type Beginning, type CapabilityStateDraft, type FirstTimes, capabilityStateIn, firstState, migratedState } from "./actor-state.ts";
+import { type Timeout, idle, idlePolicy, policyFor, policyOver, withoutStrays } from "./actor-timers.ts";
+import { withPromises } from "./capability-contract.ts";
+import type { ActorTimes, Acts, Capability, CapabilityState, ForeignServer, Given } from "./capability.ts";
+import {
+  DESCRIBED,
+  type Described,
+  badDefinition,
+  checkCompilable,
+  described,
+  entriesOf,
+  isObject,
+  isTexts,
+  onlyWords,
+  shown,
+} from "./define-capability.ts";
+import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
+import { Asks } from "./recorded-calls.ts";
+import { noServers } from "./upstream-server.ts";
+
+/** What a message handler of an actor is given: a turn (`RunContext`), the payload and who sent it. */
+export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {
+  readonly payload: P;
+  readonly context: PacketContext;
+  /** Before this message. */
+  readonly metadata: ActorTimes;
+}
+
+/** What one that waits is given beside. */
+export interface ActorWork<S, P> extends ActorRun<S, P>, Pick<WorkContext<S, P>, "signal" | "progress" | "log" | "call"> {
+  /** A tool server by its name in the configuration; what is called there is recorded in the actor's chain. */
+  readonly mcp: (server: string) => ForeignServer;
+  /** Another capability, as a packet of the actor's own user would; what it was asked is recorded in the actor's chain. Throws `PacketError`. */
+  readonly request: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
+}
+
+/** What a read has at hand: the last durable state, read-only, and the payload. */
+export interface ActorView<S, P> {
+  readonly state: Frozen<S>;
+  readonly payload: P;
+  readonly context: PacketContext;
+  readonly metadata: ActorTimes;
+}
+
+type Handles<S, P> =
+  | { run(context: ActorRun<S, P>): Value; work?: never; view?: never }
+  | { work(context: ActorWork<S, P>): Promise<Value>; run?: never; view?: never }
+  | { view(context: ActorView<S, P>): Value; run?: never; work?: never };
+
+export interface ActorCapabilityDefinition<S extends object, M> extends Described {
+  /** JSON, copied for each actor that begins; or made from what it begins with. */
+  readonly initialState: S | ((first: FirstTimes) => S);
+  /** What a state must be like, checked where one begins. */
+  readonly state?: StandardSchemaV1<unknown, S>;
+  /** Default `memory`. */
+  readonly persistence?: Persistence;
+  /** Default: as the configuration says, 30 minutes idle. */
+  readonly timeout?: Timeout;
+  /** Everybody's. Default: an actor is there for its starter alone. */
+  readonly shared?: boolean;
+  /** Of the state, from 1. Default 1. */
+  readonly version?: number;
+  /** A state of a lower version. Pure. */
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
+  /** The first pattern, in the order they stand here, that a payload matches. A message without `match` takes any. */
+  readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] & object } & Handles<S, PayloadOf<M[N]>> };
+  /** While the actor lives, every so often. */
+  readonly periodic?: Readonly<Record<string, { readonly everyMs: number; run(context: Omit<ActorRun<S, null>, "payload">): void }>>;
+  /** Fields of payloads and results whose text is searchable (`message`, `notes.*.text`). */
+  readonly search?: readonly string[];
+  readonly policy?: Partial<Pick<Policy, "workMs" | "mailbox" | "maxStateBytes" | "restart">>;
+}
 
 /** A capability that is an actor for each `actor_id`. */
 export interface ActorCapability<S = unknown> extends Capability {
@@ -87,9 +157,9 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     idle: timeout === undefined,
     search: Object.freeze([...(definition.search ?? [])]),
     route: (payload) => handlers.route(payload),
-    known,
+    known: storedStateOf,
     read: ({ action }, snapshot, payload, context) => {
-      const { state, metadata } = known(snapshot);
+      const { state, metadata } = storedStateOf(snapshot);
       return handlers.read(action, state, metadata, payload, context);
     },
     policyFor: ({ state_timeout, persistence: chosen = persistence }) => ({
@@ -102,7 +172,7 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
   return Object.freeze({ ...about, does, kind });
 }
 
-function known({ id, state }: Snapshot): CapabilityState<Json> {
+function storedStateOf({ id, state }: Snapshot): CapabilityState<Json> {
   const kept = capabilityStateIn(state);
   if (kept === undefined)
     throw new TroupeError("STATE_NOT_JSON", `What ${id} keeps is no state of a capability's actor: another kind wrote it.`);
@@ -114,3 +184,74 @@ const IDLE_MS = 30 * 60_000;
 
 /** The name of the kind of actor a capability is. */
 const kindOf = (id: string): string => id.toLowerCase().replaceAll("_", "-");
+
+const ACTOR = [
+  ...DESCRIBED,
+  "initialState",
+  "state",
+  "persistence",
+  "timeout",
+  "shared",
+  "version",
+  "migrate",
+  "messages",
+  "periodic",
+  "search",
+  "policy",
+] as const;
+
+const HANDLER = ["match", "run", "work", "view"] as const;
+
+const PERIODIC = ["everyMs", "run"] as const;
+
+const POLICY = ["workMs", "mailbox", "maxStateBytes", "restart"] as const;
+
+/** Throws `BAD_DEFINITION`. */
+export function checkActorWords(id: string, definition: { readonly [W in (typeof ACTOR)[number]]?: unknown }): void {
+  onlyWords(id, definition, ACTOR);
+  const { initialState, state, persistence, timeout, shared, migrate, messages, periodic, search, policy } = definition;
+  if (!isObject(initialState) && typeof initialState !== "function")
+    throw badDefinition(`${id} has no \`initialState\`: give what each actor begins with, { count: 0 }, or a function that makes it.`);
+  if (state !== undefined && !isStandard(state))
+    throw badDefinition(
+      `${id}: \`state\` is a Standard Schema (zod, ArkType, …) of the state; what actors begin with is \`initialState\`.`,
+    );
+  if (persistence !== undefined && !PERSISTENCES.some((known) => known === persistence))
+    throw badDefinition(`${id}: persistence is one of ${PERSISTENCES.join(", ")}, not ${shown(persistence)}.`);
+  if (timeout !== undefined && !isTimeout(timeout))
+    throw badDefinition(`${id}: timeout is idle(ms), lifetime(ms), never or a function, not ${shown(timeout)}.`);
+  if (shared !== undefined && typeof shared !== "boolean") throw badDefinition(`${id}: shared is true or false, not ${shown(shared)}.`);
+  if (migrate !== undefined && typeof migrate !== "function") throw badDefinition(`${id}: migrate is a function ({ state, from }).`);
+  if (policy !== undefined) onlyWords(`${id}: policy`, policy, POLICY);
+  if (search !== undefined && !isTexts(search))
+    throw badDefinition(`${id}: search is a list of fields, ["payload:text"], not ${shown(search)}.`);
+  for (const [name, handler] of entriesOf(id, "messages", messages)) {
+    const where = `${id}: messages.${name}`;
+    onlyWords(where, handler, HANDLER);
+    functionsOf(where, handler, ["run", "work", "view"]);
+    const match: unknown = Reflect.get(Object(handler), "match");
+    if (match !== undefined && Object(match) !== match)
+      throw badDefinition(`${where}: match is a part of the payload or a schema, not ${shown(match)}.`);
+  }
+  if (periodic === undefined) return;
+  for (const [name, every] of entriesOf(id, "periodic", periodic)) {
+    const where = `${id}: periodic.${name}`;
+    onlyWords(where, every, PERIODIC);
+    functionsOf(where, every, ["run"]);
+    if (Reflect.get(Object(every), "run") === undefined) throw badDefinition(`${where} does nothing: give \`run\`.`);
+  }
+}
+
+function isTimeout(timeout: unknown): boolean {
+  if (typeof timeout === "function") return true;
+  if (!isJsonObject(timeout)) return false;
+  const { ends, ms } = timeout;
+  return ends === "never" || ((ends === "idle" || ends === "lifetime") && typeof ms === "number" && Number.isFinite(ms) && ms > 0);
+}
+
+function functionsOf(where: string, given: unknown, words: readonly string[]): void {
+  for (const word of words) {
+    const value: unknown = Reflect.get(Object(given), word);
+    if (value !== undefined && typeof value !== "function") throw badDefinition(`${where}: ${word} is a function, not ${shown(value)}.`);
+  }
+}

@@ -1,10 +1,8 @@
-import { type JsonObject, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
-import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
-import { fieldSchema } from "./field-schema.ts";
-import { badDefinition, checkEffects, DESCRIBED, entriesOf, isTexts, onlyWords, shown } from "./known-words.ts";
-import { isComposed } from "./tool-schema.ts";
+import { type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
+import { closestMatch } from "../../core/contract/internal.ts";
 import { toJsonSchema } from "../../mcp/source/index.ts";
-import type { Effect } from "./effect.ts";
+import type { Capability, Effect, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
+import { fieldSchema, isComposed } from "./mcp-tools.ts";
 
 /** What every capability says of itself. */
 export interface Described {
@@ -154,3 +152,48 @@ function checkCapabilityId(id: string): string {
     `${JSON.stringify(id)} is no name for a capability: a letter, then letters, digits, _ and -, 64 in all.`,
   );
 }
+
+// Types are gone when a module is served: a misspelled `persistence` would lose what was to be kept, and say nothing.
+
+/** What every capability says of itself. */
+export const DESCRIBED = ["intent", "requires", "provides", "effects", "parameters"] as const;
+const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", "error"]);
+
+export const badDefinition = (sentence: string): TroupeError => new TroupeError("BAD_DEFINITION", sentence);
+
+/** Throws `BAD_DEFINITION` for what is no object, and for a word that nobody reads. */
+export function onlyWords(where: string, given: unknown, words: readonly string[]): void {
+  if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${words.join(", ")} }, those of them it needs.`);
+  const unknown = Object.keys(given).find((word) => !words.includes(word));
+  if (unknown === undefined) return;
+  const meant = closestMatch(unknown, words);
+  throw badDefinition(
+    `${where}: there is no ${JSON.stringify(unknown)}${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`} There are ${words.join(", ")}.`,
+  );
+}
+
+/** Throws `BAD_DEFINITION` for an effect nobody would know what to do with. */
+export function checkEffects(id: string, effects: unknown): void {
+  const wrong: unknown = Array.isArray(effects) ? effects.find((one: unknown) => !isEffect(one)) : effects;
+  if (wrong !== undefined || !Array.isArray(effects))
+    throw badDefinition(`${id}: effects is a list of auditLog(level, name), counter(name) and histogram(name); ${shown(wrong)} is none.`);
+}
+
+function isEffect(one: unknown): boolean {
+  if (!isJsonObject(one)) return false;
+  const { effect, level, metric, name } = one;
+  if (typeof name !== "string" || name === "") return false;
+  return effect === "audit_log" ? LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
+}
+
+export function entriesOf(id: string, word: string, given: unknown): readonly (readonly [string, unknown])[] {
+  if (isObject(given) && !Array.isArray(given)) return Object.entries(given);
+  throw badDefinition(`${id}: ${word} is an object, each of them under its name, not ${shown(given)}.`);
+}
+
+export const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+export const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "");
+
+export const shown = (value: unknown): string =>
+  (typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value))).slice(0, 60);

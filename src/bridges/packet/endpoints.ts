@@ -1,11 +1,19 @@
-import type { Caller, Channel, Connection, HttpMount, SocketMount } from "../../core/contract/index.ts";
-import { packetConnection, type PacketConnectionOptions } from "./connection.ts";
-import { packetMount, type PacketMountOptions } from "./http-mount.ts";
-import type { PacketFlow } from "./packet-flow.ts";
-import { packetRefusal } from "./refused-frame.ts";
-
-/** The subprotocol of packets over WebSocket. */
-export const PACKET_PROTOCOL = "packetflow.v1";
+import {
+  type Answer,
+  type Caller,
+  type Channel,
+  type Connection,
+  type HttpMount,
+  type Json,
+  type JsonObject,
+  type MountRequest,
+  type SocketMount,
+  isJsonObject,
+} from "../../core/contract/index.ts";
+import { type PacketConnectionOptions, UnderWay, packetConnection } from "./connection.ts";
+import type { PacketFlow, PacketSession } from "./packet-flow.ts";
+import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";
+import { packetRefusal, refusalOf } from "./reply.ts";
 
 /** What `packetEndpoints` takes: the bounds of connections and of the HTTP endpoint. */
 export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketMountOptions {}
@@ -33,4 +41,155 @@ export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketE
     webSocket: { path: http.path, protocol: PACKET_PROTOCOL, connect },
     tcp: { gateway: { connect }, refusal: packetRefusal, tokenPlace: 'metadata["troupe/authorization"] of the first packet' },
   };
+}
+
+export interface PacketMountOptions {
+  /** Default `/packets`. */
+  readonly path?: string;
+  /** What GET answers. Absent: there is no GET. */
+  readonly schema?: Json;
+  /** Packets of one body of lines. Default 10,000. */
+  readonly lines?: number;
+  /** Of one body of lines under way at once; the rest waits. Default 256. */
+  readonly linesInFlight?: number;
+}
+
+const JSON_TYPE = "application/json";
+const LINES_TYPE = "application/x-ndjson";
+
+/**
+ * `POST /packets`. `application/json`: one packet, answered with one.
+ * `application/x-ndjson`: one packet a line, each answered with a line as it
+ * becomes ready, its progress before it; status 200 whatever they say.
+ *
+ * The status of one packet is that of the exchange, not of what the capability
+ * made of it: 400 where it is none (`protocol_error`, `unsupported_version`,
+ * `unknown_type`), 429 with `Retry-After` where it came too soon
+ * (`rate_limited`), else 200, also for a `capability_error`. What the listener refuses
+ * by itself (415, 413, 404) has a `capability_error` for a body too.
+ */
+export function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
+  const { path = "/packets", schema, lines: most = 10_000, linesInFlight: inFlight = 256 } = options;
+  const schemaText = schema === undefined ? undefined : JSON.stringify(schema);
+
+  return {
+    path,
+    verbs: schemaText === undefined ? ["POST"] : ["GET", "POST"],
+    handle(request) {
+      if (request.path !== path) return refused(404, `There is nothing at this path: packets are at ${path}.`);
+      if (request.verb === "GET") return { status: 200, body: schemaText ?? "" };
+      const { body = new Uint8Array() } = request;
+      const type = mediaType(request.header("content-type"));
+      if (type === JSON_TYPE) return one(flow, request, body);
+      if (type !== LINES_TYPE)
+        return refused(415, `Send Content-Type: ${JSON_TYPE} with one packet, or ${LINES_TYPE} with one a line, in UTF-8.`);
+      const lines = linesOf(body, most);
+      if (lines === undefined) return refused(413, `A body may have at most ${most} packets: send less at once.`, { limit: most });
+      if (lines.length === 0) return refused(400, "There is no packet in the body: send one a line.");
+      return runLines({ flow, channel: request.lines(), caller: request.caller, lines, inFlight }).then(() => ({ status: 200 }));
+    },
+  };
+}
+
+async function one(flow: Pick<PacketFlow, "open">, request: MountRequest, body: Uint8Array): Promise<Answer> {
+  const session: PacketSession = flow.open({ caller: request.caller });
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= session.close());
+  const abandon = (): void => void close();
+  request.disconnected.addEventListener("abort", abandon, { once: true });
+  try {
+    const reply = await session.receive(body);
+    const wrong = errorType(reply);
+    const status = wrong === undefined ? 200 : (STATUS[wrong] ?? 200);
+    const answer = { status, body: JSON.stringify(reply) };
+    if (status !== 429) return answer;
+    const { retry_after: seconds } = reply.metadata;
+    return { ...answer, headers: { "retry-after": typeof seconds === "number" ? String(seconds) : "1" } };
+  } finally {
+    request.disconnected.removeEventListener("abort", abandon);
+    await close();
+  }
+}
+
+const STATUS: Readonly<Record<string, number>> = {
+  protocol_error: 400,
+  unsupported_version: 400,
+  unknown_type: 400,
+  rate_limited: 429,
+} satisfies Partial<Record<PacketErrorType, number>>;
+
+function errorType({ type, payload }: ReplyPacket): string | undefined {
+  const { error } = payload;
+  if (type !== "capability_error" || !isJsonObject(error)) return undefined;
+  return typeof error["type"] === "string" ? error["type"] : undefined;
+}
+
+const refused = (status: number, message: string, details?: JsonObject): Answer => ({
+  status,
+  body: refusalOf("protocol_error", message, details),
+});
+
+/** Undefined: none, or in another charset than JSON has between systems (RFC 8259, 8.1). */
+function mediaType(header: string | undefined): string | undefined {
+  const [type = "", ...parameters] = (header ?? "").toLowerCase().split(";");
+  const other = parameters.some((parameter) => /^\s*charset\s*=/.test(parameter) && !/=\s*"?utf-8"?\s*$/.test(parameter));
+  return other ? undefined : type.trim();
+}
+
+const LINE_FEED = 10;
+const isBlank = (line: Uint8Array): boolean => line.every((byte) => byte === 32 || byte === 9 || byte === 13);
+
+/** The lines that say something. Undefined: there are more than `most`. */
+export function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
+  const lines: Uint8Array[] = [];
+  let from = 0;
+  while (from < body.length) {
+    const found = body.indexOf(LINE_FEED, from);
+    const to = found < 0 ? body.length : found;
+    const line = body.subarray(from, to);
+    from = to + 1;
+    if (isBlank(line)) continue;
+    if (lines.length === most) return undefined;
+    lines.push(line);
+  }
+  return lines;
+}
+
+export interface PacketLines {
+  readonly flow: Pick<PacketFlow, "open">;
+  readonly channel: Channel;
+  readonly caller: Caller;
+  readonly lines: readonly Uint8Array[];
+  /** Under way at once; the rest waits. */
+  readonly inFlight: number;
+}
+
+/**
+ * Runs one packet a line, begun in their order, and sends each reply as it becomes
+ * ready. A client that does not read holds up what has not begun (C8). Settles
+ * when all are answered, or the client has gone and nothing runs any more.
+ */
+export async function runLines({ flow, channel, caller, lines, inFlight }: PacketLines): Promise<void> {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const waiting = lines.values();
+  let line = waiting.next();
+
+  const begin = (): void => {
+    if (channel.disconnected.aborted) return resolve();
+    while (line.done !== true && underWay.count < inFlight && channel.ready) {
+      const { value } = line;
+      line = waiting.next();
+      underWay.begin(value);
+    }
+    if (line.done === true && underWay.count === 0) resolve();
+  };
+  const underWay = new UnderWay({ flow, channel, caller, held: inFlight, onAnswered: begin });
+
+  const undoReady = channel.onReady(begin);
+  channel.disconnected.addEventListener("abort", begin, { once: true });
+  begin();
+  await done;
+  undoReady();
+  channel.disconnected.removeEventListener("abort", begin);
+  await underWay.close();
 }

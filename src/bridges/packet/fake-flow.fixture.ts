@@ -1,9 +1,8 @@
 // A system of capabilities that knows none: what a packet's payload says under `do` happens.
 import { type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import type { PacketFlow, PacketSession, Reception } from "./packet-flow.ts";
 import { readPacket } from "./read-packet.ts";
-import type { ReplyPacket, RequestPacket } from "./packet.ts";
 import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
 
 export interface FakeSession {

@@ -11,15 +11,14 @@ import {
 import { InFlightMemoryBudget, omitUndefined } from "../../core/contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { Emitted } from "./effect.ts";
+import type { Emitted } from "./capability.ts";
 import { McpTunnel } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
-import type { ReplyPacket } from "./packet.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError, type ReplyPacket } from "./packet.ts";
 import { Running } from "./running.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { noServers, type Servers } from "./servers.ts";
-import { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
+import { noServers, type Servers } from "./upstream-server.ts";
+import { capabilitySource, type CapabilitySourceOptions } from "./capability-source.ts";
 
 /** What `new PacketFlow` takes. */
 export interface PacketFlowOptions {

@@ -1,4 +1,136 @@
-import type { JsonObject, Json } from "../../core/contract/index.ts";
+import { type Json, type JsonObject, isList } from "../../core/contract/index.ts";
+import { mayBeRounded, pointerStep, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
+import { textOf, utf8Length } from "../../core/platform/index.ts";
+import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet.ts";
+
+/** What is wrong with a packet, and where. */
+export interface PacketIssue {
+  /** JSON Pointer; empty: the packet as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ParsedText {
+  /** Absent: it could not be read. Present beside an issue, it must not be used further than to tell whom to answer. */
+  readonly value?: Json;
+  readonly issue?: PacketIssue;
+}
+
+/** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
+export function parsePacketText(given: string | Uint8Array, limits: PacketLimits = DEFAULT_PACKET_LIMITS): ParsedText {
+  if (tooLong(given, limits.bytes)) return whole(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
+  const excess = tooManyValues(given, limits);
+  if (excess !== undefined) return whole(`${excess}: send less at once.`);
+  const text = typeof given === "string" ? given : textOf(given);
+  if (text === undefined || !text.isWellFormed()) return whole("A packet is UTF-8: encode it as that, bytes as base64.");
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return whole("A packet is one whole JSON value without a byte order mark: send what a JSON library writes.");
+  }
+  const walk = new Walk(limits.depth);
+  const issue = walk.flaw(value, 0);
+  if (issue !== undefined) return { value, issue };
+  const rounded = walk.large.size === 0 ? undefined : roundedInteger(text, walk.large);
+  if (rounded !== undefined) {
+    const message = `${rounded.digits.slice(0, 40)} is an integer that no double holds: send integers beyond ±9007199254740991 as text.`;
+    return { value, issue: { path: pathTo(value, rounded.value) ?? "", message } };
+  }
+  // JSON.parse keeps the last of two members of one name, and reports nothing.
+  if (walk.members === membersWritten(text)) return { value };
+  return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
+}
+
+const whole = (message: string): ParsedText => ({ issue: { path: "", message } });
+
+function tooLong(given: string | Uint8Array, bytes: number): boolean {
+  // No UTF-16 unit takes more than three bytes: most texts need not be counted.
+  return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** The members of all objects in a JSON text, with equal names counted each time. The text has been parsed, so it is valid. */
+function membersWritten(text: string): number {
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === COLON) members += 1;
+    else if (unit === QUOTE) at = closingQuote(text, at + 1);
+  }
+  return members;
+}
+
+function closingQuote(text: string, start: number): number {
+  let at = start;
+  for (let unit = text.charCodeAt(at); unit !== QUOTE; unit = text.charCodeAt(at)) at += unit === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** Whether a value nests no deeper than that and can be written as JSON text again, unchanged. */
+export const isSound = (value: Json, depth: number): boolean => new Walk(depth).flaw(value, 0) === undefined;
+
+class Walk {
+  members = 0;
+  /** Numbers that may have been rounded. */
+  readonly large = new Set<number>();
+  readonly #depth: number;
+
+  constructor(depth: number) {
+    this.#depth = depth;
+  }
+
+  flaw(value: Json, above: number): PacketIssue | undefined {
+    if (typeof value === "string") return value.isWellFormed() ? undefined : lone();
+    if (typeof value === "number") {
+      if (mayBeRounded(value)) this.large.add(value);
+      return Number.isFinite(value) ? undefined : { path: "", message: "A number is too large for a double: send it as text." };
+    }
+    if (typeof value !== "object" || value === null) return undefined;
+    if (above >= this.#depth) return { path: "", message: `A packet nests at most ${this.#depth} levels deep: flatten it.` };
+    return isList(value) ? this.#items(value, above + 1) : this.#fields(value, above + 1);
+  }
+
+  #items(list: readonly Json[], above: number): PacketIssue | undefined {
+    for (let at = 0; at < list.length; at += 1) {
+      const flaw = this.flaw(list[at] ?? null, above);
+      if (flaw !== undefined) return { ...flaw, path: `/${at}${flaw.path}` };
+    }
+    return undefined;
+  }
+
+  #fields(bag: JsonObject, above: number): PacketIssue | undefined {
+    for (const key of Object.keys(bag)) {
+      this.members += 1;
+      if (!key.isWellFormed()) return lone();
+      const flaw = this.flaw(bag[key] ?? null, above);
+      if (flaw !== undefined) return { ...flaw, path: segment(key) + flaw.path };
+    }
+    return undefined;
+  }
+}
+
+/** Where a number stands first. */
+function pathTo(value: Json, wanted: number): string | undefined {
+  if (value === wanted) return "";
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const path = pathTo(inner ?? null, wanted);
+    if (path !== undefined) return segment(key) + path;
+  }
+  return undefined;
+}
+
+const lone = (): PacketIssue => ({
+  path: "",
+  message: "Text with a lone surrogate is no Unicode: send whole characters, bytes as base64.",
+});
+
+/** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
+const segment = (key: string): string => pointerStep(key.slice(0, 100).toWellFormed());
 
 /** Undefined: JSON has nothing for it. */
 export function jsonCopy(value: unknown): Json | undefined {
@@ -11,4 +143,37 @@ export function jsonCopy(value: unknown): Json | undefined {
 /** That member, and never what an object inherits: a payload may lack `constructor`. */
 export function memberOf(bag: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(bag, key) ? bag[key] : undefined;
+}
+
+export interface JsonBounds {
+  /** Of it as JSON text, in UTF-8. */
+  readonly maxBytes: number;
+  /** Of lists and objects within each other. */
+  readonly maxDepth: number;
+}
+
+/** A copy that is JSON and nothing else, or in words why it is too much. */
+export function boundedJson(value: unknown, { maxBytes, maxDepth }: JsonBounds): { readonly json: Json } | { readonly tooMuch: string } {
+  // Before it is made text: that goes down as deep as the value does, and ends in an overflow of the stack.
+  if (isDeeper(value, maxDepth)) return { tooMuch: `is deeper than ${maxDepth} levels` };
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) return { json: null };
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) return { tooMuch: `is ${bytes} bytes as JSON, and ${maxBytes} are allowed` };
+  const json: Json = JSON.parse(text);
+  return { json };
+}
+
+function isDeeper(value: unknown, maxDepth: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: unknown[] = [];
+    for (const one of level) {
+      if (typeof one !== "object" || one === null) continue;
+      if (depth === maxDepth) return true;
+      for (const inner of Object.values(one)) if (typeof inner === "object") next.push(inner);
+    }
+    level = next;
+  }
+  return false;
 }

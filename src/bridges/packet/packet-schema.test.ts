@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError } from "./packet.ts";
 import { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
 import { anyMutant, anyRequest, SPECIFIED } from "./packets.fixture.ts";
 import { readPacket } from "./read-packet.ts";

@@ -1,9 +1,18 @@
 import type { JsonObject } from "../../core/contract/index.ts";
-import type { CONTEXT_TEXTS } from "./packet-echo.ts";
-import { ERROR_TYPES } from "./packet-error.ts";
-import { PERSISTENCES } from "./packet-fields.ts";
-import { CONTEXT_BYTES, DEFAULT_PACKET_LIMITS, ID_BYTES, INTENT_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
-import { PACKET_VERSION, REPLY_TYPES, REQUEST_TYPES, type RequestType } from "./packet.ts";
+import type { CONTEXT_TEXTS } from "./read-packet.ts";
+import {
+  CONTEXT_BYTES,
+  DEFAULT_PACKET_LIMITS,
+  ERROR_TYPES,
+  ID_BYTES,
+  INTENT_BYTES,
+  PACKET_VERSION,
+  PERSISTENCES,
+  REPLY_TYPES,
+  REQUEST_TYPES,
+  type RequestType,
+  STATE_TIMEOUT_MS,
+} from "./packet.ts";
 
 const id = (description: string): JsonObject => ({
   type: "string",

@@ -1,10 +1,11 @@
-/** A server of packets that does what a test tells it to, behind all three transports. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createTcpServer, type Socket } from "node:net";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { type Socket, createServer as createTcpServer } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import { isJsonObject, type Json } from "../../core/contract/index.ts";
-import { PACKET_PROTOCOL } from "./endpoints.ts";
+import { type Json, isJsonObject } from "../../core/contract/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
+import { PACKET_PROTOCOL } from "./packet.ts";
+
+/** A server of packets that does what a test tells it to, behind all three transports. */
 
 /** What a client has sent, and how to answer it. */
 export interface Heard {

@@ -1,15 +1,14 @@
-import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type Caller, type Json, type JsonObject, type Viewer, isJsonObject } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
-import { guestOf, viewerOf } from "./viewer-of.ts";
-import { traced } from "./mcp-message.ts";
+import type { Ran } from "./capability.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
-import { PacketError } from "./packet-error.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
 import { memberOf } from "./packet-json.ts";
-import type { RequestPacket, ReplyPacket } from "./packet.ts";
+import { type PacketContext, PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
 import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
-import type { Ran, Running } from "./running.ts";
+import type { Running } from "./running.ts";
+import { traced } from "./tunnel-connection.ts";
 
 export interface SessionHost {
   readonly running: Running;
@@ -178,4 +177,28 @@ function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
 function actorOf({ details }: PacketError): { readonly actor_id?: string } {
   const actor_id = isJsonObject(details) ? memberOf(details, "actor_id") : undefined;
   return typeof actor_id === "string" ? { actor_id } : {};
+}
+
+/** Lets a connection speak for users other than its own. */
+export const ACT_AS = "packets:act-as";
+
+/** A guest that names no user is its session: actors belong to somebody. */
+export function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
+  return viewer.principal !== undefined || session_id === undefined ? viewer : { ...viewer, principal: `guest|session|${session_id}` };
+}
+
+/**
+ * Who is behind a packet. With authentication `user_id` is the caller's own principal, or is left away; without, it names a
+ * guest, whose actors are no authenticated user's. Throws `unauthorized`.
+ */
+export function viewerOf({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
+  if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
+  // The claims are the caller's own, not those of the user it acts for.
+  if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };
+  if (scopes.includes(ACT_AS)) return { principal: user_id, scopes: scopes.filter((scope) => scope !== ACT_AS) };
+  throw new PacketError(
+    "unauthorized",
+    `This connection is ${JSON.stringify(principal)} and may not speak for others: leave user_id away, or get the scope ${ACT_AS}.`,
+    { principal },
+  );
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { PacketError } from "./packet-error.ts";
+import { PacketError } from "./packet.ts";
 import { anyMutant, anyRequest } from "./packets.fixture.ts";
 import { readPacket, RefusedPacket } from "./read-packet.ts";
 import { errorTo } from "./reply.ts";

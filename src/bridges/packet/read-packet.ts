@@ -1,12 +1,27 @@
-import { type JsonObject, isJsonObject, type Json, isList } from "../../core/contract/index.ts";
-import { echoOf, type PacketEcho } from "./packet-echo.ts";
-import { PacketError, type PacketErrorType } from "./packet-error.ts";
-import { PacketFields } from "./packet-fields.ts";
-import { memberOf } from "./packet-json.ts";
-import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet-limits.ts";
-import { type PacketIssue, parsePacketText } from "./packet-text.ts";
-import { PACKET_VERSION, REQUEST_TYPES, type RequestPacket, type RequestType } from "./packet.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
+import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
+import { utf8Length } from "../../core/platform/index.ts";
+import { type PacketIssue, isSound, memberOf, parsePacketText } from "./packet-json.ts";
+import {
+  type ActorOptions,
+  CONTEXT_BYTES,
+  DEFAULT_PACKET_LIMITS,
+  ID_BYTES,
+  INTENT_BYTES,
+  PACKET_VERSION,
+  PERSISTENCES,
+  type PacketContext,
+  PacketError,
+  type PacketErrorType,
+  type PacketLimits,
+  type Persistence,
+  REPLY_TYPES,
+  REQUEST_TYPES,
+  type ReplyPacket,
+  type RequestPacket,
+  type RequestType,
+  STATE_TIMEOUT_MS,
+} from "./packet.ts";
 
 /** Why a text is no packet, and what could be read of it all the same: `errorTo(refused.echo, refused, …)` answers it. */
 export class RefusedPacket extends PacketError {
@@ -73,3 +88,179 @@ function malformed(issues: readonly PacketIssue[]): Refusal {
 const isRequestType = (type: Json | undefined): type is RequestType => REQUEST_TYPES.some((known) => known === type);
 
 const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64).toWellFormed()}…` : text);
+
+/** Reads the fields of one request, and collects all that is wrong with them. */
+export class PacketFields {
+  readonly issues: PacketIssue[] = [];
+  readonly #from: JsonObject;
+
+  constructor(from: JsonObject) {
+    this.#from = from;
+  }
+
+  complain(path: string, message: string): undefined {
+    this.issues.push({ path, message });
+  }
+
+  /** Undefined: look at `issues`. Without a type only what all types share is looked at. */
+  packet(version: string, type: RequestType | undefined): RequestPacket | undefined {
+    const id = this.#text("id");
+    const intent = this.#text("intent", INTENT_BYTES, 0);
+    const capability_id = this.#text("capability_id");
+    const actor_id = this.#text("actor_id");
+    const payload = this.#bag("payload");
+    const context = this.#context();
+    const actor_options = this.#actorOptions();
+    const metadata = this.#bag("metadata");
+    if (type !== undefined) this.#needs(type, payload ?? {});
+    if (type === undefined || this.issues.length > 0) return undefined;
+    return {
+      version,
+      type,
+      ...(id === undefined ? undefined : { id }),
+      ...(intent === undefined ? undefined : { intent }),
+      ...(capability_id === undefined ? undefined : { capability_id }),
+      ...(actor_id === undefined ? undefined : { actor_id }),
+      payload: payload ?? {},
+      context,
+      ...(actor_options === undefined ? undefined : { actor_options }),
+      ...(metadata === undefined ? undefined : { metadata }),
+    };
+  }
+
+  #needs(type: RequestType, payload: JsonObject): void {
+    if ((type === "capability_request" || type === "actor_message") && memberOf(this.#from, "capability_id") === undefined)
+      this.complain("/capability_id", `A packet of type ${type} names the capability it is for.`);
+    if (type === "mcp_request" && !isJsonObject(memberOf(payload, "mcp_message")))
+      this.complain("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
+    if (type === "cancel" && !isText(memberOf(payload, "id"), ID_BYTES))
+      this.complain("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
+  }
+
+  #text(name: string, maxBytes = ID_BYTES, minBytes = 1): string | undefined {
+    const value = memberOf(this.#from, name);
+    if (value === undefined || isText(value, maxBytes, minBytes)) return value;
+    return this.complain(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
+  }
+
+  #bag(name: string): JsonObject | undefined {
+    const value = memberOf(this.#from, name);
+    if (value === undefined || isJsonObject(value)) return value;
+    return this.complain(`/${name}`, "Must be an object, or absent.");
+  }
+
+  #context(): PacketContext {
+    const context = this.#bag("context");
+    if (context === undefined) return {};
+    if (!fitsContext(context)) this.complain("/context", `Must have at most ${CONTEXT_BYTES} bytes: send what is long in the payload.`);
+    if (isContext(context)) return context;
+    for (const name of CONTEXT_TEXTS) {
+      const text = memberOf(context, name);
+      if (text !== undefined && !isText(text, ID_BYTES))
+        this.complain(`/context/${name}`, `Must be text of 1 to ${ID_BYTES} bytes, or absent.`);
+    }
+    return {};
+  }
+
+  #actorOptions(): ActorOptions | undefined {
+    const options = this.#bag("actor_options");
+    if (options === undefined) return undefined;
+    const create = memberOf(options, "create_if_missing");
+    const timeout = memberOf(options, "state_timeout");
+    const persistence = memberOf(options, "persistence");
+    if (create !== undefined && typeof create !== "boolean")
+      this.complain("/actor_options/create_if_missing", "Must be true, false or absent.");
+    if (timeout !== undefined && !isTimeout(timeout))
+      this.complain("/actor_options/state_timeout", `Must be milliseconds, more than 0 and at most ${STATE_TIMEOUT_MS}, or absent.`);
+    if (persistence !== undefined && !isPersistence(persistence))
+      this.complain("/actor_options/persistence", `Must be one of ${PERSISTENCES.join(", ")}, or absent.`);
+    return {
+      ...(typeof create === "boolean" ? { create_if_missing: create } : undefined),
+      ...(isTimeout(timeout) ? { state_timeout: timeout } : undefined),
+      ...(isPersistence(persistence) ? { persistence } : undefined),
+    };
+  }
+}
+
+const isTimeout = (value: Json | undefined): value is number => typeof value === "number" && value > 0 && value <= STATE_TIMEOUT_MS;
+
+const isPersistence = (value: Json | undefined): value is Persistence => PERSISTENCES.some((known) => known === value);
+
+/** What a reply repeats of its request. A `RequestPacket` is one. */
+export type PacketEcho = Pick<RequestPacket, "id" | "intent" | "capability_id" | "actor_id" | "context">;
+
+/** The members of `context` that have a meaning: text of 1 to 256 bytes where they are there. */
+export const CONTEXT_TEXTS = ["user_id", "session_id", "trace_id", "timestamp"] as const;
+
+const BOUNDS = { id: ID_BYTES, capability_id: ID_BYTES, actor_id: ID_BYTES, intent: INTENT_BYTES };
+
+/**
+ * What can be repeated of a value that is no packet: each member alone, where it is of its form and within its bounds. So
+ * the sender of a broken packet still learns which of several it was.
+ */
+export function echoOf(value: Json | undefined, depth: number): PacketEcho {
+  if (!isJsonObject(value)) return { context: {} };
+  const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
+  for (const name of ["id", "intent", "capability_id", "actor_id"] as const) {
+    const text = memberOf(value, name);
+    if (isText(text, BOUNDS[name], name === "intent" ? 0 : 1) && text.isWellFormed()) echo[name] = text;
+  }
+  return { ...echo, context: contextOf(memberOf(value, "context"), depth - 1) };
+}
+
+/** Text of that many bytes of UTF-8. */
+export function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
+  if (typeof value !== "string" || value.length < minBytes || value.length > maxBytes) return false;
+  return value.length * 3 <= maxBytes || utf8Length(value) <= maxBytes;
+}
+
+/** Whether it may be repeated in every reply. */
+export function fitsContext(value: Json): boolean {
+  const text = JSON.stringify(value);
+  return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
+}
+
+function contextOf(value: Json | undefined, depth: number): PacketContext {
+  if (!isJsonObject(value)) return {};
+  const sound = Object.entries(value).filter(
+    ([name, member]) => (!isMeant(name) || isText(member, ID_BYTES)) && name.isWellFormed() && isSound(member, depth - 1),
+  );
+  // Not by assignment: a member `__proto__` would set what it is named after.
+  const context = Object.fromEntries(sound);
+  return fitsContext(context) && isContext(context) ? context : {};
+}
+
+const MEANT = new Set<string>(CONTEXT_TEXTS);
+const isMeant = (name: string): boolean => MEANT.has(name);
+
+/** Whether those of its texts that have a meaning are texts. */
+export function isContext(value: JsonObject): value is PacketContext & JsonObject {
+  return CONTEXT_TEXTS.every((name) => {
+    const text = memberOf(value, name);
+    return text === undefined || isText(text, ID_BYTES);
+  });
+}
+
+/** What a server sent, as the packet it is. Undefined: it is none. Fields that version 1.0 does not name are dropped. */
+export function readReply(text: string): ReplyPacket | undefined {
+  const value = tryParseJson(text);
+  if (!isJsonObject(value) || value["version"] !== PACKET_VERSION) return undefined;
+  const { id, intent, capability_id, actor_id, payload = {}, context = {}, metadata = {} } = value;
+  const type = REPLY_TYPES.find((one) => one === value["type"]);
+  if (type === undefined || !isJsonObject(payload) || !isJsonObject(metadata) || !isJsonObject(context) || !isContext(context))
+    return undefined;
+  if (!isTextOrAbsent(id) || !isTextOrAbsent(intent) || !isTextOrAbsent(capability_id) || !isTextOrAbsent(actor_id)) return undefined;
+  return {
+    version: PACKET_VERSION,
+    type,
+    ...(id === undefined ? undefined : { id }),
+    ...(intent === undefined ? undefined : { intent }),
+    ...(capability_id === undefined ? undefined : { capability_id }),
+    ...(actor_id === undefined ? undefined : { actor_id }),
+    payload,
+    context,
+    metadata,
+  };
+}
+
+const isTextOrAbsent = (value: Json | undefined): value is string | undefined => value === undefined || typeof value === "string";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { EngineError } from "../../core/contract/index.ts";
-import type { PacketEcho } from "./packet-echo.ts";
-import { ERROR_TYPES, PacketError } from "./packet-error.ts";
-import { readPacket, RefusedPacket } from "./read-packet.ts";
+import { type PacketEcho, RefusedPacket, readPacket } from "./read-packet.ts";
+import { ERROR_TYPES, PacketError } from "./packet.ts";
 import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
 
 const to: PacketEcho = { id: "r1", intent: "why", capability_id: "sum", actor_id: "a", context: { user_id: "u", tenant: [1] } };

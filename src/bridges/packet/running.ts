@@ -1,64 +1,23 @@
 import {
-  abortSignalOf,
-  type JsonObject,
-  type CancelSignal,
   type Clock,
   EngineError,
   type Entropy,
-  isJsonObject,
   type Json,
-  type Log,
-  type Outgoing,
-  type Progress,
-  type Reply,
+  type JsonObject,
+  abortSignalOf,
+  isJsonObject,
   untilAborted,
-  type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
-import { jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { Capability, ExecutionContext } from "./capability.ts";
-import type { Emitted } from "./effect.ts";
-import { fromInner, outward } from "./inner-error.ts";
-import { ownName } from "./own-name.ts";
-import { PacketError, type PacketErrorType } from "./packet-error.ts";
-import type { ActorOptions, PacketContext } from "./packet.ts";
-import { argumentsFor, checkPayload } from "./payload-check.ts";
-import { missing } from "./required.ts";
-import type { Servers } from "./servers.ts";
-
-/** Who runs a capability, and how. */
-export interface RunOptions {
-  readonly viewer: Viewer;
-  readonly context: PacketContext;
-  readonly actor_id?: string;
-  readonly actor_options?: ActorOptions;
-  readonly signal?: CancelSignal;
-  /** A message to an actor: refused by a capability that has none. */
-  readonly actorOnly?: boolean;
-  /** C4, for actors. */
-  readonly key?: string;
-  readonly onProgress?: Progress;
-  readonly onLog?: Log;
-  /** What the client answered, and could be asked (`CallOptions`). */
-  readonly answers?: JsonObject;
-  readonly can?: readonly string[];
-  /** Never longer than the configuration's own. */
-  readonly timeoutMs?: number;
-  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
-  readonly through?: (message: Outgoing) => Promise<Reply>;
-}
-
-/** What a capability returned, and the actor that ran it, if one did. */
-export interface Ran {
-  readonly result: Json;
-  readonly actor_id?: string;
-  readonly message_count?: number;
-  readonly execution_time_ms: number;
-  readonly trace_id: string;
-}
+import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
+import { fromInner, outward, refusalOf } from "./error-mapping.ts";
+import { ownName } from "./actor-access.ts";
+import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
+import { jsonCopy } from "./packet-json.ts";
+import { argumentsFor, checkPayload, missing } from "./capability-contract.ts";
+import type { Servers } from "./upstream-server.ts";
 
 export interface RunningHost {
   readonly capabilities: Capabilities;

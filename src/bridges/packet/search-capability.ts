@@ -1,11 +1,12 @@
 import { actorId, keyOf } from "../../core/actor/index.ts";
-import { type Closable, type ActorId, type JsonObject, type Engine, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
-import { PacketError } from "./packet-error.ts";
 import { memberOf } from "./packet-json.ts";
-import { type Hit, searchIndex, type Search, type SearchKind, type SearchOptions } from "./search/index.ts";
+import { PacketError } from "./packet.ts";
+import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
+import type { SearchKind } from "./search/searchable-fields.ts";
 
 /** How long a search waits for what was said just now. */
 const FRESH_MS = 500;

@@ -5,7 +5,7 @@ import { createGateway } from "../../mcp/gateway/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
-import { auditLog, counter, histogram } from "./effect.ts";
+import { auditLog, counter, histogram } from "./capability.ts";
 
 const effects = [auditLog("info", "kept"), counter("runs"), histogram("ms")];
 const store = actorCapability("store", {

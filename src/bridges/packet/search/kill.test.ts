@@ -8,7 +8,7 @@ import type { ActorId } from "../../../core/contract/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { sqliteStore } from "../../../core/store/index.ts";
 import { SimulatedEntropy } from "../../../testing/index.ts";
-import { searchIndex } from "./index.ts";
+import { searchIndex } from "./search.ts";
 import { diary, folder, found, searched } from "./notes.fixture.ts";
 
 const KILLS = 6;

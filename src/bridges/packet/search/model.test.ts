@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore } from "../../../core/store/index.ts";
-import { PacketError } from "../packet-error.ts";
-import { searchIndex } from "./index.ts";
+import { PacketError } from "../packet.ts";
+import { searchIndex } from "./search.ts";
 import { board, diary, found, searched, tell } from "./notes.fixture.ts";
 
 const WORDS = ["abcd", "abcde", "Ábcd", "ABCDE", "xyz", "xýz1", "straße", "STRASSE", "и", "Й", "12", "東", "東京", "κόσμος", "ΚΌΣΜΟΣ"];

@@ -10,7 +10,8 @@ import {
   type Policy,
   type Reply,
 } from "../../../core/contract/index.ts";
-import type { Search, SearchKind, SearchOptions } from "./index.ts";
+import type { Search, SearchOptions } from "./search.ts";
+import type { SearchKind } from "./searchable-fields.ts";
 
 /** Counts, and answers what it is told to: `{ text, answer }`. */
 export const notes = (kind: string, policy: Partial<Policy> = {}): Behaviour<number> => ({

@@ -5,8 +5,8 @@ import { checkpointEntry } from "../../../core/chain/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore, sqliteStore } from "../../../core/store/index.ts";
 import { SimulatedClock } from "../../../testing/index.ts";
-import { PacketError } from "../packet-error.ts";
-import { searchIndex } from "./index.ts";
+import { PacketError } from "../packet.ts";
+import { searchIndex } from "./search.ts";
 import { board, chat, diary, folder, found, kinds, notes, searched, tell } from "./notes.fixture.ts";
 
 async function stage(clock = new SimulatedClock()) {

@@ -1,17 +1,28 @@
-import { type Closable, type ActorId, type Clock, type Engine, systemClock, TroupeError } from "../../../core/contract/index.ts";
-import { omitUndefined } from "../../../core/contract/internal.ts";
-import { PacketError } from "../packet-error.ts";
-import { Fields, type SearchKind } from "./fields.ts";
-import type { Found } from "./find.ts";
+import {
+  type ActorId,
+  type Clock,
+  type Closable,
+  type Engine,
+  EngineError,
+  TroupeError,
+  systemClock,
+} from "../../../core/contract/index.ts";
+import {
+  type PlacedWord,
+  type SearchTerm,
+  cutText,
+  ftsQuery,
+  omitUndefined,
+  placedWords,
+  searchTerms,
+} from "../../../core/contract/internal.ts";
+import { PacketError } from "../packet.ts";
 import { Follower } from "./follower.ts";
+import type { Searched } from "./history-reader.ts";
 import { isDamage } from "./index-file.ts";
-import type { Searched } from "./look.ts";
-import type { Times } from "./place.ts";
-import { readQuery, type Query } from "./query.ts";
-import { SearchIndex } from "./search-index.ts";
-import { snippetOf } from "./snippet.ts";
-import { split } from "./rows.ts";
-import { parted } from "./text.ts";
+import { type Times, split } from "./index-rows.ts";
+import { type Found, SearchIndex } from "./search-index.ts";
+import { Fields, type Marked, type SearchKind, parted } from "./searchable-fields.ts";
 
 /** What `searchIndex` takes. */
 export interface SearchIndexOptions {
@@ -177,4 +188,63 @@ function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<st
     const name = kinds.get(split(actor)[0])?.fields.name(field) ?? "";
     return { actor, seq, event, at, field: name, snippet, score: best === 0 ? 1 : rank / best };
   });
+}
+
+/** What a user searches for: as SQLite's FTS5 gets it, and as a match is shown. */
+export interface Query {
+  readonly match: string;
+  readonly terms: readonly SearchTerm[];
+}
+
+/** Throws `PacketError` (`validation_failed`), which says what to write instead. */
+export function readQuery(query: string): Query {
+  try {
+    const terms = searchTerms(query);
+    return { match: `{text} : (${ftsQuery(terms)})`, terms };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const { message } = error;
+    throw new PacketError("validation_failed", message, { issues: [{ path: "/query", message }] });
+  }
+}
+
+export interface Shown {
+  readonly field: number;
+  readonly snippet: string;
+}
+
+/** Of a snippet, before the match. */
+const LEAD = 1 / 4;
+
+/** The field with most of what was looked for, and its text around the first match, on one line. */
+export function snippetOf(fields: readonly Marked[], terms: readonly SearchTerm[], length: number): Shown {
+  let best: { readonly one: Marked; readonly found: number; readonly at: number } | undefined;
+  for (const one of fields) {
+    const words = [...placedWords(one.text)];
+    const places = terms.map((term) => placeOf(words, term)).filter((place) => place !== undefined);
+    if (best === undefined || places.length > best.found)
+      best = { one, found: places.length, at: places.length === 0 ? 0 : Math.min(...places) };
+  }
+  return best === undefined ? { field: -1, snippet: "" } : { field: best.one.field, snippet: around(best.one.text, best.at, length) };
+}
+
+function placeOf(words: readonly PlacedWord[], { words: wanted, isPrefix }: SearchTerm): number | undefined {
+  const last = wanted.length - 1;
+  for (let start = 0; start + last < words.length; start += 1)
+    if (wanted.every((word, n) => fits(words[start + n]?.text ?? "", word, isPrefix && n === last))) return words[start]?.at;
+  return undefined;
+}
+
+const fits = (word: string, wanted: string, prefix: boolean): boolean => (prefix ? word.startsWith(wanted) : word === wanted);
+
+function around(text: string, at: number, length: number): string {
+  let start = Math.max(0, Math.min(at - Math.floor(length * LEAD), text.length - length));
+  if (start > 0) {
+    // From the next word on, and never within a character.
+    const space = text.slice(start, at).search(/\s/u);
+    start = space >= 0 ? start + space : at;
+  }
+  const end = cutText(text.slice(start), length);
+  const cutOff = start + end.length < text.length;
+  return `${start > 0 ? "…" : ""}${end.replace(/\s+/gu, " ").trim()}${cutOff ? "…" : ""}`;
 }

@@ -1,0 +1,290 @@
+import {
+  CONTENT,
+  type CallOptions,
+  type Catalogue,
+  type ContentOf,
+  type Dirty,
+  type Engine,
+  type Json,
+  type JsonObject,
+  type Log,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  TroupeError,
+  type Viewer,
+  isJsonObject,
+} from "../../core/contract/index.ts";
+import { closestMatch, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
+import { describeSource } from "../../mcp/source/index.ts";
+import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
+import type { Actors } from "./actors.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { requiredBy } from "./capability-contract.ts";
+import type { Capability, OfferedTool, Ran, RunOptions } from "./capability.ts";
+import { AnswersNeeded } from "./error-mapping.ts";
+import { ACTOR_ID, type BookedTool, type Expose, type ToolBook, actorUri, makeToolBook } from "./mcp-tools.ts";
+import { memberOf } from "./packet-json.ts";
+import { PacketError } from "./packet.ts";
+
+/** What a source takes that offers capabilities as MCP tools. */
+export interface CapabilitySourceOptions extends Calling {
+  readonly actors: Pick<Actors, "listActors" | "getActorState">;
+  /** Where the actors are: whose changes are told. */
+  readonly engine: Pick<Engine, "read" | "watch">;
+  /** Default all. Of what is not exposed nothing is listed, called, read or told. */
+  readonly expose?: Expose;
+  /** False: only tools that capabilities define themselves. Default true. */
+  readonly generate?: boolean;
+  readonly instructions?: string;
+  readonly log?: Log;
+}
+
+/**
+ * Capabilities as MCP has them: tools, and what there is and who is at work as resources. A call runs its capability as the
+ * viewer. Throws `NAME_COLLISION` where two tools have one name; where that comes about later, the tool that was there stays.
+ */
+export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable & { close(): void } {
+  const source = new CapabilitySource(options);
+  describeSource(source, "the capabilities");
+  return source;
+}
+
+// The most of one viewer's actors that are listed.
+const MOST_LISTED = 1_000;
+
+class CapabilitySource implements Source, Disposable {
+  readonly instructions?: string;
+  readonly #options: CapabilitySourceOptions;
+  readonly #watch: ActorWatch;
+  readonly #lists = new Set<Dirty>();
+  readonly #undo: () => void;
+  #book: ToolBook;
+  #surface: Surface;
+
+  constructor(options: CapabilitySourceOptions) {
+    this.#options = options;
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.#book = this.#made();
+    const [first] = this.#book.taken;
+    if (first !== undefined) throw new TroupeError("NAME_COLLISION", `${first}.`);
+    this.#surface = { catalogue: this.#book.catalogue, off: {} };
+    this.#warnOfUnknown();
+    this.#watch = new ActorWatch(options.engine, kindsOf(this.#book), this.#log);
+    this.#undo = options.capabilities.onChange(() => this.#changed());
+  }
+
+  surface(): Surface {
+    return this.#surface;
+  }
+
+  catalogue(): Catalogue {
+    return this.#book.catalogue;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    if (ref.startsWith("tools/")) {
+      const booked = this.#book.tools.get(ref.slice("tools/".length));
+      return booked === undefined ? NOTHING_THERE : callTool(this.#options, booked, viewer, isJsonObject(args) ? args : {}, options);
+    }
+    if (ref === "resources/capabilities") return { ok: this.#book.listing };
+    if (ref === "resources/capability_actors") return { ok: await this.#actors(viewer) };
+    return ref === "resources/capability_actor" ? this.#actor(viewer, args) : NOTHING_THERE;
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
+    if (only?.ref === "resources/capability_actors") return this.#watch.list(viewer, () => dirty("resources/capability_actors"));
+    if (only?.ref === "resources/capability_actor") {
+      const named = this.#named(only.args);
+      if (named === undefined) return () => undefined;
+      const { capability, actor_id } = named;
+      const { behaviour, shared } = capability.does;
+      return this.#watch.one(`${behaviour.kind}/${encodeURIComponent(actor_id)}`, shared, viewer, () =>
+        dirty("resources/capability_actor"),
+      );
+    }
+    if (only !== undefined && only.ref !== "resources/capabilities") return () => undefined;
+    const own = (ref?: OfferRef): void => {
+      if (only === undefined ? contents || ref === undefined : ref === only.ref) dirty(ref);
+    };
+    this.#lists.add(own);
+    return () => void this.#lists.delete(own);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  close(): void {
+    this.#undo();
+    this.#watch[Symbol.dispose]();
+    this.#lists.clear();
+  }
+
+  // ── resources ─────────────────────────────────────────────────────────────
+
+  async #actors(viewer: Viewer): Promise<Json> {
+    const all = await this.#options.actors.listActors(viewer, MOST_LISTED);
+    const own = all.filter(({ capability_id }) => this.#book.exposed.has(capability_id));
+    return {
+      actors: own.map(({ capability_id, actor_id }) => ({ capability_id, actor_id, uri: actorUri(capability_id, actor_id) })),
+      ...(all.length < MOST_LISTED ? {} : { more: true }),
+    };
+  }
+
+  async #actor(viewer: Viewer, args: Json): Promise<Reply> {
+    const named = this.#named(args);
+    if (named === undefined || (viewer.principal === undefined && !named.capability.does.shared)) return NOTHING_THERE;
+    try {
+      const { actor_id, capability_id, state, metadata } = await this.#options.actors.getActorState(
+        named.capability.id,
+        named.actor_id,
+        viewer,
+      );
+      return { ok: { actor_id, capability_id, state, metadata: { ...metadata } } };
+    } catch (error) {
+      if (error instanceof PacketError && ABSENT.has(error.type)) return NOTHING_THERE;
+      throw error;
+    }
+  }
+
+  #named(args: Json) {
+    if (!isJsonObject(args)) return undefined;
+    const { capability: id, id: actor_id } = args;
+    if (typeof id !== "string" || typeof actor_id !== "string") return undefined;
+    const capability = this.#book.exposed.get(id);
+    return capability !== undefined && isActor(capability) ? { capability, actor_id } : undefined;
+  }
+
+  // ── changes ───────────────────────────────────────────────────────────────
+
+  #made(): ToolBook {
+    const { capabilities, expose = "all", generate = true } = this.#options;
+    return makeToolBook(capabilities.list(), expose, generate);
+  }
+
+  /** They may come later; who misspelt one waits for ever. */
+  #warnOfUnknown(): void {
+    const { expose = "all", capabilities } = this.#options;
+    if (expose === "all") return;
+    const ids = capabilities.list().map(({ id }) => id);
+    for (const id of expose) {
+      if (capabilities.get(id) !== undefined) continue;
+      const meant = closestMatch(id, ids);
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant }) });
+    }
+  }
+
+  #changed(): void {
+    const known = new Set(this.#book.taken);
+    this.#book = this.#made();
+    this.#surface = { catalogue: this.#book.catalogue, off: {} };
+    for (const why of this.#book.taken) if (!known.has(why)) this.#log("warning", { event: "tool-name-taken", why });
+    this.#watch.see(kindsOf(this.#book));
+    for (const dirty of Array.from(this.#lists)) {
+      dirty();
+      dirty("resources/capabilities");
+    }
+  }
+
+  readonly #log: Log = (level, data, logger) => this.#options.log?.(level, data, logger);
+}
+
+const ABSENT: ReadonlySet<string> = new Set(["actor_not_found", "capability_not_found", "validation_failed"]);
+
+type ActorsOf = Capability & { readonly does: { readonly how: "actor" } };
+
+/** Whose actors publish their states. */
+const isActor = (capability: Capability): capability is ActorsOf => capability.does.how === "actor" && capability.does.own === undefined;
+
+const kindsOf = ({ exposed }: ToolBook): readonly WatchedKind[] =>
+  [...exposed.values()].filter(isActor).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));
+
+/** What runs behind a tool call. */
+export interface Calling {
+  readonly capabilities: Capabilities;
+  readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
+  /** How long a tool call may take. Default 30,000. */
+  readonly toolTimeoutMs?: number;
+}
+
+/** Runs the capability as the viewer. Throws only what is no `PacketError`. */
+export async function callTool(
+  { capabilities, run, toolTimeoutMs = 30_000 }: Calling,
+  { capability, tool }: BookedTool,
+  viewer: Viewer,
+  args: JsonObject,
+  options: CallOptions,
+): Promise<Reply> {
+  try {
+    const { payload, actor_id } = payloadOf(capability, tool, args);
+    const { result } = await run(capability.id, payload, {
+      viewer,
+      context: contextOf(viewer, options),
+      timeoutMs: toolTimeoutMs,
+      ...(actor_id !== undefined && { actor_id }),
+      ...(options.signal && { signal: options.signal }),
+      ...(options.key !== undefined && { key: options.key }),
+      ...(options.onProgress && { onProgress: options.onProgress }),
+      ...(options.onLog && { onLog: options.onLog }),
+      ...(options.answers && { answers: options.answers }),
+      ...(options.can && { can: options.can }),
+    });
+    return toolReply(result);
+  } catch (error) {
+    if (error instanceof AnswersNeeded) return { needs: error.needs };
+    if (!(error instanceof PacketError)) throw error;
+    // It went while it was called: the same answer as a moment later.
+    const gone = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;
+    return gone ? NOTHING_THERE : toolFailure(error);
+  }
+}
+
+/** What runs is given, and for whom: `actor_id` names the actor, and is part of the payload only where that requires it. */
+function payloadOf(
+  capability: Capability,
+  tool: OfferedTool,
+  args: JsonObject,
+): { readonly payload: JsonObject; readonly actor_id?: string } {
+  const { does, requires, parameters } = capability;
+  if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
+  const actor_id = memberOf(args, ACTOR_ID);
+  if (does.how !== "actor" || actor_id === undefined) return { payload: args };
+  if (typeof actor_id !== "string")
+    throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`, {
+      issues: [{ path: `/${ACTOR_ID}`, message: "must be text" }],
+    });
+  if (requires.includes(ACTOR_ID) || requiredBy(parameters).includes(ACTOR_ID)) return { payload: args, actor_id };
+  const { [ACTOR_ID]: _named, ...payload } = args;
+  return { payload, actor_id };
+}
+
+const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-/;
+
+function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["context"] {
+  const parent = trace?.["traceparent"];
+  const trace_id = typeof parent === "string" ? TRACE_ID.exec(parent)?.[1] : undefined;
+  return { ...(principal !== undefined && { user_id: principal }), ...(trace_id !== undefined && { trace_id }) };
+}
+
+/** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */
+export function toolReply(result: Json): Reply {
+  // The author's own content blocks.
+  if (isContent(result)) return { ok: { isError: false, ...result } };
+  const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
+  return { ok: { [CONTENT]: [{ type: "text", text }], ...(isJsonObject(result) ? { structured: result } : {}), isError: false } };
+}
+
+/** What it answered that it could not do: the caller's mistake is an error of the request, all else a result to be read. */
+export function toolFailure({ type, message, details }: PacketError): Reply {
+  if (type === "validation_failed") return invalidParams(message);
+  const structured = { error: { type, message, details } };
+  return { ok: { [CONTENT]: [{ type: "text", text: `${type}: ${message}` }], structured, isError: true } };
+}
+
+const invalidParams = (capability_error: string): Reply => ({
+  refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
+});
+
+export const NOTHING_THERE: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };

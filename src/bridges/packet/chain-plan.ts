@@ -1,0 +1,89 @@
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
+import type { Capability, Ran, RunOptions } from "./capability.ts";
+import { PacketError } from "./packet.ts";
+
+/** One capability of a chain: which of the fields at hand it takes, and which it adds. */
+export interface Step {
+  readonly capability_id: string;
+  readonly takes: readonly string[];
+  readonly gives: readonly string[];
+}
+
+/** Capabilities one after the other, found by what they require and provide. */
+export interface ChainPlan {
+  readonly steps: readonly Step[];
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+}
+
+/** What a chain did, or with `dryRun` would do. */
+export interface ChainRan {
+  readonly steps: readonly (Step & { readonly execution_time_ms?: number })[];
+  /** All fields that are known at the end. */
+  readonly result: JsonObject;
+}
+
+/**
+ * From fields at hand to fields that are wanted: with as few capabilities as their contracts allow step by step, in the order
+ * they can run. Undefined: these capabilities do not lead there.
+ */
+export function planChain(capabilities: readonly Capability[], from: readonly string[], to: readonly string[]): ChainPlan | undefined {
+  const givers = new Map<string, Capability>();
+  const known = new Set(from);
+  // In rounds: what is found in an earlier one needs no more steps than what is found in a later one.
+  for (let grew = true; grew && !to.every((field) => known.has(field));) {
+    const ready = capabilities.filter(
+      ({ requires, provides }) => requires.every((field) => known.has(field)) && provides.some((field) => !known.has(field)),
+    );
+    grew = ready.length > 0;
+    for (const one of ready)
+      for (const field of one.provides)
+        if (!known.has(field)) {
+          known.add(field);
+          givers.set(field, one);
+        }
+  }
+  if (!to.every((field) => known.has(field))) return undefined;
+  const at = new Set(from);
+  const order: Capability[] = [];
+  const need = (field: string): void => {
+    const giver = givers.get(field);
+    if (at.has(field) || giver === undefined || order.includes(giver)) return;
+    for (const required of giver.requires) need(required);
+    order.push(giver);
+    for (const provided of giver.provides) at.add(provided);
+  };
+  for (const field of to) need(field);
+  return { steps: order.map(({ id, requires, provides }) => ({ capability_id: id, takes: requires, gives: provides })), from, to };
+}
+
+/** Runs the steps as one caller, within one trace: each is given what it takes of all that is known so far. Throws `PacketError`. */
+export async function runChain(
+  { steps }: ChainPlan,
+  payload: JsonObject,
+  options: RunOptions & { readonly dryRun?: boolean },
+  run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>,
+): Promise<ChainRan> {
+  if (options.dryRun === true) return { steps, result: payload };
+  const done: (Step & { readonly execution_time_ms: number })[] = [];
+  let known = payload;
+  let { context } = options;
+  for (const step of steps) {
+    const taken = Object.fromEntries(Object.entries(known).filter(([field]) => step.takes.includes(field)));
+    try {
+      const { result, execution_time_ms, trace_id } = await run(step.capability_id, taken, { ...options, context });
+      context = { ...context, trace_id };
+      known = { ...known, ...(isJsonObject(result) ? result : {}) };
+      done.push({ ...step, execution_time_ms });
+    } catch (error) {
+      if (!(error instanceof PacketError)) throw error;
+      throw new PacketError(
+        error.type,
+        `Step ${done.length + 1} (${step.capability_id}) failed: ${error.message}`,
+        { ...error.details, step: step.capability_id, done: done.length },
+        { cause: error },
+      );
+    }
+  }
+  return { steps: done, result: known };
+}

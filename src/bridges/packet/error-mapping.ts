@@ -1,0 +1,146 @@
+import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
+import { hasOwn } from "../../core/contract/internal.ts";
+import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
+
+interface About {
+  readonly actor_id: string;
+  /** How long whoever sent it waits. */
+  readonly timeout_ms: number;
+}
+
+const TYPES: Readonly<Record<string, PacketErrorType>> = {
+  NO_ACTOR: "actor_not_found",
+  ACTOR_STOPPED: "actor_not_found",
+  UNKNOWN_KIND: "capability_not_found",
+  CRASHED: "actor_crash",
+  ACTOR_FAILED: "actor_crash",
+  DEADLINE: "actor_timeout",
+  WORK_TIMEOUT: "actor_timeout",
+  MAILBOX_FULL: "rate_limited",
+  CANCELLED: "cancelled",
+  BAD_ID: "validation_failed",
+  STATE_TOO_LARGE: "persistence_failed",
+  STATE_NEWER: "persistence_failed",
+  ENGINE_MISSING: "persistence_failed",
+  UNAVAILABLE: "persistence_failed",
+};
+
+/** What these say their type says as well: the code is the same whoever found it out. */
+const PLAIN: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
+
+/** A fault of the engine by the spec's names; what it does not know is our fault. */
+export function packetErrorOf(error: unknown, about: About): PacketError {
+  if (error instanceof PacketError) return error;
+  const no = refusalOf(error);
+  if (no !== undefined) return no;
+  if (!(error instanceof EngineError)) {
+    if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
+    return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
+  }
+  const { applied } = error;
+  const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
+  const code = PLAIN.has(error.code) ? type.toUpperCase() : error.code;
+  if (error.code === "DEADLINE") {
+    const { actor_id, timeout_ms } = about;
+    return new PacketError(type, lateness(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+  }
+  if (type === "actor_not_found") {
+    const { actor_id } = about;
+    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
+    return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
+  }
+  const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
+  const wait = type === "rate_limited" ? { reset: 1 } : {};
+  return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+}
+
+function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineError): string {
+  const actor = `The actor ${JSON.stringify(actor_id)}`;
+  const look = "look at it before you send it again";
+  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${look}.`;
+  const begun = isJsonObject(data) ? data["begun"] : undefined;
+  if (begun === true)
+    return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${look}.`;
+  return begun === false
+    ? `${actor} did not get to the message within ${timeout_ms} ms, and nothing of it was done: send it again later.`
+    : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${look}.`;
+}
+
+/** An actor has to ask its client something first. MCP can, and calls again with the answers; to a packet it is an error. */
+export class AnswersNeeded extends PacketError {
+  readonly needs: JsonObject;
+  constructor(needs: JsonObject) {
+    super("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
+      needs: Object.keys(needs),
+    });
+    this.needs = needs;
+  }
+}
+
+/** What an actor said, where it said no. */
+export function resultOf(reply: Reply): Json {
+  if (hasOwn(reply, "ok")) return reply.ok;
+  if (hasOwn(reply, "needs")) throw new AnswersNeeded(reply.needs);
+  throw refusedBy(reply.refused);
+}
+
+/** What `refuse` threw where no turn was there to hear it: in a read, or in what has no actor. */
+export function refusalOf(error: unknown): PacketError | undefined {
+  if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
+  const data: unknown = "data" in error ? error.data : undefined;
+  return refusedBy({ code: error.code, message: error.message, ...(isJsonObject(data) && { data }) });
+}
+
+function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
+  const details: JsonObject = isJsonObject(data) ? data : data === undefined ? {} : { data };
+  const type = ERROR_TYPES.find((known) => known === code);
+  if (type !== undefined) return new PacketError(type, message, details);
+  if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
+  if (code === "SCOPE") return new PacketError("unauthorized", message, details);
+  if (code === "INVALID") return new PacketError("validation_failed", message, details);
+  return new PacketError("execution_failed", message, { code, ...details });
+}
+
+/** Errors on their way out of what a capability asked another for, and whose they were. */
+const inner = new WeakMap<PacketError, string>();
+
+/** What another capability is asked for: whose its error is, is known from here on. */
+export async function fromInner<T>(capabilityId: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof PacketError) inner.set(error, capabilityId);
+    throw error;
+  }
+}
+
+/** As the caller of the one that asked is told it: to that one it is no fault of its request. */
+export function outward(id: string, error: PacketError): PacketError {
+  const whose = inner.get(error);
+  if (whose === undefined || error.type === "cancelled") return error;
+  const details = { capability_id: whose, type: error.type, details: error.details };
+  return new PacketError("execution_failed", `${id} failed, since ${whose} did: ${error.message}`, details, { cause: error });
+}
+
+/** Of what a server says of its failure. */
+const MOST = 2_000;
+
+/** Why it failed, in words; the causes behind it too, since a `fetch` says nothing else. */
+export function reasonOf(error: unknown): string {
+  const said: string[] = [];
+  for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth += 1)
+    if (one.message !== "" && !said.includes(one.message)) said.push(one.message);
+  const words = shortened(said.length > 0 ? said.join(": ") : String(error));
+  return withStatus(words, error);
+}
+
+/** What refuses may have a status and no word. */
+function withStatus(words: string, error: unknown): string {
+  if (!(error instanceof Error) || !("status" in error) || typeof error.status !== "number") return words;
+  const status = `HTTP ${error.status}`;
+  return words.includes(status) ? words : `${words.trimEnd()} (${status})`;
+}
+
+export function shortened(text: string): string {
+  return text.length <= MOST ? text : `${text.slice(0, MOST)}…`;
+}

@@ -1,0 +1,206 @@
+import { type Catalogue, type Json, type JsonObject, type Offer, isJsonObject, isList } from "../../core/contract/index.ts";
+import { memoize, setOwn } from "../../core/contract/internal.ts";
+import type { Capability, OfferedTool } from "./capability.ts";
+
+/** Which capabilities MCP shows and takes calls for: all, or those of these ids. */
+export type Expose = "all" | readonly string[];
+
+/** A tool and the capability behind it. */
+export interface BookedTool {
+  readonly capability: Capability;
+  readonly tool: OfferedTool;
+  /** The tool as MCP lists it. */
+  readonly offer: Offer;
+}
+
+/** What MCP shows of the capabilities there are at a time. */
+export interface ToolBook {
+  readonly catalogue: Catalogue;
+  readonly tools: ReadonlyMap<string, BookedTool>;
+  /** By id: those that are shown. */
+  readonly exposed: ReadonlyMap<string, Capability>;
+  /** The content of `packetflow://capabilities`. */
+  readonly listing: Json;
+  /** Tools that cannot be called, since another has their name: in words. */
+  readonly taken: readonly string[];
+}
+
+const RESOURCES: readonly Offer[] = [
+  resource("capabilities", {
+    uri: "packetflow://capabilities",
+    description: "What can be asked for: each capability, what it needs and what it gives.",
+  }),
+  resource("capability_actors", { uri: "packetflow://actors", description: "The caller's actors that live now." }),
+  resource("capability_actor", {
+    uriTemplate: "packetflow://actor/{capability}/{id}",
+    description: "One of them: its state, and how long it has been at it.",
+  }),
+];
+
+function resource(name: string, definition: Offer["definition"]): Offer {
+  return Object.freeze({ name, action: name, readOnly: true, definition: Object.freeze({ ...definition, mimeType: "application/json" }) });
+}
+
+export const actorUri = (capability: string, actor_id: string): string =>
+  `packetflow://actor/${capability}/${encodeURIComponent(actor_id)}`;
+
+// The same objects as long as the capability is there: what is compiled and written of an offer hangs on it.
+const bookedOf = memoize((capability: Capability): readonly BookedTool[] =>
+  toolsOf(capability).map((tool) => ({ capability, tool, offer: offerOf(tool) })),
+);
+
+function offerOf({ name, description, inputSchema }: OfferedTool): Offer {
+  const definition = Object.freeze({ description, inputSchema });
+  return Object.freeze({ name, action: name, readOnly: false, checksArguments: true, definition });
+}
+
+/** `generate` false: only tools that capabilities define themselves. A name belongs to the capability that came first. */
+export function makeToolBook(capabilities: readonly Capability[], expose: Expose, generate: boolean): ToolBook {
+  const wanted = expose === "all" ? undefined : new Set(expose);
+  const exposed = new Map<string, Capability>();
+  const tools = new Map<string, BookedTool>();
+  const taken: string[] = [];
+  for (const capability of capabilities) {
+    if (wanted?.has(capability.id) === false) continue;
+    exposed.set(capability.id, capability);
+    if (!generate && capability.does.how !== "tools") continue;
+    // MCP meets such actors as they are.
+    if (capability.does.how === "actor" && capability.does.own !== undefined) continue;
+    for (const one of bookedOf(capability)) {
+      const { name } = one.tool;
+      const other = tools.get(name);
+      if (other === undefined) tools.set(name, one);
+      else taken.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
+    }
+  }
+  const shown = Array.from(tools.values(), ({ offer }) => offer);
+  let listing: Json | undefined;
+  return {
+    catalogue: { tools: shown, resources: RESOURCES, prompts: [] },
+    tools,
+    exposed,
+    taken,
+    // Capabilities come and go more often than anybody reads of all of them.
+    get listing() {
+      return (listing ??= { capabilities: Array.from(exposed.values(), (one) => described(one, tools)) });
+    },
+  };
+}
+
+function described(capability: Capability, tools: ReadonlyMap<string, BookedTool>): Json {
+  const { id, intent, requires, provides, does } = capability;
+  const own = toolsOf(capability).filter(({ name }) => tools.get(name)?.capability === capability);
+  return {
+    id,
+    intent,
+    requires,
+    provides,
+    actor_enabled: does.how === "actor",
+    mcp_enabled: own.length > 0,
+    tools: own.map(({ name }) => name),
+  };
+}
+
+/** Names the actor a call is for: an argument of every tool that is an actor's. */
+export const ACTOR_ID = "actor_id";
+
+const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
+  type: "string",
+  minLength: 1,
+  maxLength: 256,
+  description: "Which actor is meant. Left out: the caller's own.",
+});
+
+const made = new WeakMap<Capability, readonly OfferedTool[]>();
+
+/**
+ * A capability as MCP lists it: one tool of its name, or those it defines itself. Made once for each capability. Its
+ * `inputSchema` is the declared `parameters`; only what `requires` names beyond them is added, its type guessed from its name,
+ * and an actor's `actor_id`.
+ */
+export function toolsOf(capability: Capability): readonly OfferedTool[] {
+  let tools = made.get(capability);
+  if (tools === undefined) {
+    const { does, id, intent } = capability;
+    tools =
+      does.how === "tools"
+        ? does.tools
+        : [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
+    made.set(capability, tools);
+  }
+  return tools;
+}
+
+function inputSchemaOf({ id, requires, parameters, does }: Capability): JsonObject {
+  const schema = parameters === undefined ? guessed(requires, id) : completed(parameters, requires, id);
+  return does.how === "actor" ? withActorId(schema) : schema;
+}
+
+function guessed(requires: readonly string[], id: string): JsonObject {
+  const properties: Record<string, Json> = {};
+  for (const field of requires) setOwn(properties, field, fieldSchema(field, id));
+  return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
+}
+
+function withActorId(schema: JsonObject): JsonObject {
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+  if (Object.hasOwn(properties, ACTOR_ID)) return schema;
+  return { ...schema, properties: { ...properties, [ACTOR_ID]: ACTOR_ID_SCHEMA } };
+}
+
+const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
+
+/** What is put together from parts may declare a field in any of them. */
+export const isComposed = (schema: JsonObject): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
+
+function completed(declared: JsonObject, requires: readonly string[], id: string): JsonObject {
+  if (isComposed(declared)) return declared;
+  const properties = isJsonObject(declared["properties"]) ? declared["properties"] : {};
+  const required = isList(declared["required"]) ? declared["required"] : [];
+  const undeclared = requires.filter((field) => !Object.hasOwn(properties, field));
+  const unmarked = requires.filter((field) => !required.includes(field));
+  if (undeclared.length === 0 && unmarked.length === 0) return declared;
+  const all: Record<string, Json> = { ...properties };
+  for (const field of undeclared) setOwn(all, field, fieldSchema(field, id));
+  return { ...declared, properties: all, required: [...required, ...unmarked] };
+}
+
+// Words that end in s and are one thing.
+const SINGULAR = /(?:ss|us|is)$|^(?:alias|atlas|bias|canvas|gas|has|was|lens|news|means|series|species|chaos|dns|gps|sms|tls|https|aws)$/;
+const MEASURES = /^(?:ms|millis|milliseconds|seconds|minutes|hours|days|weeks|months|years|bytes|pixels|percent)$/;
+const TEXTS = /^(?:text|name|title|message|query|question|description|intent|subject|body|note|comment|address|path|prompt)$/;
+const AMOUNT = /^(?:max|min|num|total)$/;
+
+/**
+ * What a field of that name is likely to hold, as JSON Schema: `*_id` text, `*_count` a whole number from 0,
+ * `*_enabled` true or false, `*_list` and plurals a list, `email` and `url` text of that format, `max_*` and measures
+ * (`timeout_ms`) a number, anything else of no type. `user_id`, `user-id` and `userId` are alike.
+ */
+export function fieldSchema(field: string, capabilityId: string): JsonObject {
+  const words = wordsOf(field);
+  return { ...typeOf(words), description: `The ${words.join(" ")} that ${capabilityId} asks for.` };
+}
+
+function wordsOf(field: string): readonly string[] {
+  const words = field
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+  return words.length === 0 ? [field] : words;
+}
+
+function typeOf(words: readonly string[]): JsonObject {
+  const last = words.at(-1) ?? "";
+  if (last === "id") return { type: "string", minLength: 1 };
+  if (last === "count") return { type: "integer", minimum: 0 };
+  if (last === "enabled") return { type: "boolean" };
+  if (last === "list") return { type: "array" };
+  if (last === "email") return { type: "string", format: "email" };
+  if (last === "url" || last === "uri") return { type: "string", format: "uri" };
+  if (MEASURES.test(last) || (words.length > 1 && AMOUNT.test(words[0] ?? ""))) return { type: "number" };
+  if (isPlural(last)) return { type: "array" };
+  return TEXTS.test(last) ? { type: "string" } : {};
+}
+
+const isPlural = (word: string): boolean => word.length > 2 && word.endsWith("s") && !SINGULAR.test(word);

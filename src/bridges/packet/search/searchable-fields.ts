@@ -1,0 +1,131 @@
+import { type Json, type Policy, REDACTED, TroupeError, isJsonObject, isList } from "../../../core/contract/index.ts";
+import { cleanText, cutText } from "../../../core/contract/internal.ts";
+
+/** A kind of actor whose texts are searchable. */
+export interface SearchKind {
+  readonly kind: string;
+  /** The behaviour's: who may find what is in an actor, and whether it outlives the process. */
+  readonly policy: Pick<Policy, "owner" | "persistence">;
+  /**
+   * Paths to texts in payloads and results: names joined by dots, `*` for each item of a list or of an object (`message`,
+   * `notes.*.text`); only in one of the two with `payload:` or `result:` before it. 1–32, each at most 16 names.
+   */
+  readonly fields: readonly string[];
+  /** The payload in a message's arguments. Default: the arguments themselves. */
+  readonly payload?: (args: Json) => Json | undefined;
+}
+
+const MOST_FIELDS = 32;
+const MOST_NAMES = 16;
+/** Values looked at in one event: a star in a huge list ends there. */
+const MOST_VISITED = 10_000;
+const PATH = /^(?:(payload|result):)?([^.:]+(?:\.[^.:]+)*)$/u;
+
+const FROM = ["payload", "result"] as const;
+
+interface Field {
+  /** As hits name it: `payload:notes.*.text`. */
+  readonly name: string;
+  readonly from: (typeof FROM)[number];
+  readonly path: readonly string[];
+}
+
+/** The texts of one kind's events. Throws `BAD_DEFINITION`. */
+export class Fields {
+  readonly #fields: readonly Field[];
+  readonly #payload: (args: Json) => Json | undefined;
+  readonly #maxChars: number;
+
+  constructor({ kind, fields, payload = (args) => args }: SearchKind, maxChars: number) {
+    if (fields.length === 0 || fields.length > MOST_FIELDS)
+      throw bad(kind, `names ${fields.length} searchable fields: name 1 to ${MOST_FIELDS}, or leave it out.`);
+    this.#fields = fields.flatMap((field) => fieldsOf(kind, field));
+    this.#payload = payload;
+    this.#maxChars = maxChars;
+  }
+
+  name(field: number): string {
+    return this.#fields[field]?.name ?? "";
+  }
+
+  /** Empty: nothing in it is searchable. What a reply repeats of its payload is kept once. */
+  textOf(args: Json | undefined, reply: Json | undefined): string {
+    const payload = args === undefined ? undefined : this.#payload(args);
+    const result = isJsonObject(reply) ? reply["ok"] : undefined;
+    const seen = new Set<string>([REDACTED, ""]);
+    const found: Marked[] = [];
+    let left = this.#maxChars;
+    for (const [field, { from, path }] of this.#fields.entries()) {
+      const texts: string[] = [];
+      for (const text of textsAt(from === "payload" ? payload : result, path)) {
+        if (left <= 0) break;
+        if (seen.has(text)) continue;
+        seen.add(text);
+        const kept = cleanText(cutText(text, left)).trim();
+        left -= kept.length;
+        if (kept !== "") texts.push(kept);
+      }
+      if (texts.length > 0) found.push({ field, text: texts.join("\n") });
+    }
+    return joined(found);
+  }
+}
+
+function fieldsOf(kind: string, field: string): readonly Field[] {
+  const [, from, names = ""] = PATH.exec(field) ?? [];
+  const path = names.split(".");
+  if (names === "" || path.length > MOST_NAMES)
+    throw bad(kind, `"${field.slice(0, 80)}" is no path: write names joined by dots, \`*\` for each item, as in "notes.*.text".`);
+  return FROM.filter((one) => from === undefined || one === from).map((one) => ({ name: `${one}:${names}`, from: one, path }));
+}
+
+const bad = (kind: string, what: string): TroupeError => new TroupeError("BAD_DEFINITION", `Search in ${kind}: ${what}`);
+
+function textsAt(value: Json | undefined, path: readonly string[]): readonly string[] {
+  let values: readonly Json[] = value === undefined ? [] : [value];
+  let visited = 0;
+  for (const name of path) {
+    const next: Json[] = [];
+    for (const one of values)
+      for (const inner of name === "*" ? itemsOf(one) : named(one, name)) {
+        if ((visited += 1) > MOST_VISITED) break;
+        next.push(inner);
+      }
+    values = next;
+  }
+  return values.filter((one) => typeof one === "string");
+}
+
+function* itemsOf(value: Json): Iterable<Json> {
+  if (isList(value)) yield* value;
+  else if (isJsonObject(value)) yield* Object.values(value);
+}
+
+function named(value: Json, name: string): readonly Json[] {
+  const inner = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return inner === undefined ? [] : [inner];
+}
+
+/** Stands before each field's text in what is indexed, as a word of its own: no phrase reaches over it. Its number says which field. */
+const FIRST_MARK = 0xe000;
+/** Private-use characters, which `cleanText` takes out of texts. */
+const MARKS = /([\u{e000}-\u{f8ff}])/u;
+
+/** The texts of an event's fields as one. */
+export const joined = (fields: readonly Marked[]): string =>
+  fields.map(({ field, text }) => `${String.fromCharCode(FIRST_MARK + field)} ${text}`).join(" ");
+
+/** A field by its number, and its text. */
+export interface Marked {
+  readonly field: number;
+  readonly text: string;
+}
+
+/** The other way round. */
+export function parted(text: string): readonly Marked[] {
+  const parts = text.split(MARKS);
+  const fields: Marked[] = [];
+  for (let n = 1; n + 1 < parts.length; n += 2)
+    fields.push({ field: (parts[n] ?? "").charCodeAt(0) - FIRST_MARK, text: (parts[n + 1] ?? "").trim() });
+  return fields;
+}

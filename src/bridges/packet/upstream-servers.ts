@@ -1,0 +1,243 @@
+import { type Closable, type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
+import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
+import { reasonOf, shortened } from "./error-mapping.ts";
+import { type AskOptions, type McpClient, SessionForgotten, mcpLibrary } from "./mcp-client.ts";
+import { boundedJson, memberOf } from "./packet-json.ts";
+import { PacketError } from "./packet.ts";
+import { ForeignConnection, NEVER_MS, pause } from "./upstream-connection.ts";
+import type { ForeignCaller, ForeignServersOptions, HttpServer, LinkOptions, StdioServer } from "./upstream-server.ts";
+
+/** Other MCP servers, each with one connection that all callers share. Disposing ends what was begun. */
+export interface ForeignServers extends Closable {
+  readonly names: readonly string[];
+  /** Connects with its first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
+  get(name: string, caller?: ForeignCaller): ForeignServer;
+}
+
+/** Needs `@modelcontextprotocol/client`, once a server is called. Throws `BAD_DEFINITION` for an address that is none. */
+export function foreignServers(options: ForeignServersOptions): ForeignServers {
+  const { clock, timeoutMs = 30_000, maxBytes = 1_048_576, maxDepth = 64, maxCalls = 100 } = options;
+  const links = new Map<string, ForeignLink>();
+  for (const [name, server] of Object.entries(options.servers)) {
+    if (server.url !== undefined && !/^https?:$/.test(URL.parse(server.url)?.protocol ?? ""))
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `The tool server ${JSON.stringify(name)} is at no address: give a \`url\` that begins with http:// or https://.`,
+      );
+    const log = (line: string): void => options.log?.(name, line);
+    links.set(name, new ForeignLink(name, server, { clock, timeoutMs, maxBytes, maxDepth, maxCalls, log }));
+  }
+  const names = [...links.keys()];
+  const killAll = (): void => {
+    for (const link of links.values()) link.kill();
+  };
+  process.on("exit", killAll);
+  const close = async (): Promise<void> => {
+    await Promise.all([...links.values()].map((link) => link.close()));
+    process.off("exit", killAll);
+  };
+  return {
+    names,
+    get(name, caller = {}) {
+      const link = links.get(name);
+      if (link === undefined) throw unknownServer(name, names);
+      return {
+        async call(tool, args = {}) {
+          const checked = boundedJson(args, { maxBytes, maxDepth });
+          if ("tooMuch" in checked) throw link.failed(tool, `its arguments: what is passed ${checked.tooMuch}`);
+          const result = await link.ask(tool, caller, (client, ask) => client.callTool({ name: tool, arguments: { ...args } }, ask));
+          return resultOf(result, (reason) => link.failed(tool, reason));
+        },
+        async tools() {
+          return toolsOf(await link.ask(undefined, caller, (client, ask) => client.listTools(undefined, ask)));
+        },
+      };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function unknownServer(name: string, known: readonly string[]): PacketError {
+  const there = known.length === 0 ? "none" : known.map((one) => JSON.stringify(one)).join(", ");
+  return new PacketError("execution_failed", `There is no tool server ${JSON.stringify(name)}. Configured: ${there}.`, {
+    server: name,
+    known,
+  });
+}
+
+function resultOf(result: Json, failed: (reason: string) => PacketError): ForeignResult {
+  const bag: JsonObject = isJsonObject(result) ? result : {};
+  const blocks = memberOf(bag, "content");
+  const content = isList(blocks) ? blocks : [];
+  const text = content.flatMap((block) => (isJsonObject(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
+  if (memberOf(bag, "isError") === true) throw failed(text === "" ? "it did not say why" : shortened(text));
+  const structured = memberOf(bag, "structuredContent");
+  return { content, text, ...omitUndefined({ structured }) };
+}
+
+function toolsOf(list: Json): readonly OfferedTool[] {
+  const tools = isJsonObject(list) ? memberOf(list, "tools") : undefined;
+  if (!isList(tools)) return [];
+  return tools.filter(isJsonObject).map((tool) => {
+    const inputSchema = memberOf(tool, "inputSchema");
+    return {
+      name: textOf(tool, "name"),
+      description: textOf(tool, "description"),
+      inputSchema: isJsonObject(inputSchema) ? inputSchema : {},
+    };
+  });
+}
+
+function textOf(bag: JsonObject, key: string): string {
+  const value = memberOf(bag, key);
+  return typeof value === "string" ? value : "";
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** A connection that held for so long was no failed attempt. */
+const STEADY_MS = 60_000;
+
+class OutOfTime extends Error {}
+class CallerGone extends Error {}
+
+/** The one way to one server: connects when it is first needed, and again once the connection was lost. */
+export class ForeignLink {
+  readonly #name: string;
+  readonly #server: StdioServer | HttpServer;
+  readonly #options: LinkOptions;
+  readonly #closing = new AbortController();
+  #opening: Promise<ForeignConnection> | undefined;
+  #connection: ForeignConnection | undefined;
+  /** Whether it is of the old era, where that was found out. */
+  #isLegacy = false;
+  #calls = 0;
+  #failures = 0;
+  #notBefore = 0;
+  #lastFailure: string | undefined;
+
+  constructor(name: string, server: StdioServer | HttpServer, options: LinkOptions) {
+    this.#name = name;
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** Throws `PacketError`: `cancelled` where the caller has gone, otherwise `execution_failed`. */
+  async ask(
+    tool: string | undefined,
+    caller: ForeignCaller,
+    request: (client: McpClient, options: AskOptions) => Promise<unknown>,
+  ): Promise<Json> {
+    const { clock, timeoutMs, maxCalls } = this.#options;
+    if (this.#calls >= maxCalls) throw this.failed(tool, `${maxCalls} calls are under way already: wait until some have ended`);
+    const stop = new AbortController();
+    const leave = (): void => stop.abort(new CallerGone("the caller has gone"));
+    if (caller.signal?.aborted === true) leave();
+    caller.signal?.addEventListener("abort", leave, { once: true });
+    const undo = clock.after(timeoutMs, () => stop.abort(new OutOfTime(`no answer within ${timeoutMs} ms`)));
+    this.#calls += 1;
+    let connection: ForeignConnection | undefined;
+    const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
+    const attempt = async (): Promise<unknown> => {
+      connection = await untilAborted(stop.signal, () => this.#connected());
+      const { client, signal: ended } = connection;
+      try {
+        return await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
+      } catch (error) {
+        if (error instanceof SessionForgotten) connection.forgotten(error);
+        throw error;
+      }
+    };
+    try {
+      const answer = await attempt().catch((error: unknown) => {
+        // What was refused for its session has done nothing, and may be sent again in another.
+        if (error instanceof SessionForgotten) return attempt();
+        throw error;
+      });
+      const found = boundedJson(answer, this.#options);
+      if ("tooMuch" in found) throw new Error(`what it answered ${found.tooMuch}`);
+      return found.json;
+    } catch (thrown) {
+      const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
+      if (error instanceof CallerGone) throw this.failed(tool, error.message, "cancelled");
+      if (error instanceof PacketError) throw error;
+      if (!(error instanceof OutOfTime)) throw this.failed(tool, reasonOf(error), "execution_failed", error);
+      connection?.doubt();
+      const why = connection === undefined && this.#lastFailure !== undefined ? ` (it is not connected: ${this.#lastFailure})` : "";
+      throw this.failed(tool, `${error.message}${why}`);
+    } finally {
+      this.#calls -= 1;
+      undo();
+      caller.signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  failed(
+    tool: string | undefined,
+    reason: string,
+    type: "cancelled" | "execution_failed" = "execution_failed",
+    cause?: unknown,
+  ): PacketError {
+    const what = tool === undefined ? "The list of its tools" : `The tool ${JSON.stringify(tool)}`;
+    const details = { server: this.#name, ...omitUndefined({ tool }), reason };
+    return new PacketError(type, `${what} of the server ${JSON.stringify(this.#name)} failed: ${reason}`, details, { cause });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("Troupe's connections to other servers are closed"));
+    await this.#connection?.close();
+  }
+
+  kill(): void {
+    this.#connection?.kill();
+  }
+
+  #connected(): Promise<ForeignConnection> {
+    return (this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    }));
+  }
+
+  async #open(): Promise<ForeignConnection> {
+    const library = await mcpLibrary();
+    await this.#pause();
+    this.#closing.signal.throwIfAborted();
+    const { clock } = this.#options;
+    const connection = new ForeignConnection(library, this.#server, this.#options);
+    this.#connection = connection;
+    let openedAt = Number.POSITIVE_INFINITY;
+    connection.signal.addEventListener("abort", () => {
+      this.#opening = undefined;
+      this.#connection = undefined;
+      this.#failures = clock.now() - openedAt >= STEADY_MS ? 1 : this.#failures + 1;
+      this.#notBefore = clock.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
+      this.#lastFailure = reasonOf(connection.signal.reason);
+    });
+    const wasLegacy = this.#isLegacy;
+    // Where the server was replaced by a newer one, the next attempt finds out.
+    this.#isLegacy = false;
+    await connection.open(wasLegacy);
+    openedAt = clock.now();
+    this.#isLegacy = connection.isLegacy;
+    return connection;
+  }
+
+  /** A server that keeps dying is not begun anew each time somebody calls. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options;
+    const wait = this.#notBefore - clock.now();
+    if (wait <= 0) return;
+    const { over, undo } = pause(clock, Math.min(wait, LONGEST_PAUSE_MS));
+    await untilAborted(this.#closing.signal, () => over).finally(undo);
+  }
+}
+
+function progressOf({ progress }: ForeignCaller): Pick<AskOptions, "onprogress"> {
+  if (progress === undefined) return {};
+  return {
+    onprogress: ({ progress: done, total, message }) => progress(done, total, message === undefined ? undefined : shortened(message)),
+  };
+}

@@ -17,12 +17,12 @@ export interface CapabilityStateDraft {
 }
 
 /** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
-export interface Restored {
+interface Restored {
   readonly restore: Json;
   readonly version: number;
 }
 
-export const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
+const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
   isJsonObject(start) && start["restore"] !== undefined && typeof start["version"] === "number";
 
 export function capabilityStateIn(value: Json): CapabilityState<Json> | undefined {
@@ -35,7 +35,7 @@ export function capabilityStateIn(value: Json): CapabilityState<Json> | undefine
 }
 
 /** What belongs to a life beside the two, and stays as it is when its state is migrated. */
-export function lifeIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
+function lifeIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
   if (!isJsonObject(value)) return {};
   const { timers, begun_at, owner } = value;
   return {

@@ -202,7 +202,7 @@ const kindsOf = ({ exposed }: ToolBook): readonly WatchedKind[] =>
   [...exposed.values()].filter(isActor).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));
 
 /** What runs behind a tool call. */
-export interface Calling {
+interface Calling {
   readonly capabilities: Capabilities;
   readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
   /** How long a tool call may take. Default 30,000. */
@@ -210,7 +210,7 @@ export interface Calling {
 }
 
 /** Runs the capability as the viewer. Throws only what is no `PacketError`. */
-export async function callTool(
+async function callTool(
   { capabilities, run, toolTimeoutMs = 30_000 }: Calling,
   { capability, tool }: BookedTool,
   viewer: Viewer,
@@ -269,7 +269,7 @@ function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["c
 }
 
 /** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */
-export function toolReply(result: Json): Reply {
+function toolReply(result: Json): Reply {
   // The author's own content blocks.
   if (isContent(result)) return { ok: { isError: false, ...result } };
   const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
@@ -277,7 +277,7 @@ export function toolReply(result: Json): Reply {
 }
 
 /** What it answered that it could not do: the caller's mistake is an error of the request, all else a result to be read. */
-export function toolFailure({ type, message, details }: PacketError): Reply {
+function toolFailure({ type, message, details }: PacketError): Reply {
   if (type === "validation_failed") return invalidParams(message);
   const structured = { error: { type, message, details } };
   return { ok: { [CONTENT]: [{ type: "text", text: `${type}: ${message}` }], structured, isError: true } };
@@ -287,4 +287,4 @@ const invalidParams = (capability_error: string): Reply => ({
   refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
 });
 
-export const NOTHING_THERE: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+const NOTHING_THERE: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };

@@ -282,10 +282,10 @@ function make(url: URL, token: string | undefined): WebSocket {
 }
 
 /** Thrown for a line that is longer than was allowed, or no UTF-8. */
-export class BadLine extends Error {}
+class BadLine extends Error {}
 
 /** Cuts bytes into lines, however they arrive: in work linear in them, holding one line at most. */
-export class ClientLines {
+class ClientLines {
   readonly #maxChars: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #parts: string[] = [];

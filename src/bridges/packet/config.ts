@@ -122,7 +122,7 @@ const VARIABLES: Named = {
 const HEADERS: Named = { pattern: /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}$/, sentence: "Is no name of a header.", maxChars: ADDRESS };
 
 /** `mcp.servers`: each by its name, a process or an address. */
-export function readServers(section: ConfigSection): Readonly<Record<string, StdioServer | HttpServer>> {
+function readServers(section: ConfigSection): Readonly<Record<string, StdioServer | HttpServer>> {
   if (section.keys.length > MOST_SERVERS) section.wrong("…", `There may be ${MOST_SERVERS} tool servers.`);
   return Object.fromEntries(
     section.keys.slice(0, MOST_SERVERS).flatMap((name) => {

@@ -134,7 +134,7 @@ interface Meant {
 }
 
 /** Frames that have come and not begun, the first first. */
-export class HeldFrames {
+class HeldFrames {
   #frames: Held[] = [];
   #bytes = 0;
 

@@ -207,7 +207,7 @@ const PERIODIC = ["everyMs", "run"] as const;
 const POLICY = ["workMs", "mailbox", "maxStateBytes", "restart"] as const;
 
 /** Throws `BAD_DEFINITION`. */
-export function checkActorWords(id: string, definition: { readonly [W in (typeof ACTOR)[number]]?: unknown }): void {
+function checkActorWords(id: string, definition: { readonly [W in (typeof ACTOR)[number]]?: unknown }): void {
   onlyWords(id, definition, ACTOR);
   const { initialState, state, persistence, timeout, shared, migrate, messages, periodic, search, policy } = definition;
   if (!isObject(initialState) && typeof initialState !== "function")

@@ -173,7 +173,7 @@ export function onlyWords(where: string, given: unknown, words: readonly string[
 }
 
 /** Throws `BAD_DEFINITION` for an effect nobody would know what to do with. */
-export function checkEffects(id: string, effects: unknown): void {
+function checkEffects(id: string, effects: unknown): void {
   const wrong: unknown = Array.isArray(effects) ? effects.find((one: unknown) => !isEffect(one)) : effects;
   if (wrong !== undefined || !Array.isArray(effects))
     throw badDefinition(`${id}: effects is a list of auditLog(level, name), counter(name) and histogram(name); ${shown(wrong)} is none.`);

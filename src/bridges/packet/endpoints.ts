@@ -43,7 +43,7 @@ export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketE
   };
 }
 
-export interface PacketMountOptions {
+interface PacketMountOptions {
   /** Default `/packets`. */
   readonly path?: string;
   /** What GET answers. Absent: there is no GET. */
@@ -68,7 +68,7 @@ const LINES_TYPE = "application/x-ndjson";
  * (`rate_limited`), else 200, also for a `capability_error`. What the listener refuses
  * by itself (415, 413, 404) has a `capability_error` for a body too.
  */
-export function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
+function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
   const { path = "/packets", schema, lines: most = 10_000, linesInFlight: inFlight = 256 } = options;
   const schemaText = schema === undefined ? undefined : JSON.stringify(schema);
 
@@ -140,7 +140,7 @@ const LINE_FEED = 10;
 const isBlank = (line: Uint8Array): boolean => line.every((byte) => byte === 32 || byte === 9 || byte === 13);
 
 /** The lines that say something. Undefined: there are more than `most`. */
-export function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
+function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
   const lines: Uint8Array[] = [];
   let from = 0;
   while (from < body.length) {
@@ -155,7 +155,7 @@ export function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] |
   return lines;
 }
 
-export interface PacketLines {
+interface PacketLines {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
@@ -169,7 +169,7 @@ export interface PacketLines {
  * ready. A client that does not read holds up what has not begun (C8). Settles
  * when all are answered, or the client has gone and nothing runs any more.
  */
-export async function runLines({ flow, channel, caller, lines, inFlight }: PacketLines): Promise<void> {
+async function runLines({ flow, channel, caller, lines, inFlight }: PacketLines): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const waiting = lines.values();
   let line = waiting.next();

@@ -183,7 +183,7 @@ function actorOf({ details }: PacketError): { readonly actor_id?: string } {
 export const ACT_AS = "packets:act-as";
 
 /** A guest that names no user is its session: actors belong to somebody. */
-export function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
+function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
   return viewer.principal !== undefined || session_id === undefined ? viewer : { ...viewer, principal: `guest|session|${session_id}` };
 }
 
@@ -191,7 +191,7 @@ export function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
  * Who is behind a packet. With authentication `user_id` is the caller's own principal, or is left away; without, it names a
  * guest, whose actors are no authenticated user's. Throws `unauthorized`.
  */
-export function viewerOf({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
+function viewerOf({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
   if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
   // The claims are the caller's own, not those of the user it acts for.
   if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };

@@ -90,7 +90,7 @@ const isRequestType = (type: Json | undefined): type is RequestType => REQUEST_T
 const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64).toWellFormed()}…` : text);
 
 /** Reads the fields of one request, and collects all that is wrong with them. */
-export class PacketFields {
+class PacketFields {
   readonly issues: PacketIssue[] = [];
   readonly #from: JsonObject;
 
@@ -198,7 +198,7 @@ const BOUNDS = { id: ID_BYTES, capability_id: ID_BYTES, actor_id: ID_BYTES, inte
  * What can be repeated of a value that is no packet: each member alone, where it is of its form and within its bounds. So
  * the sender of a broken packet still learns which of several it was.
  */
-export function echoOf(value: Json | undefined, depth: number): PacketEcho {
+function echoOf(value: Json | undefined, depth: number): PacketEcho {
   if (!isJsonObject(value)) return { context: {} };
   const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
   for (const name of ["id", "intent", "capability_id", "actor_id"] as const) {
@@ -209,13 +209,13 @@ export function echoOf(value: Json | undefined, depth: number): PacketEcho {
 }
 
 /** Text of that many bytes of UTF-8. */
-export function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
+function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
   if (typeof value !== "string" || value.length < minBytes || value.length > maxBytes) return false;
   return value.length * 3 <= maxBytes || utf8Length(value) <= maxBytes;
 }
 
 /** Whether it may be repeated in every reply. */
-export function fitsContext(value: Json): boolean {
+function fitsContext(value: Json): boolean {
   const text = JSON.stringify(value);
   return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
 }
@@ -234,7 +234,7 @@ const MEANT = new Set<string>(CONTEXT_TEXTS);
 const isMeant = (name: string): boolean => MEANT.has(name);
 
 /** Whether those of its texts that have a meaning are texts. */
-export function isContext(value: JsonObject): value is PacketContext & JsonObject {
+function isContext(value: JsonObject): value is PacketContext & JsonObject {
   return CONTEXT_TEXTS.every((name) => {
     const text = memberOf(value, name);
     return text === undefined || isText(text, ID_BYTES);

@@ -28,7 +28,7 @@ export interface Recording {
 }
 
 /** A call that an actor's work makes; it is kept in the event of the turn: `{ [sort]: { …about, result | error, ms } }`. */
-export async function inRecord<T>(
+async function inRecord<T>(
   { clock, record }: Recording,
   sort: "mcp" | "request",
   about: JsonObject,
@@ -50,7 +50,7 @@ export async function inRecord<T>(
 }
 
 /** Whole texts only: redaction finds a secret by all of it, and would miss one that was cut. */
-export function forRecord(value: Json): Json {
+function forRecord(value: Json): Json {
   const whole = JSON.stringify(value);
   const bytes = Buffer.byteLength(whole);
   if (bytes <= MOST_BYTES) {

@@ -121,7 +121,7 @@ export function rpcMessage(message: Json): RpcMessage {
   };
 }
 
-export const isId = (id: Json | undefined): id is RpcId => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
+const isId = (id: Json | undefined): id is RpcId => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
 
 function paramsOf(message: JsonObject): JsonObject {
   const params = memberOf(message, "params");

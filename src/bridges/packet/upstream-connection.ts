@@ -128,14 +128,14 @@ export interface Wire {
 
 type WireOptions = Pick<LinkOptions, "clock" | "log" | "maxBytes">;
 
-export interface WireEvents {
+interface WireEvents {
   /** A message came. */
   heard(): void;
   /** Nothing more can come, and why. Perhaps told more than once. */
   lost(reason: string): void;
 }
 
-export function wireTo(library: McpLibrary, server: StdioServer | HttpServer, options: WireOptions, events: WireEvents): Wire {
+function wireTo(library: McpLibrary, server: StdioServer | HttpServer, options: WireOptions, events: WireEvents): Wire {
   return server.url === undefined ? toProcess(library, server, options, events) : toHttp(library, server, options, events);
 }
 
@@ -210,7 +210,7 @@ const LINE = 2_000;
 const LINES = 200;
 
 /** Takes text as it comes, and tells it line by line: of too much only that there was more. */
-export function logLines(clock: Clock, tell: (line: string) => void): (text: string) => void {
+function logLines(clock: Clock, tell: (line: string) => void): (text: string) => void {
   let rest = "";
   let second = -1;
   let told = 0;

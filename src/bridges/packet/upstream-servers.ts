@@ -104,7 +104,7 @@ class OutOfTime extends Error {}
 class CallerGone extends Error {}
 
 /** The one way to one server: connects when it is first needed, and again once the connection was lost. */
-export class ForeignLink {
+class ForeignLink {
   readonly #name: string;
   readonly #server: StdioServer | HttpServer;
   readonly #options: LinkOptions;

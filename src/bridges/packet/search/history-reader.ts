@@ -166,7 +166,7 @@ async function ownerOf(
 }
 
 /** What of an event matters here. */
-export interface Reading {
+interface Reading {
   readonly id: string;
   readonly life: string;
   readonly seq: number;
@@ -178,7 +178,7 @@ export interface Reading {
 }
 
 /** Throws `STORE_CORRUPT`. */
-export function readEvent({ id, header, body }: ChainEvent): Reading {
+function readEvent({ id, header, body }: ChainEvent): Reading {
   const { life, seq, parent, at } = parsed(header, id);
   if (typeof life !== "string" || typeof seq !== "number" || typeof at !== "number" || !(parent === null || typeof parent === "string"))
     throw damaged(id);
@@ -203,7 +203,7 @@ const damaged = (id: string, cause?: unknown): TroupeError =>
   new TroupeError("STORE_CORRUPT", `Event ${id} cannot be read: verify the chain, and restore the store from a copy.`, { cause });
 
 /** The first event of a life says whose it is, as the engine decided it then. Undefined: it cannot be told from this one. */
-export function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owner | undefined {
+function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owner | undefined {
   if (message === undefined) return undefined;
   const override = message["start"] === undefined ? undefined : message["policy"];
   const owner = (isJsonObject(override) ? override["owner"] : undefined) ?? policy.owner;

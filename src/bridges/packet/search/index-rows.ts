@@ -199,7 +199,7 @@ export type Owner = { readonly principal: string } | "everybody" | "nobody";
 const TIME_BITS = 41n;
 const LAST_TIME = 2 ** 41 - 1;
 const EPOCH = 1_577_836_800_000;
-export const MOST_OWNERS = 2 ** 22 - 1;
+const MOST_OWNERS = 2 ** 22 - 1;
 
 /** Owners that are no principal. */
 export const EVERYBODY = 0;
@@ -209,12 +209,7 @@ const slotOf = (at: number): number => Math.min(LAST_TIME, Math.max(0, Math.floo
 const idOf = (owner: number, slot: number): bigint => (BigInt(owner) << TIME_BITS) | BigInt(Math.min(LAST_TIME, slot));
 
 /** An id for a text of that time: its own, or where that is taken one soon after. `salt` tells apart those that look for one at the same time. */
-export function freeId(
-  owner: number,
-  at: number,
-  salt: number,
-  taken: (id: bigint) => boolean,
-): { readonly id: bigint; readonly late: number } {
+function freeId(owner: number, at: number, salt: number, taken: (id: bigint) => boolean): { readonly id: bigint; readonly late: number } {
   const slot = slotOf(at);
   // Twice as far with each step: where thousands came at once, one by one would be a walk along all of them.
   for (let reach = 1, late = 0; ; late = reach + (mixed(salt + reach) % reach), reach *= 2) {

@@ -227,7 +227,7 @@ const LENGTH_WEIGHT = 0.75;
  * The best first; of two as good as each other the order stays. By these texts alone: FTS5's bm25() also weighs words by how many texts
  * of all owners have them, and so would show each user what the others write.
  */
-export function ranked(candidates: readonly Candidate[], terms: readonly SearchTerm[]): readonly Ranked[] {
+function ranked(candidates: readonly Candidate[], terms: readonly SearchTerm[]): readonly Ranked[] {
   const average = candidates.reduce((sum, { words }) => sum + words.length, 0) / candidates.length;
   const marks = terms.map(containedIn);
   return candidates

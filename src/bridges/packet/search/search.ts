@@ -191,13 +191,13 @@ function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<st
 }
 
 /** What a user searches for: as SQLite's FTS5 gets it, and as a match is shown. */
-export interface Query {
+interface Query {
   readonly match: string;
   readonly terms: readonly SearchTerm[];
 }
 
 /** Throws `PacketError` (`validation_failed`), which says what to write instead. */
-export function readQuery(query: string): Query {
+function readQuery(query: string): Query {
   try {
     const terms = searchTerms(query);
     return { match: `{text} : (${ftsQuery(terms)})`, terms };
@@ -208,7 +208,7 @@ export function readQuery(query: string): Query {
   }
 }
 
-export interface Shown {
+interface Shown {
   readonly field: number;
   readonly snippet: string;
 }
@@ -217,7 +217,7 @@ export interface Shown {
 const LEAD = 1 / 4;
 
 /** The field with most of what was looked for, and its text around the first match, on one line. */
-export function snippetOf(fields: readonly Marked[], terms: readonly SearchTerm[], length: number): Shown {
+function snippetOf(fields: readonly Marked[], terms: readonly SearchTerm[], length: number): Shown {
   let best: { readonly one: Marked; readonly found: number; readonly at: number } | undefined;
   for (const one of fields) {
     const words = [...placedWords(one.text)];

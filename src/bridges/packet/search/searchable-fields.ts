@@ -112,7 +112,7 @@ const FIRST_MARK = 0xe000;
 const MARKS = /([\u{e000}-\u{f8ff}])/u;
 
 /** The texts of an event's fields as one. */
-export const joined = (fields: readonly Marked[]): string =>
+const joined = (fields: readonly Marked[]): string =>
   fields.map(({ field, text }) => `${String.fromCharCode(FIRST_MARK + field)} ${text}`).join(" ");
 
 /** A field by its number, and its text. */

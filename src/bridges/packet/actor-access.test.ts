@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller, JsonObject } from "../../core/contract/index.ts";
-import { ownName } from "./actor-access.ts";
+import { defaultActorId } from "./actor-access.ts";
 import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { ACT_AS } from "./packet-session.ts";
 
 test("no principal has the name of a long principal's own actor", () => {
   const long = "x".repeat(300);
-  const name = ownName("notes", long);
+  const name = defaultActorId("notes", long);
   assert.match(name, /^notes:sha256\|[0-9a-f]{64}$/);
-  assert.notEqual(ownName("notes", name.slice("notes:".length)), name);
-  assert.equal(ownName("notes", "https://login.example|ada"), "notes:https://login.example|ada");
+  assert.notEqual(defaultActorId("notes", name.slice("notes:".length)), name);
+  assert.equal(defaultActorId("notes", "https://login.example|ada"), "notes:https://login.example|ada");
 });
 
 const box = (persistence: "memory" | "disk", shared = false) =>

@@ -5,29 +5,29 @@ import { jsonCopy } from "./packet-json.ts";
 import { ID_BYTES, PacketError } from "./packet.ts";
 
 /** An owned actor is visible to its owner; one without an owner to everyone, if its capability is shared. */
-export const seenBy = ({ owner }: Snapshot, { shared }: Acts, { principal }: Viewer): boolean =>
+export const isVisibleTo = ({ owner }: Snapshot, { shared }: Acts, { principal }: Viewer): boolean =>
   owner === undefined ? shared : owner === principal;
 
 /** It is there, and there for that viewer. */
-export const livesFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
-  snapshot !== undefined && snapshot.status !== "stopped" && seenBy(snapshot, does, viewer);
+export const isAliveFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
+  snapshot !== undefined && snapshot.status !== "stopped" && isVisibleTo(snapshot, does, viewer);
 
 /** The actor that is somebody's where none is named: nobody else may take its name, and so keep its owner out. */
-export function isAnothers(capability: string, { shared }: Acts, { principal }: Viewer, actor_id: string): boolean {
-  return !shared && isOthersName(capability, principal ?? "", actor_id);
+export function isReservedForOther(capability: string, { shared }: Acts, { principal }: Viewer, actor_id: string): boolean {
+  return !shared && isOtherUsersDefaultId(capability, principal ?? "", actor_id);
 }
 
 /** One answer, whether there is none or it is another user's. */
-export const notFound = (actor_id: string): PacketError =>
+export const actorNotFound = (actor_id: string): PacketError =>
   new PacketError("actor_not_found", `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`, { actor_id });
 
 /** What is known of it, as a copy: nothing done to it reaches the actor. */
-export function stateOf(capability_id: string, actor_id: string, does: Acts, snapshot: Snapshot): ActorState {
+export function actorStateOf(capability_id: string, actor_id: string, does: Acts, snapshot: Snapshot): ActorState {
   const { state, metadata } = does.known(snapshot);
   return {
     actor_id,
     capability_id,
-    state: plain(state),
+    state: toJson(state),
     metadata: {
       created_at: new Date(metadata.created_at).toISOString(),
       last_message_at: new Date(metadata.last_message_at).toISOString(),
@@ -38,17 +38,17 @@ export function stateOf(capability_id: string, actor_id: string, does: Acts, sna
 }
 
 /** A copy, as JSON. */
-export const plain = (value: unknown): Json => jsonCopy(value) ?? null;
+export const toJson = (value: unknown): Json => jsonCopy(value) ?? null;
 
-const HASHED = "sha256|";
+const HASH_PREFIX = "sha256|";
 
 /** The actor that is a user's where none is named; where both together are too long for an id, the user by a hash. */
-export function ownName(capability: string, principal: string): string {
+export function defaultActorId(capability: string, principal: string): string {
   const name = `${capability}:${principal}`;
   // Or a principal of that form would have the name of the one it is the hash of.
-  return utf8Length(name) <= ID_BYTES && !principal.startsWith(HASHED) ? name : `${capability}:${HASHED}${sha256Hex(principal)}`;
+  return utf8Length(name) <= ID_BYTES && !principal.startsWith(HASH_PREFIX) ? name : `${capability}:${HASH_PREFIX}${sha256Hex(principal)}`;
 }
 
 /** It would be somebody's where none is named, and not that user's. */
-export const isOthersName = (capability: string, principal: string, actor_id: string): boolean =>
-  actor_id.startsWith(`${capability}:`) && actor_id !== ownName(capability, principal);
+export const isOtherUsersDefaultId = (capability: string, principal: string, actor_id: string): boolean =>
+  actor_id.startsWith(`${capability}:`) && actor_id !== defaultActorId(capability, principal);

@@ -5,12 +5,12 @@ import { setOwn } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { sameJson } from "../../mcp/source/index.ts";
 import type { CapabilityStateDraft } from "./actor-state.ts";
-import { OWN, TIMEOUT, type Timeout, Timers, everyOf, expiryIn } from "./actor-timers.ts";
+import { RESERVED_PREFIX, TIMEOUT_MESSAGE, type Timeout, ActorTimers, periodicMessage, expireMsIn } from "./actor-timers.ts";
 import type { ActorTimes, Routed } from "./capability.ts";
-import { outward } from "./error-mapping.ts";
-import { PacketRun, PacketWork, packetArgs } from "./handler-context.ts";
+import { asCallerError } from "./error-mapping.ts";
+import { HandlerContext, WorkHandlerContext, parsePacketArgs } from "./handler-context.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
-import { type Asks, recordedServers } from "./recorded-calls.ts";
+import { type CapabilityCalls, recordedServers } from "./recorded-calls.ts";
 import type { Servers } from "./upstream-server.ts";
 
 /** What a payload must be like: parts of it, or a schema. */
@@ -38,7 +38,7 @@ export function matcher(pattern: object | undefined, where: string): Matcher {
   if (parts.length === 0)
     throw new TroupeError("BAD_DEFINITION", `${where}: \`match\` names nothing. Leave it away for a handler that takes every payload.`);
   return (payload) =>
-    parts.every(([name, part]) => Object.hasOwn(payload, name) && isLike(payload[name], part)) ? { payload } : undefined;
+    parts.every(([name, part]) => Object.hasOwn(payload, name) && matchesPart(payload[name], part)) ? { payload } : undefined;
 }
 
 /** Where within a part of a payload a library's schema stands. */
@@ -53,9 +53,9 @@ function schemaIn(part: unknown): string | undefined {
 }
 
 /** Objects by the parts named, all else as it is. */
-function isLike(value: Json | undefined, part: unknown): boolean {
+function matchesPart(value: Json | undefined, part: unknown): boolean {
   if (!isJsonObject(part) || !isJsonObject(value)) return value !== undefined && sameJson(value, part);
-  return Object.entries(part).every(([name, inner]) => Object.hasOwn(value, name) && isLike(value[name], inner));
+  return Object.entries(part).every(([name, inner]) => Object.hasOwn(value, name) && matchesPart(value[name], inner));
 }
 
 function bySchema(schema: StandardSchemaV1, where: string): Matcher {
@@ -81,10 +81,10 @@ function isJson(part: unknown): boolean {
 }
 
 /** A handler with its inference taken off. */
-export interface AnyHandler {
+export interface UntypedHandler {
   readonly match?: object;
-  run?(context: PacketRun): unknown;
-  work?(context: PacketWork): Promise<unknown>;
+  run?(context: HandlerContext): unknown;
+  work?(context: WorkHandlerContext): Promise<unknown>;
   view?(context: {
     readonly state: unknown;
     readonly payload: unknown;
@@ -93,46 +93,46 @@ export interface AnyHandler {
   }): unknown;
 }
 
-export interface AnyPeriodic {
+export interface UntypedPeriodic {
   readonly everyMs: number;
-  run(context: PacketRun): unknown;
+  run(context: HandlerContext): unknown;
 }
 
-export interface HandlersOptions {
+export interface ActorHandlersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
   /** Of its kind, in memory: it ends after so long without a message. */
   readonly expireMs: number | undefined;
-  readonly messages: Readonly<Record<string, AnyHandler>>;
-  readonly periodic: Readonly<Record<string, AnyPeriodic>>;
+  readonly messages: Readonly<Record<string, UntypedHandler>>;
+  readonly periodic: Readonly<Record<string, UntypedPeriodic>>;
   readonly servers: Servers;
-  readonly asks: Asks;
+  readonly calls: CapabilityCalls;
   /** For how long calls of other servers took. */
   readonly clock: Clock;
 }
 
 type Turn = RunContext<CapabilityStateDraft, unknown>;
-type Working = WorkContext<CapabilityStateDraft, unknown>;
+type WorkTurn = WorkContext<CapabilityStateDraft, unknown>;
 
 /** A message of an actor, as `actor()` takes it. */
-export type Message = { run(turn: Turn): Value; work?: never } | { work(turn: Working): Promise<Value>; run?: never };
+export type ActorMessage = { run(turn: Turn): Value; work?: never } | { work(turn: WorkTurn): Promise<Value>; run?: never };
 
 interface Handler {
   readonly name: string;
   readonly match: Matcher;
-  readonly handler: AnyHandler;
+  readonly handler: UntypedHandler;
 }
 
 /** What `troupe/begin` runs. Its arguments: `expire_ms`, as its policy was chosen. */
-export const BEGIN = `${OWN}begin`;
+export const BEGIN_MESSAGE = `${RESERVED_PREFIX}begin`;
 
 /** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
-export class Handlers {
-  readonly #options: HandlersOptions;
+export class ActorHandlers {
+  readonly #options: ActorHandlersOptions;
   readonly #handlers: readonly Handler[];
-  readonly #timers: Timers;
+  readonly #timers: ActorTimers;
 
-  constructor(options: HandlersOptions) {
+  constructor(options: ActorHandlersOptions) {
     this.#options = options;
     this.#handlers = Object.entries(options.messages).map(([name, handler]) => {
       checkHandler(options.id, name, handler);
@@ -144,12 +144,12 @@ export class Handlers {
           "BAD_DEFINITION",
           `${options.id}: periodic.${name} needs \`everyMs\`, of at least ${DEFAULT_POLICY.minEveryMs} milliseconds.`,
         );
-    this.#timers = new Timers(options);
+    this.#timers = new ActorTimers(options);
     if (this.#handlers.length === 0) throw new TroupeError("BAD_DEFINITION", `${options.id} takes no messages: name one.`);
   }
 
   /** Its first message sets timers. */
-  get timed(): boolean {
+  get hasTimers(): boolean {
     return this.#timers.fingerprint !== undefined;
   }
 
@@ -171,65 +171,65 @@ export class Handlers {
       Promise.resolve(result).catch(() => undefined);
       throw new TroupeError("BAD_DEFINITION", `${where}: a \`view\` gave a promise. What waits is \`work\`.`);
     }
-    return valueOf(result, where);
+    return checkedValue(result, where);
   }
 
-  messages(): Record<string, Message> {
-    const messages: Record<string, Message> = {};
+  messages(): Record<string, ActorMessage> {
+    const messages: Record<string, ActorMessage> = {};
     for (const { name, handler, match } of this.#handlers) {
       const message = this.#message(name, handler, match);
       if (message !== undefined) setOwn(messages, name, message);
     }
     for (const [name, periodic] of Object.entries(this.#options.periodic))
-      messages[everyOf(name)] = {
+      messages[periodicMessage(name)] = {
         run: (turn) => {
-          this.#timers.catchUp(turn);
-          const result = periodic.run(new PacketRun(turn, null, {}, { ...turn.state.metadata }));
+          this.#timers.sync(turn);
+          const result = periodic.run(new HandlerContext(turn, null, {}, { ...turn.state.metadata }));
           return isPromise(result) ? result : undefined;
         },
       };
-    messages[BEGIN] = { run: (turn) => void this.#timers.catchUp(turn, expiryIn(turn.args)) };
-    messages[TIMEOUT] = { run: (turn) => this.#timers.timeUp(turn) };
+    messages[BEGIN_MESSAGE] = { run: (turn) => void this.#timers.sync(turn, expireMsIn(turn.args)) };
+    messages[TIMEOUT_MESSAGE] = { run: (turn) => this.#timers.onTimeout(turn) };
     return messages;
   }
 
-  #message(name: string, handler: AnyHandler, match: Matcher): Message | undefined {
-    const { id, servers, clock, asks } = this.#options;
+  #message(name: string, handler: UntypedHandler, match: Matcher): ActorMessage | undefined {
+    const { id, servers, clock, calls } = this.#options;
     if (handler.run !== undefined)
       return {
         run: (turn) => {
-          const { payload, context, metadata } = this.#enter(name, match, turn);
+          const { payload, context, metadata } = this.#beginMessage(name, match, turn);
           try {
-            return this.#leave(turn, handler.run?.(new PacketRun(turn, payload, context, metadata)));
+            return this.#endMessage(turn, handler.run?.(new HandlerContext(turn, payload, context, metadata)));
           } catch (error) {
-            throw asRefusal(error);
+            throw toRefusal(error);
           }
         },
       };
     if (handler.work === undefined) return undefined;
     return {
       work: async (turn) => {
-        const { payload, context, metadata } = this.#enter(name, match, turn);
+        const { payload, context, metadata } = this.#beginMessage(name, match, turn);
         const { record, signal, progress } = turn;
         const mcp = recordedServers(servers, clock, { record, signal, progress });
         try {
-          return this.#leave(turn, await handler.work?.(new PacketWork(turn, payload, context, metadata, mcp, asks)));
+          return this.#endMessage(turn, await handler.work?.(new WorkHandlerContext(turn, payload, context, metadata, mcp, calls)));
         } catch (error) {
-          throw asRefusal(error instanceof PacketError ? outward(id, error) : error);
+          throw toRefusal(error instanceof PacketError ? asCallerError(id, error) : error);
         }
       },
     };
   }
 
-  #enter(
+  #beginMessage(
     name: string,
     match: Matcher,
     turn: Turn,
   ): { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes } {
-    const { payload, context } = packetArgs(turn.args);
+    const { payload, context } = parsePacketArgs(turn.args);
     const matched = match(payload);
     if (matched === undefined) return refuse(`No message "${name}" of ${this.#options.id} is like that.`, { code: "UNKNOWN" });
-    this.#timers.catchUp(turn);
+    this.#timers.sync(turn);
     const { metadata } = turn.state;
     const { created_at, last_message_at, message_count } = metadata;
     const before = { created_at, last_message_at, message_count };
@@ -238,15 +238,15 @@ export class Handlers {
     return { payload: matched.payload, context, metadata: before };
   }
 
-  #leave(turn: Turn, result: unknown): Value {
+  #endMessage(turn: Turn, result: unknown): Value {
     if (isPromise(result)) return result;
-    this.#timers.ask(turn);
-    return valueOf(result, this.#options.id);
+    this.#timers.updateTimeout(turn);
+    return checkedValue(result, this.#options.id);
   }
 }
 
 /** A `PacketError` says no, and is no crash: its type comes to the caller through whatever engine. */
-function asRefusal(error: unknown): unknown {
+function toRefusal(error: unknown): unknown {
   return error instanceof PacketError ? refuse(error.message, { code: error.type, data: error.details }) : error;
 }
 
@@ -254,16 +254,17 @@ function asRefusal(error: unknown): unknown {
 const isPromise = (value: unknown): value is object => typeof value === "object" && value !== null && "then" in value;
 
 /** Left away in silence, it would be a reply that says nothing. */
-function valueOf(result: unknown, where: string): Value {
+function checkedValue(result: unknown, where: string): Value {
   if (isValue(result)) return result;
   throw new TroupeError("BAD_DEFINITION", `${where} gave a ${typeof result}, which no reply can hold: return JSON.`);
 }
 
 const isValue = (value: unknown): value is Value => ["string", "number", "boolean", "undefined", "object"].includes(typeof value);
 
-function checkHandler(id: string, name: string, handler: AnyHandler): void {
+function checkHandler(id: string, name: string, handler: UntypedHandler): void {
   const where = `${id}: messages.${name}`;
   if ([handler.run !== undefined, handler.work !== undefined, handler.view !== undefined].filter(Boolean).length !== 1)
     throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`run\` (a turn), \`work\` (what waits) and \`view\` (a read).`);
-  if (name.startsWith(OWN)) throw new TroupeError("BAD_NAME", `${where}: names with "${OWN}" are Troupe's own: use another.`);
+  if (name.startsWith(RESERVED_PREFIX))
+    throw new TroupeError("BAD_NAME", `${where}: names with "${RESERVED_PREFIX}" are Troupe's own: use another.`);
 }

@@ -1,6 +1,6 @@
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
-import { notFound, seenBy } from "./actor-access.ts";
+import { actorNotFound, isVisibleTo } from "./actor-access.ts";
 import { idlePolicy } from "./actor-timers.ts";
 import type { Sending } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
@@ -8,7 +8,7 @@ import type { Acts } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
-export interface BirthsOptions {
+export interface ActorStarterOptions {
   readonly engine: Engine;
   readonly capabilities: Capabilities;
   readonly maxPerUser: number;
@@ -17,48 +17,48 @@ export interface BirthsOptions {
 }
 
 /** What is to begin, and what it is told first. */
-export interface Birth {
+export interface StartRequest {
   readonly does: Acts;
   readonly id: ActorId;
   readonly actor_id: string;
   readonly sending: Sending;
   /** Runs with its beginning, so that no later message comes before it; not at all where the engine keeps no order of calls. */
-  readonly first?: () => void;
+  readonly firstMessage?: () => void;
 }
 
 /** Actors that begin: each once, however many messages ask for it, within its user's quota. */
-export class Births {
-  readonly #options: BirthsOptions;
-  readonly #quota: Quota;
+export class ActorStarter {
+  readonly #options: ActorStarterOptions;
+  readonly #quota: ActorQuota;
   /** Those under way; false: it came to nothing. */
-  readonly #underWay = new Map<ActorId, Promise<boolean>>();
+  readonly #starting = new Map<ActorId, Promise<boolean>>();
 
-  constructor(options: BirthsOptions) {
+  constructor(options: ActorStarterOptions) {
     this.#options = options;
-    this.#quota = new Quota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
+    this.#quota = new ActorQuota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
   }
 
   /** Settles with the actor there. Throws `PacketError`. */
-  async begin(birth: Birth): Promise<void> {
-    for (let other = this.#underWay.get(birth.id); other !== undefined; other = this.#underWay.get(birth.id)) if (await other) return;
+  async start(birth: StartRequest): Promise<void> {
+    for (let other = this.#starting.get(birth.id); other !== undefined; other = this.#starting.get(birth.id)) if (await other) return;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#underWay.set(birth.id, promise);
+    this.#starting.set(birth.id, promise);
     let begun = false;
     try {
-      await this.#begin(birth);
+      await this.#start(birth);
       begun = true;
     } finally {
-      this.#underWay.delete(birth.id);
+      this.#starting.delete(birth.id);
       resolve(begun);
     }
   }
 
   /** It begins just now. */
-  isUnderWay(id: ActorId): boolean {
-    return this.#underWay.has(id);
+  isStarting(id: ActorId): boolean {
+    return this.#starting.has(id);
   }
 
-  async #begin({ does, id, actor_id, sending, first }: Birth): Promise<void> {
+  async #start({ does, id, actor_id, sending, firstMessage }: StartRequest): Promise<void> {
     const { engine, idleMs, replyMs } = this.#options;
     const { viewer, options = {} } = sending;
     const { kind, version, policy: usual } = does.behaviour;
@@ -68,8 +68,8 @@ export class Births {
         actor_id,
       });
     const found = await engine.read(id);
-    const before = found !== undefined && seenBy(found, does, viewer) ? found : undefined;
-    if (before !== undefined && before.status !== "stopped") return;
+    const previous = found !== undefined && isVisibleTo(found, does, viewer) ? found : undefined;
+    if (previous !== undefined && previous.status !== "stopped") return;
     const { state_timeout, persistence = does.persistence } = options;
     if (does.shared && (state_timeout !== undefined || persistence !== does.persistence))
       throw new PacketError("validation_failed", "This actor is everybody's: how it is kept and when it ends is not one caller's to say.", {
@@ -77,25 +77,25 @@ export class Births {
       });
     const chosen = does.policyFor({ ...omitUndefined({ state_timeout }), persistence });
     const policy = { ...chosen, ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)) };
-    const lasting = before !== undefined && persistence !== "memory" && before.persistence !== "memory";
-    if (lasting && before.version > version)
+    const isResumed = previous !== undefined && persistence !== "memory" && previous.persistence !== "memory";
+    if (isResumed && previous.version > version)
       throw new PacketError(
         "persistence_failed",
-        `${kind} was written by version ${before.version}, this is ${version}: run the newer code.`,
+        `${kind} was written by version ${previous.version}, this is ${version}: run the newer code.`,
         {
           actor_id,
           code: "STATE_NEWER",
         },
       );
-    const start: Json = lasting ? { restore: before.state, version: before.version } : null;
+    const start: Json = isResumed ? { restore: previous.state, version: previous.version } : null;
     const expire_ms = policy.expireMs ?? usual.expireMs;
     const args = expire_ms === undefined ? null : { expire_ms };
     await this.#quota.within(owner, async () => {
       // After all other checks: whether another user has taken the id must not follow from which of them fails.
-      if (found !== undefined && before === undefined) throw notFound(actor_id);
+      if (found !== undefined && previous === undefined) throw actorNotFound(actor_id);
       const begun = engine.call({ to: id, action: BEGIN_ACTION, args, start, policy, viewer });
       // An engine that promises no order of calls might take it first.
-      if (engine.traits.has("call-order")) first?.();
+      if (engine.traits.has("call-order")) firstMessage?.();
       try {
         resultOf(await begun);
       } catch (error) {
@@ -121,11 +121,11 @@ const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
   );
 
 /** How many actors of capabilities one user has at a time. Stopped ones do not count. */
-export class Quota {
+export class ActorQuota {
   readonly #engine: Engine;
   readonly #limit: number;
   readonly #kinds: () => ReadonlySet<string>;
-  readonly #entering = new Map<string, Promise<void>>();
+  readonly #queues = new Map<string, Promise<void>>();
 
   /** `kinds`: those of whose actors each has an owner. */
   constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
@@ -137,10 +137,10 @@ export class Quota {
   /** Runs `begin` where there is room for one more: one after the other for each user. Throws `actor_limit_exceeded`. */
   async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
     if (user === undefined || !Number.isFinite(this.#limit)) return begin();
-    const before = this.#entering.get(user) ?? Promise.resolve();
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    const mine = before.then(() => left);
-    this.#entering.set(user, mine);
+    const before = this.#queues.get(user) ?? Promise.resolve();
+    const { promise: done, resolve: finish } = Promise.withResolvers<void>();
+    const turn = before.then(() => done);
+    this.#queues.set(user, turn);
     await before;
     try {
       const used = await this.#used(user);
@@ -151,8 +151,8 @@ export class Quota {
         });
       await begin();
     } finally {
-      leave();
-      if (this.#entering.get(user) === mine) this.#entering.delete(user);
+      finish();
+      if (this.#queues.get(user) === turn) this.#queues.delete(user);
     }
   }
 

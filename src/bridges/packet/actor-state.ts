@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { InitialContext } from "../../core/actor/index.ts";
 import { EngineError, type Json, TroupeError, type Viewer, isJsonObject } from "../../core/contract/index.ts";
-import { isOthersName } from "./actor-access.ts";
+import { isOtherUsersDefaultId } from "./actor-access.ts";
 import type { CapabilityState } from "./capability.ts";
 
 /** The same, while a turn writes it. */
@@ -17,7 +17,7 @@ export interface CapabilityStateDraft {
 }
 
 /** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
-interface Restored {
+interface RestoredStart {
   readonly restore: Json;
   readonly version: number;
 }
@@ -25,7 +25,7 @@ interface Restored {
 const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
   isJsonObject(start) && start["restore"] !== undefined && typeof start["version"] === "number";
 
-export function capabilityStateIn(value: Json): CapabilityState<Json> | undefined {
+export function parseCapabilityState(value: Json): CapabilityState<Json> | undefined {
   if (!isJsonObject(value)) return undefined;
   const { state, metadata } = value;
   if (state === undefined || !isJsonObject(metadata)) return undefined;
@@ -35,7 +35,7 @@ export function capabilityStateIn(value: Json): CapabilityState<Json> | undefine
 }
 
 /** What belongs to a life beside the two, and stays as it is when its state is migrated. */
-function lifeIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
+function lifecycleFieldsIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
   if (!isJsonObject(value)) return {};
   const { timers, begun_at, owner } = value;
   return {
@@ -46,32 +46,35 @@ function lifeIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" |
 }
 
 /** What a state keeps that has set no timers yet in this life. */
-export const UNSET = "";
+export const TIMERS_UNSET = "";
 
 /** What an actor of a capability begins with, with inference taken off. */
-export interface Beginning {
+export interface StartDefinition {
   readonly id: string;
   readonly initialState: object;
   readonly state?: StandardSchemaV1;
   readonly version: number;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
   /** It has timers, which its first message sets. */
-  readonly timed: boolean;
+  readonly hasTimers: boolean;
   /** Everybody's: otherwise it begins as somebody's, or not at all. */
   readonly shared: boolean;
 }
 
 /** Its first state; or, where one on disk ended before, the state of that. */
-export function firstState(beginning: Beginning, { key, now: at, args: start, viewer, random, id }: InitialContext): CapabilityStateDraft {
+export function firstState(
+  definition: StartDefinition,
+  { key, now: at, args: start, viewer, random, id }: InitialContext,
+): CapabilityStateDraft {
   const own: Pick<CapabilityStateDraft, "timers" | "owner"> = {
-    ...(beginning.timed && { timers: UNSET }),
-    ...(!beginning.shared && { owner: ownerOf(beginning.id, key, viewer) }),
+    ...(definition.hasTimers && { timers: TIMERS_UNSET }),
+    ...(!definition.shared && { owner: ownerOf(definition.id, key, viewer) }),
   };
-  if (isRestored(start)) return { ...restored(beginning, start), ...own, begun_at: at };
-  const { initialState } = beginning;
+  if (isRestored(start)) return { ...restoredState(definition, start), ...own, begun_at: at };
+  const { initialState } = definition;
   const first: FirstTimes = { actor_id: key, at, random, id };
-  const state: unknown = isMaker(initialState) ? initialState(first) : structuredClone(initialState);
-  return { ...draftOf(beginning, state, { created_at: at, last_message_at: at, message_count: 0 }), ...own };
+  const state: unknown = isFactory(initialState) ? initialState(first) : structuredClone(initialState);
+  return { ...draftOf(definition, state, { created_at: at, last_message_at: at, message_count: 0 }), ...own };
 }
 
 /** Whatever way it begins: an actor that is nobody's would be everybody's. */
@@ -82,31 +85,33 @@ function ownerOf(capability: string, key: string, viewer: Viewer | undefined): s
       "NO_ACTOR",
       `There is no actor ${JSON.stringify(key)} of ${capability}, and none begins as nobody's: give the message that begins it a \`viewer\`, or make the capability \`shared\`.`,
     );
-  if (isOthersName(capability, principal, key))
+  if (isOtherUsersDefaultId(capability, principal, key))
     throw new EngineError("NO_ACTOR", `${JSON.stringify(key)} is another user's own actor of ${capability}: begin one of another name.`);
   return principal;
 }
 
-function restored(beginning: Beginning, { restore, version }: Restored): CapabilityStateDraft {
-  const kept = capabilityStateIn(restore);
-  if (kept === undefined) throw new TroupeError("BAD_DEFINITION", "What was to be restored is no state of a capability's actor.");
-  return version < beginning.version ? migrated(beginning, restore, version) : draftOf(beginning, kept.state, kept.metadata);
+function restoredState(definition: StartDefinition, { restore, version }: RestoredStart): CapabilityStateDraft {
+  const previous = parseCapabilityState(restore);
+  if (previous === undefined) throw new TroupeError("BAD_DEFINITION", "What was to be restored is no state of a capability's actor.");
+  return version < definition.version
+    ? migratedDraft(definition, restore, version)
+    : draftOf(definition, previous.state, previous.metadata);
 }
 
 /** Of an actor that lives on. */
-export const migratedState = (beginning: Beginning, value: Json, from: number): CapabilityStateDraft => ({
-  ...migrated(beginning, value, from),
-  ...lifeIn(value),
+export const migratedState = (definition: StartDefinition, value: Json, from: number): CapabilityStateDraft => ({
+  ...migratedDraft(definition, value, from),
+  ...lifecycleFieldsIn(value),
 });
 
-function migrated(beginning: Beginning, value: Json, from: number): CapabilityStateDraft {
-  const kept = capabilityStateIn(value);
-  if (kept === undefined || beginning.migrate === undefined)
+function migratedDraft(definition: StartDefinition, value: Json, from: number): CapabilityStateDraft {
+  const previous = parseCapabilityState(value);
+  if (previous === undefined || definition.migrate === undefined)
     throw new TroupeError("BAD_DEFINITION", `A state of version ${from} is not understood: give \`migrate\`.`);
-  return draftOf(beginning, beginning.migrate({ state: kept.state, from }), kept.metadata);
+  return draftOf(definition, definition.migrate({ state: previous.state, from }), previous.metadata);
 }
 
-function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: CapabilityStateDraft["metadata"]): CapabilityStateDraft {
+function draftOf({ id, state: schema }: StartDefinition, state: unknown, metadata: CapabilityStateDraft["metadata"]): CapabilityStateDraft {
   const checked = schema?.["~standard"].validate(state) ?? { value: state };
   if ("then" in checked) {
     // Its own failure is nobody's news any more.
@@ -126,7 +131,7 @@ function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: Cap
   throw new TroupeError("BAD_DEFINITION", "The state of an actor must be an object: wrap a single value, as in { count: 0 }.");
 }
 
-const isMaker = (initial: object): initial is (first: FirstTimes) => object => typeof initial === "function";
+const isFactory = (initial: object): initial is (first: FirstTimes) => object => typeof initial === "function";
 
 /** What an actor begins with. */
 export interface FirstTimes {

@@ -8,7 +8,7 @@ import {
   TroupeError,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { type CapabilityStateDraft, UNSET } from "./actor-state.ts";
+import { type CapabilityStateDraft, TIMERS_UNSET } from "./actor-state.ts";
 import type { ActorTimes } from "./capability.ts";
 import { type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
 
@@ -23,13 +23,13 @@ export type Timeout =
   | ((metadata: ActorTimes, now: number) => number | undefined);
 
 /** An actor's timeout: it ends after `ms` milliseconds without a message. Throws where `ms` is not above 0. */
-export const idle = (ms: number): Timeout => ({ ends: "idle", ms: span("idle", ms) });
+export const idle = (ms: number): Timeout => ({ ends: "idle", ms: positiveMs("idle", ms) });
 /** An actor's timeout: it ends `ms` milliseconds after its start. Throws where `ms` is not above 0. */
-export const lifetime = (ms: number): Timeout => ({ ends: "lifetime", ms: span("lifetime", ms) });
+export const lifetime = (ms: number): Timeout => ({ ends: "lifetime", ms: positiveMs("lifetime", ms) });
 /** An actor's timeout: it never ends by time. */
 export const never: Timeout = { ends: "never" };
 
-function span(name: string, ms: number): number {
+function positiveMs(name: string, ms: number): number {
   if (Number.isFinite(ms) && ms > 0) return ms;
   throw new TroupeError(
     "BAD_DEFINITION",
@@ -50,13 +50,13 @@ export const idlePolicy = (persistence: Persistence, ms: number): Partial<Policy
   persistence === "memory" ? { expireMs: ms } : { idleMs: ms };
 
 /** The same for an actor that begins otherwise than its kind says: what the kind set for its own persistence is put off for good. */
-export function policyOver(usual: Persistence, chosen: Persistence, timeout: Timeout | undefined): Partial<Policy> {
+export function policyOverride(usual: Persistence, chosen: Persistence, timeout: Timeout | undefined): Partial<Policy> {
   if (chosen === usual) return {};
   const over = policyFor(chosen, timeout);
   return usual === "memory" && over.idleMs !== undefined ? { ...over, expireMs: STATE_TIMEOUT_MS } : over;
 }
 
-export interface TimersOptions {
+export interface ActorTimersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
   /** Of its kind, in memory: it ends after so long without a message. */
@@ -67,21 +67,21 @@ export interface TimersOptions {
 type Turn = RunContext<CapabilityStateDraft, unknown>;
 
 /** How the names of messages begin that every such actor has beside its author's. */
-export const OWN = "troupe_";
-export const TIMEOUT = `${OWN}timeout`;
-const IDLE = "idle";
-const EVERY = `${OWN}every_`;
+export const RESERVED_PREFIX = "troupe_";
+export const TIMEOUT_MESSAGE = `${RESERVED_PREFIX}timeout`;
+const IDLE_TIMER = "idle";
+const PERIODIC_PREFIX = `${RESERVED_PREFIX}every_`;
 
 /** The message, and the wake, of a periodic handler. */
-export const everyOf = (name: string): string => `${EVERY}${name}`;
+export const periodicMessage = (name: string): string => `${PERIODIC_PREFIX}${name}`;
 
 /** The wakes that a definition gives its actors. A state keeps which it has set: after new code its next turn sets what differs. */
-export class Timers {
+export class ActorTimers {
   /** Text, since each turn compares it: as a value it would be walked through the draft. Absent: none. */
   readonly fingerprint: string | undefined;
-  readonly #options: TimersOptions;
+  readonly #options: ActorTimersOptions;
 
-  constructor(options: TimersOptions) {
+  constructor(options: ActorTimersOptions) {
     this.#options = options;
     const { periodic, timeout } = options;
     const every = Object.fromEntries(Object.entries(periodic).map(([name, { everyMs }]) => [name, everyMs]));
@@ -92,49 +92,52 @@ export class Timers {
   }
 
   /** True: they were others, and are set now. */
-  catchUp(turn: Turn, expireMs = this.#options.expireMs): boolean {
+  sync(turn: Turn, expireMs = this.#options.expireMs): boolean {
     const { timers } = turn.state;
     if (timers === this.fingerprint) return false;
     const { periodic, timeout } = this.#options;
-    const before = everyIn(timers);
-    for (const name of before.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(everyOf(name));
+    const before = periodicIn(timers);
+    for (const name of before.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(periodicMessage(name));
     for (const [name, { everyMs }] of Object.entries(periodic)) {
-      const action = everyOf(name);
+      const action = periodicMessage(name);
       if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, message: { to: turn.self, action, args: null } });
     }
     // A periodic handler keeps the engine from seeing that nobody else says anything. Not later in a life: only its beginning knows its policy.
-    if (timers === UNSET && expireMs !== undefined && Object.keys(periodic).length > 0) this.#expireIn(turn, expireMs, expireMs);
+    if (timers === TIMERS_UNSET && expireMs !== undefined && Object.keys(periodic).length > 0) this.#checkIdleIn(turn, expireMs, expireMs);
     if (typeof timeout === "object" && timeout.ends === "lifetime")
-      turn.wake(TIMEOUT, { at: (turn.state.begun_at ?? turn.state.metadata.created_at) + timeout.ms, message: timeoutOf(turn) });
-    else if (typeof timeout === "function") this.ask(turn);
-    else if (timers !== UNSET) turn.cancel(TIMEOUT);
+      turn.wake(TIMEOUT_MESSAGE, {
+        at: (turn.state.begun_at ?? turn.state.metadata.created_at) + timeout.ms,
+        message: timeoutMessage(turn),
+      });
+    else if (typeof timeout === "function") this.updateTimeout(turn);
+    else if (timers !== TIMERS_UNSET) turn.cancel(TIMEOUT_MESSAGE);
     if (this.fingerprint === undefined) delete turn.state.timers;
     else turn.state.timers = this.fingerprint;
     return true;
   }
 
   /** A function says when it ends: asked again after each message. */
-  ask(turn: Turn): void {
+  updateTimeout(turn: Turn): void {
     const { id, timeout } = this.#options;
     if (typeof timeout !== "function") return;
     const inMs = timeout({ ...turn.state.metadata }, turn.now);
-    if (inMs === undefined || inMs === Number.POSITIVE_INFINITY) return turn.cancel(TIMEOUT);
+    if (inMs === undefined || inMs === Number.POSITIVE_INFINITY) return turn.cancel(TIMEOUT_MESSAGE);
     const afterMs = Math.max(0, inMs);
     if (Number.isNaN(afterMs))
       throw new TroupeError(
         "BAD_DEFINITION",
         `${id}: its \`timeout\` gave ${String(inMs)}: return milliseconds, or undefined for an actor that does not end by itself.`,
       );
-    return turn.wake(TIMEOUT, { afterMs, message: timeoutOf(turn) });
+    return turn.wake(TIMEOUT_MESSAGE, { afterMs, message: timeoutMessage(turn) });
   }
 
-  timeUp(turn: Turn): void {
-    const expireMs = expiryIn(turn.args);
-    const changed = this.catchUp(turn);
+  onTimeout(turn: Turn): void {
+    const expireMs = expireMsIn(turn.args);
+    const changed = this.sync(turn);
     if (expireMs !== undefined) {
       const quietMs = turn.now - turn.state.metadata.last_message_at;
       if (quietMs >= expireMs) turn.stop("timeout");
-      else this.#expireIn(turn, expireMs - quietMs, expireMs);
+      else this.#checkIdleIn(turn, expireMs - quietMs, expireMs);
       return;
     }
     const { timeout } = this.#options;
@@ -142,22 +145,22 @@ export class Timers {
     if (!changed && (typeof timeout === "function" || timeout?.ends === "lifetime")) turn.stop("timeout");
   }
 
-  #expireIn(turn: Turn, afterMs: number, expireMs: number): void {
-    turn.wake(IDLE, { afterMs, message: timeoutOf(turn, { expire_ms: expireMs }) });
+  #checkIdleIn(turn: Turn, afterMs: number, expireMs: number): void {
+    turn.wake(IDLE_TIMER, { afterMs, message: timeoutMessage(turn, { expire_ms: expireMs }) });
   }
 }
 
-const timeoutOf = ({ self }: Turn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT, args });
+const timeoutMessage = ({ self }: Turn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT_MESSAGE, args });
 
 /** From the arguments of what begins an actor, and of what ends it. */
-export function expiryIn(args: unknown): number | undefined {
+export function expireMsIn(args: unknown): number | undefined {
   const ms = isJsonObject(args) ? args["expire_ms"] : undefined;
   return typeof ms === "number" ? ms : undefined;
 }
 
-function everyIn(timers: string | undefined): ReadonlyMap<string, unknown> {
-  const kept: unknown = timers === undefined || timers === UNSET ? undefined : JSON.parse(timers);
-  const every = isJsonObject(kept) ? kept["every"] : undefined;
+function periodicIn(timers: string | undefined): ReadonlyMap<string, unknown> {
+  const stored: unknown = timers === undefined || timers === TIMERS_UNSET ? undefined : JSON.parse(timers);
+  const every = isJsonObject(stored) ? stored["every"] : undefined;
   return new Map(isJsonObject(every) ? Object.entries(every) : []);
 }
 
@@ -165,11 +168,11 @@ function everyIn(timers: string | undefined): ReadonlyMap<string, unknown> {
  * The same, where a wake finds no periodic handler: it takes itself off. States that do not say which wakes they have set, as
  * older ones, would be woken for ever to refuse it.
  */
-export function withoutStrays<S>(kind: Behaviour<S>, known: (action: string) => boolean): Behaviour<S>["receive"] {
+export function cancellingUnknownWakes<S>(kind: Behaviour<S>, known: (action: string) => boolean): Behaviour<S>["receive"] {
   return (state, message, life, seq, uid) =>
-    isStray(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq, uid);
+    isUnknownWake(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq, uid);
 }
 
 /** Nobody outside is: to them it is unknown. */
-const isStray = ({ action, from, to, start }: Message, known: (action: string) => boolean): boolean =>
-  action.startsWith(EVERY) && from === to && start === undefined && !known(action);
+const isUnknownWake = ({ action, from, to, start }: Message, known: (action: string) => boolean): boolean =>
+  action.startsWith(PERIODIC_PREFIX) && from === to && start === undefined && !known(action);

@@ -21,10 +21,10 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { OwnKinds } from "./kind-capability.ts";
+import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-access.ts";
-import { Births } from "./actor-start.ts";
+import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./actor-access.ts";
+import { ActorStarter } from "./actor-start.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
@@ -32,9 +32,9 @@ import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts"
 import { checkPayload } from "./capability-contract.ts";
 
 /** Of a list, at a time. */
-const PAGE = 256;
+const PAGE_SIZE = 256;
 /** Of one list: each takes its time, whether or not it is in the list in the end. */
-const MOST_EXAMINED = 2_000;
+const MAX_EXAMINED = 2_000;
 
 /** What `new Actors` takes. */
 export interface ActorsOptions {
@@ -79,21 +79,22 @@ export interface Replied {
 /** The actors of packet capabilities: starts them, sends them messages, lists and ends them (PacketFlow, Layer 4). */
 export class Actors {
   readonly #options: ActorsOptions;
-  readonly #births: Births;
-  readonly #own: OwnKinds;
+  readonly #starter: ActorStarter;
+  readonly #kindActors: KindActors;
   /** Messages with a key that have not found out whether their actor is there, in the order they came. */
   readonly #lookups = new Map<ActorId, Set<Promise<void>>>();
 
   constructor(options: ActorsOptions) {
     this.#options = options;
-    this.#births = new Births(options);
-    this.#own = new OwnKinds(options);
+    this.#starter = new ActorStarter(options);
+    this.#kindActors = new KindActors(options);
   }
 
   /** Begins it where it is not there; on disk it goes on with the state it had. Throws `PacketError`, as all that follow. */
   async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
-    const does = this.#acts(capabilityId);
-    if (does.own !== undefined) return { capability_id: capabilityId, actor_id, id: await this.#own.begun(does, actor_id, sending) };
+    const does = this.#actorCapability(capabilityId);
+    if (does.own !== undefined)
+      return { capability_id: capabilityId, actor_id, id: await this.#kindActors.ensureStarted(does, actor_id, sending) };
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     await this.#snapshot(does, actor_id, id, sending);
     return { capability_id: capabilityId, actor_id, id };
@@ -101,8 +102,8 @@ export class Actors {
 
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
   async sendToActor(capabilityId: string, actor_id: string, payload: JsonObject, sending: Sending): Promise<void> {
-    const does = this.#acts(capabilityId, payload);
-    if (does.own !== undefined) return this.#own.send(capabilityId, does, actor_id, payload, sending);
+    const does = this.#actorCapability(capabilityId, payload);
+    if (does.own !== undefined) return this.#kindActors.send(capabilityId, does, actor_id, payload, sending);
     const routed = this.#route(capabilityId, does, actor_id, payload);
     if (routed.reads)
       throw new PacketError(
@@ -120,9 +121,9 @@ export class Actors {
 
   /** `actor_id` is absent where the payload says which actor is meant, or asks for a new one. */
   async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: JsonObject, sending: Sending): Promise<Replied> {
-    const does = this.#acts(capabilityId, payload);
+    const does = this.#actorCapability(capabilityId, payload);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
-    if (does.own !== undefined) return this.#own.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
+    if (does.own !== undefined) return this.#kindActors.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
     if (actor_id === undefined) throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id.");
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     try {
@@ -130,22 +131,22 @@ export class Actors {
       if (routed.reads) {
         const snapshot = await this.#snapshot(does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
-        return { result: plain(result), message_count: does.known(snapshot).metadata.message_count };
+        return { result: toJson(result), message_count: does.known(snapshot).metadata.message_count };
       }
       const deadline = this.#options.clock.now() + timeout_ms;
       const message: Outgoing = { ...this.#message(id, routed, payload, sending), deadline };
-      return await this.#called(does, actor_id, message, sending);
+      return await this.#call(does, actor_id, message, sending);
     } catch (error) {
       throw packetErrorOf(error, { actor_id, timeout_ms });
     }
   }
 
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
-    const does = this.#acts(capabilityId);
-    if (does.own !== undefined) throw notFound(actor_id);
+    const does = this.#actorCapability(capabilityId);
+    if (does.own !== undefined) throw actorNotFound(actor_id);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
-    return stateOf(capabilityId, actor_id, does, snapshot);
+    if (!isAliveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
+    return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
   /** Those of one viewer, or of everybody where they are shared; the first `limit`. Looks at no more than the first 2,000 there are or were. */
@@ -156,14 +157,14 @@ export class Actors {
       if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
-      for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...omitUndefined({ after }) });
+      for (let after: ActorId | undefined; found.length < limit && examined < MAX_EXAMINED;) {
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE_SIZE, ...omitUndefined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
           if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
         }
         examined += page.length;
-        if (page.length < PAGE) break;
+        if (page.length < PAGE_SIZE) break;
         after = page.at(-1)?.id;
       }
     }
@@ -171,8 +172,9 @@ export class Actors {
   }
 
   async terminateActor(capabilityId: string, actor_id: string, reason: string, viewer: Viewer): Promise<void> {
-    const does = this.#acts(capabilityId);
-    const id = does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#own.living(does, actor_id, viewer);
+    const does = this.#actorCapability(capabilityId);
+    const id =
+      does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#kindActors.liveActorId(does, actor_id, viewer);
     if (does.own === undefined) await this.getActorState(capabilityId, actor_id, viewer);
     try {
       await this.#options.engine.stop(id, reason);
@@ -184,7 +186,7 @@ export class Actors {
   // ── steps ─────────────────────────────────────────────────────────────────
 
   /** A payload is held to what the capability declares. */
-  #acts(capabilityId: string, payload?: JsonObject): Acts {
+  #actorCapability(capabilityId: string, payload?: JsonObject): Acts {
     const capability = this.#options.capabilities.get(capabilityId);
     if (capability === undefined)
       throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
@@ -195,7 +197,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id);
+    if (isReservedForOther(capabilityId, does, viewer, actor_id)) throw actorNotFound(actor_id);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -214,7 +216,7 @@ export class Actors {
     return {
       to: id,
       action: routed.action,
-      args: plain(routed.args ?? { payload, context }),
+      args: toJson(routed.args ?? { payload, context }),
       viewer,
       // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
       ...(trace_id === undefined ? {} : { trace: { trace_id } }),
@@ -222,7 +224,7 @@ export class Actors {
   }
 
   /** The common call finds its actor there, and nothing is asked before it. */
-  async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
+  async #call(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
     const { engine } = this.#options;
     const { signal, key, onProgress, onLog, answers, can, through } = sending;
     // As it was after this very message: a moment later it may have ended, or applied others.
@@ -246,7 +248,7 @@ export class Actors {
   async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     const mayBegin = sending.options?.create_if_missing !== false;
     // C4: work that runs again finds what it was answered by how many calls it had made, so it makes one for each request.
-    if (mayBegin && sending.through !== undefined) await this.#births.begin({ does, id, actor_id, sending });
+    if (mayBegin && sending.through !== undefined) await this.#starter.start({ does, id, actor_id, sending });
     const earlier = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
     const decided = sending.key === undefined ? undefined : this.#lookUp(id);
     const made = (): Promise<Reply> => {
@@ -255,15 +257,15 @@ export class Actors {
       return reply;
     };
     try {
-      for (let lives = 0; ; lives += 1)
+      for (let starts = 0; ; starts += 1)
         try {
           // What comes while it begins waits behind what came before.
-          if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
+          if (!mayBegin || (starts === 0 && !this.#starter.isStarting(id))) return await call();
           for (const one of earlier) await one;
-          return await this.#begun(does, actor_id, id, sending, made);
+          return await this.#startAndCall(does, actor_id, id, sending, made);
         } catch (error) {
           // An earlier message may have ended it again, so this one found no actor.
-          if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
+          if (!(error instanceof EngineError) || !isMissing(error) || !mayBegin || starts === MAX_STARTS) throw error;
         }
     } finally {
       decided?.();
@@ -281,31 +283,31 @@ export class Actors {
     };
   }
 
-  async #begun(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
+  async #startAndCall(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     let reply: Promise<Reply> | undefined;
-    const first = (): void => {
+    const firstMessage = (): void => {
       reply = call();
       // Where the actor does not begin, that is what is told.
       reply.catch(() => undefined);
     };
-    await this.#births.begin({ does, id, actor_id, sending, first });
+    await this.#starter.start({ does, id, actor_id, sending, firstMessage });
     return reply ?? call();
   }
 
   async #snapshot(does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
     const { engine } = this.#options;
     const mayBegin = sending.options?.create_if_missing !== false;
-    for (let lives = 0; ; lives += 1) {
+    for (let starts = 0; ; starts += 1) {
       const snapshot = await engine.read(id);
-      if (livesFor(snapshot, does, sending.viewer)) return snapshot;
-      if (!mayBegin || lives === MOST_LIVES) throw notFound(actor_id);
+      if (isAliveFor(snapshot, does, sending.viewer)) return snapshot;
+      if (!mayBegin || starts === MAX_STARTS) throw actorNotFound(actor_id);
       // An earlier message may end it again before it is read.
-      await this.#births.begin({ does, id, actor_id, sending });
+      await this.#starter.start({ does, id, actor_id, sending });
     }
   }
 }
 
 /** So often a message lets its actor begin, should others end it each time. */
-const MOST_LIVES = 100;
+const MAX_STARTS = 100;
 
-const isAbsent = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";
+const isMissing = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";

@@ -12,11 +12,11 @@ export interface Criteria {
   readonly provides?: readonly string[];
 }
 
-type Knows = Pick<Engine, "knows">;
+type KindLookup = Pick<Engine, "knows">;
 
 /** What runs capabilities, and where their actors are. */
 interface Flow {
-  readonly engine: Knows;
+  readonly engine: KindLookup;
   readonly run: Running["run"];
 }
 
@@ -24,7 +24,7 @@ function bind(does: Capability["does"], { run }: Flow): void {
   if (does.how === "actor") does.asks?.bind(run);
 }
 
-function checkKnown(id: string, kind: string, engine: Knows): void {
+function checkKind(id: string, kind: string, engine: KindLookup): void {
   if (engine.knows?.(kind) === false)
     throw new TroupeError(
       "BAD_DEFINITION",
@@ -64,7 +64,7 @@ export class Capabilities {
       for (const { id } of added) this.#remove(id);
       throw error;
     }
-    if (added.length > 0) this.#tell();
+    if (added.length > 0) this.#notify();
     return () => {
       // One of that name that came later is not this one.
       for (const one of added) if (this.#byId.get(one.id) === one) this.unregister(one.id);
@@ -74,7 +74,7 @@ export class Capabilities {
   /** Its actors stay where they are. False: there is none. */
   unregister(id: string): boolean {
     if (!this.#remove(id)) return false;
-    this.#tell();
+    this.#notify();
     return true;
   }
 
@@ -94,9 +94,9 @@ export class Capabilities {
       .split(/\s+/)
       .filter((word) => word !== "");
     return this.list().filter((one) => {
-      const said = one.intent.toLowerCase();
+      const intentText = one.intent.toLowerCase();
       return (
-        (words === undefined || words.length === 0 || words.some((word) => said.includes(word))) &&
+        (words === undefined || words.length === 0 || words.some((word) => intentText.includes(word))) &&
         requires.every((field) => one.requires.includes(field)) &&
         provides.every((field) => one.provides.includes(field))
       );
@@ -114,8 +114,8 @@ export class Capabilities {
    * Those that come from now on must be of kinds the engine knows; their handlers ask others by `run`. Throws as `register` where one that
    * is there is not. Returns its undo.
    */
-  runOn(engine: Knows, run: Running["run"]): () => void {
-    for (const { does, id } of this.list()) if (does.how === "actor") checkKnown(id, does.behaviour.kind, engine);
+  runOn(engine: KindLookup, run: Running["run"]): () => void {
+    for (const { does, id } of this.list()) if (does.how === "actor") checkKind(id, does.behaviour.kind, engine);
     const flow: Flow = { engine, run };
     this.#flows.add(flow);
     for (const { does } of this.list()) bind(does, flow);
@@ -142,7 +142,7 @@ export class Capabilities {
           "NAME_COLLISION",
           `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
         );
-      for (const { engine } of this.#flows) checkKnown(id, kind, engine);
+      for (const { engine } of this.#flows) checkKind(id, kind, engine);
       this.#kinds.set(kind, id);
     }
     this.#byId.set(id, capability);
@@ -155,7 +155,7 @@ export class Capabilities {
     return this.#byId.delete(id);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of Array.from(this.#listeners)) listener();
   }
 }

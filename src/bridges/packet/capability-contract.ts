@@ -11,39 +11,39 @@ import { PacketError } from "./packet.ts";
  */
 export function checkPayload({ requires, parameters, does }: Capability, payload: JsonObject): void {
   const declared = does.how === "actor" && does.own !== undefined ? undefined : parameters;
-  complete([...missing(requires, payload), ...unmarked(declared, payload)]);
-  if (declared !== undefined) fits(declared, payload);
+  refuseMissing([...missingFields(requires, payload), ...missingRequired(declared, payload)]);
+  if (declared !== undefined) checkSchema(declared, payload);
 }
 
 /** The same of one tool's arguments, which are an object or nothing. */
-export function argumentsFor({ inputSchema, guessed }: OfferedTool, parameters: unknown): JsonObject {
+export function checkArguments({ inputSchema, guessed }: OfferedTool, parameters: unknown): JsonObject {
   const args = parameters ?? {};
   if (!isJsonObject(args))
     throw new PacketError("validation_failed", '"parameters" must be an object: name the arguments of the tool in it.', {
       issues: [{ path: "/parameters", message: "must be an object" }],
     });
-  complete(unmarked(inputSchema, args));
-  if (guessed !== true) fits(inputSchema, args);
+  refuseMissing(missingRequired(inputSchema, args));
+  if (guessed !== true) checkSchema(inputSchema, args);
   return args;
 }
 
 /** What a schema itself marks as required: there, null is a value. */
-export function requiredBy(schema: JsonObject | undefined): readonly string[] {
+export function requiredFields(schema: JsonObject | undefined): readonly string[] {
   const required = schema === undefined ? undefined : memberOf(schema, "required");
   return isList(required) ? required.filter((field) => typeof field === "string") : [];
 }
 
-const unmarked = (schema: JsonObject | undefined, payload: JsonObject): readonly string[] =>
-  requiredBy(schema).filter((field) => !Object.hasOwn(payload, field));
+const missingRequired = (schema: JsonObject | undefined, payload: JsonObject): readonly string[] =>
+  requiredFields(schema).filter((field) => !Object.hasOwn(payload, field));
 
-function complete(lacking: readonly string[]): void {
-  const fields = [...new Set(lacking)];
+function refuseMissing(missing: readonly string[]): void {
+  const fields = [...new Set(missing)];
   if (fields.length === 0) return;
   const which = fields.length === 1 ? `field: ${fields[0] ?? ""}` : `fields: ${fields.join(", ")}`;
   throw new PacketError("validation_failed", `Missing required ${which}`, { missing: fields });
 }
 
-function fits(schema: JsonObject, value: JsonObject): void {
+function checkSchema(schema: JsonObject, value: JsonObject): void {
   const result = checkJson(schema, value);
   if (!("wrong" in result)) return;
   const { wrong, path = "" } = result;
@@ -51,19 +51,19 @@ function fits(schema: JsonObject, value: JsonObject): void {
 }
 
 /** Undefined: the reply has all of these fields, or is no result. */
-function brokenBy(id: string, provides: readonly string[], reply: Reply): Reply | undefined {
+function contractViolation(id: string, provides: readonly string[], reply: Reply): Reply | undefined {
   if (!hasOwn(reply, "ok")) return undefined;
-  const lacking = missing(provides, reply.ok);
-  if (lacking.length === 0) return undefined;
-  const message = `${id} did not give what it promises: ${lacking.join(", ")}.`;
-  return { refused: { code: "contract_violation", message, data: { missing: lacking } } };
+  const missing = missingFields(provides, reply.ok);
+  if (missing.length === 0) return undefined;
+  const message = `${id} did not give what it promises: ${missing.join(", ")}.`;
+  return { refused: { code: "contract_violation", message, data: { missing } } };
 }
 
 /**
  * The same; a reply that lacks what a capability provides is refused, and its turn changes nothing (C3). One that a later turn or another
  * actor gives is not there yet: it is checked where it arrives (`Running`).
  */
-export function withPromises<S>(
+export function enforcingProvides<S>(
   kind: Behaviour<S>,
   id: string,
   provides: readonly string[],
@@ -74,17 +74,17 @@ export function withPromises<S>(
     const checked = (turn: Turn<S>): Turn<S> => {
       const { reply = { ok: null }, settle, record } = turn;
       const given = reply === "later" ? settle?.[message.id]?.reply : reply;
-      const broken = given === undefined ? undefined : brokenBy(id, provides, given);
-      return broken === undefined ? turn : { reply: broken, ...(record !== undefined && { record }) };
+      const violation = given === undefined ? undefined : contractViolation(id, provides, given);
+      return violation === undefined ? turn : { reply: violation, ...(record !== undefined && { record }) };
     };
-    const taken = kind.receive(state, message, ...life);
-    if (!isMessage(message.action)) return taken;
-    return typeof taken === "function" ? async (context) => checked(await taken(context)) : checked(taken);
+    const outcome = kind.receive(state, message, ...life);
+    if (!isMessage(message.action)) return outcome;
+    return typeof outcome === "function" ? async (context) => checked(await outcome(context)) : checked(outcome);
   };
 }
 
 /** The fields of those names that a value does not have: absent and null are the same. */
-export function missing(names: readonly string[], value: unknown): string[] {
+export function missingFields(names: readonly string[], value: unknown): string[] {
   if (names.length === 0) return [];
   return names.filter((name) => !isJsonObject(value) || !Object.hasOwn(value, name) || value[name] === undefined || value[name] === null);
 }

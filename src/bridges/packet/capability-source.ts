@@ -21,15 +21,15 @@ import { describeSource } from "../../mcp/source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
-import { requiredBy } from "./capability-contract.ts";
+import { requiredFields } from "./capability-contract.ts";
 import type { Capability, OfferedTool, Ran, RunOptions } from "./capability.ts";
 import { AnswersNeeded } from "./error-mapping.ts";
-import { ACTOR_ID, type BookedTool, type Expose, type ToolBook, actorUri, makeToolBook } from "./mcp-tools.ts";
+import { ACTOR_ID, type IndexedTool, type Expose, type ToolIndex, actorUri, buildToolIndex } from "./mcp-tools.ts";
 import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /** What a source takes that offers capabilities as MCP tools. */
-export interface CapabilitySourceOptions extends Calling {
+export interface CapabilitySourceOptions extends ToolCallOptions {
   readonly actors: Pick<Actors, "listActors" | "getActorState">;
   /** Where the actors are: whose changes are told. */
   readonly engine: Pick<Engine, "read" | "watch">;
@@ -52,27 +52,27 @@ export function capabilitySource(options: CapabilitySourceOptions): Source & Dis
 }
 
 // The most of one viewer's actors that are listed.
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 class CapabilitySource implements Source, Disposable {
   readonly instructions?: string;
   readonly #options: CapabilitySourceOptions;
   readonly #watch: ActorWatch;
-  readonly #lists = new Set<Dirty>();
-  readonly #undo: () => void;
-  #book: ToolBook;
+  readonly #listeners = new Set<Dirty>();
+  readonly #unsubscribe: () => void;
+  #index: ToolIndex;
   #surface: Surface;
 
   constructor(options: CapabilitySourceOptions) {
     this.#options = options;
     if (options.instructions !== undefined) this.instructions = options.instructions;
-    this.#book = this.#made();
-    const [first] = this.#book.taken;
+    this.#index = this.#buildIndex();
+    const [first] = this.#index.collisions;
     if (first !== undefined) throw new TroupeError("NAME_COLLISION", `${first}.`);
-    this.#surface = { catalogue: this.#book.catalogue, off: {} };
+    this.#surface = { catalogue: this.#index.catalogue, off: {} };
     this.#warnOfUnknown();
-    this.#watch = new ActorWatch(options.engine, kindsOf(this.#book), this.#log);
-    this.#undo = options.capabilities.onChange(() => this.#changed());
+    this.#watch = new ActorWatch(options.engine, kindsOf(this.#index), this.#log);
+    this.#unsubscribe = options.capabilities.onChange(() => this.#onCapabilitiesChanged());
   }
 
   surface(): Surface {
@@ -80,27 +80,27 @@ class CapabilitySource implements Source, Disposable {
   }
 
   catalogue(): Catalogue {
-    return this.#book.catalogue;
+    return this.#index.catalogue;
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     if (ref.startsWith("tools/")) {
-      const booked = this.#book.tools.get(ref.slice("tools/".length));
-      return booked === undefined ? NOTHING_THERE : callTool(this.#options, booked, viewer, isJsonObject(args) ? args : {}, options);
+      const found = this.#index.tools.get(ref.slice("tools/".length));
+      return found === undefined ? UNKNOWN_REPLY : callTool(this.#options, found, viewer, isJsonObject(args) ? args : {}, options);
     }
-    if (ref === "resources/capabilities") return { ok: this.#book.listing };
+    if (ref === "resources/capabilities") return { ok: this.#index.listing };
     if (ref === "resources/capability_actors") return { ok: await this.#actors(viewer) };
-    return ref === "resources/capability_actor" ? this.#actor(viewer, args) : NOTHING_THERE;
+    return ref === "resources/capability_actor" ? this.#actor(viewer, args) : UNKNOWN_REPLY;
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
-    if (only?.ref === "resources/capability_actors") return this.#watch.list(viewer, () => dirty("resources/capability_actors"));
+    if (only?.ref === "resources/capability_actors") return this.#watch.watchList(viewer, () => dirty("resources/capability_actors"));
     if (only?.ref === "resources/capability_actor") {
-      const named = this.#named(only.args);
+      const named = this.#actorNamed(only.args);
       if (named === undefined) return () => undefined;
       const { capability, actor_id } = named;
       const { behaviour, shared } = capability.does;
-      return this.#watch.one(`${behaviour.kind}/${encodeURIComponent(actor_id)}`, shared, viewer, () =>
+      return this.#watch.watchActor(`${behaviour.kind}/${encodeURIComponent(actor_id)}`, shared, viewer, () =>
         dirty("resources/capability_actor"),
       );
     }
@@ -108,8 +108,8 @@ class CapabilitySource implements Source, Disposable {
     const own = (ref?: OfferRef): void => {
       if (only === undefined ? contents || ref === undefined : ref === only.ref) dirty(ref);
     };
-    this.#lists.add(own);
-    return () => void this.#lists.delete(own);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
   }
 
   [Symbol.dispose](): void {
@@ -117,25 +117,25 @@ class CapabilitySource implements Source, Disposable {
   }
 
   close(): void {
-    this.#undo();
+    this.#unsubscribe();
     this.#watch[Symbol.dispose]();
-    this.#lists.clear();
+    this.#listeners.clear();
   }
 
   // ── resources ─────────────────────────────────────────────────────────────
 
   async #actors(viewer: Viewer): Promise<Json> {
-    const all = await this.#options.actors.listActors(viewer, MOST_LISTED);
-    const own = all.filter(({ capability_id }) => this.#book.exposed.has(capability_id));
+    const all = await this.#options.actors.listActors(viewer, MAX_LISTED);
+    const own = all.filter(({ capability_id }) => this.#index.exposed.has(capability_id));
     return {
       actors: own.map(({ capability_id, actor_id }) => ({ capability_id, actor_id, uri: actorUri(capability_id, actor_id) })),
-      ...(all.length < MOST_LISTED ? {} : { more: true }),
+      ...(all.length < MAX_LISTED ? {} : { more: true }),
     };
   }
 
   async #actor(viewer: Viewer, args: Json): Promise<Reply> {
-    const named = this.#named(args);
-    if (named === undefined || (viewer.principal === undefined && !named.capability.does.shared)) return NOTHING_THERE;
+    const named = this.#actorNamed(args);
+    if (named === undefined || (viewer.principal === undefined && !named.capability.does.shared)) return UNKNOWN_REPLY;
     try {
       const { actor_id, capability_id, state, metadata } = await this.#options.actors.getActorState(
         named.capability.id,
@@ -144,24 +144,24 @@ class CapabilitySource implements Source, Disposable {
       );
       return { ok: { actor_id, capability_id, state, metadata: { ...metadata } } };
     } catch (error) {
-      if (error instanceof PacketError && ABSENT.has(error.type)) return NOTHING_THERE;
+      if (error instanceof PacketError && NOT_FOUND_TYPES.has(error.type)) return UNKNOWN_REPLY;
       throw error;
     }
   }
 
-  #named(args: Json) {
+  #actorNamed(args: Json) {
     if (!isJsonObject(args)) return undefined;
     const { capability: id, id: actor_id } = args;
     if (typeof id !== "string" || typeof actor_id !== "string") return undefined;
-    const capability = this.#book.exposed.get(id);
-    return capability !== undefined && isActor(capability) ? { capability, actor_id } : undefined;
+    const capability = this.#index.exposed.get(id);
+    return capability !== undefined && isActorCapability(capability) ? { capability, actor_id } : undefined;
   }
 
   // ── changes ───────────────────────────────────────────────────────────────
 
-  #made(): ToolBook {
+  #buildIndex(): ToolIndex {
     const { capabilities, expose = "all", generate = true } = this.#options;
-    return makeToolBook(capabilities.list(), expose, generate);
+    return buildToolIndex(capabilities.list(), expose, generate);
   }
 
   /** They may come later; who misspelt one waits for ever. */
@@ -171,18 +171,18 @@ class CapabilitySource implements Source, Disposable {
     const ids = capabilities.list().map(({ id }) => id);
     for (const id of expose) {
       if (capabilities.get(id) !== undefined) continue;
-      const meant = closestMatch(id, ids);
-      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant }) });
+      const closest = closestMatch(id, ids);
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant: closest }) });
     }
   }
 
-  #changed(): void {
-    const known = new Set(this.#book.taken);
-    this.#book = this.#made();
-    this.#surface = { catalogue: this.#book.catalogue, off: {} };
-    for (const why of this.#book.taken) if (!known.has(why)) this.#log("warning", { event: "tool-name-taken", why });
-    this.#watch.see(kindsOf(this.#book));
-    for (const dirty of Array.from(this.#lists)) {
+  #onCapabilitiesChanged(): void {
+    const known = new Set(this.#index.collisions);
+    this.#index = this.#buildIndex();
+    this.#surface = { catalogue: this.#index.catalogue, off: {} };
+    for (const why of this.#index.collisions) if (!known.has(why)) this.#log("warning", { event: "tool-name-taken", why });
+    this.#watch.setKinds(kindsOf(this.#index));
+    for (const dirty of Array.from(this.#listeners)) {
       dirty();
       dirty("resources/capabilities");
     }
@@ -191,18 +191,19 @@ class CapabilitySource implements Source, Disposable {
   readonly #log: Log = (level, data, logger) => this.#options.log?.(level, data, logger);
 }
 
-const ABSENT: ReadonlySet<string> = new Set(["actor_not_found", "capability_not_found", "validation_failed"]);
+const NOT_FOUND_TYPES: ReadonlySet<string> = new Set(["actor_not_found", "capability_not_found", "validation_failed"]);
 
-type ActorsOf = Capability & { readonly does: { readonly how: "actor" } };
+type ActorCapability = Capability & { readonly does: { readonly how: "actor" } };
 
 /** Whose actors publish their states. */
-const isActor = (capability: Capability): capability is ActorsOf => capability.does.how === "actor" && capability.does.own === undefined;
+const isActorCapability = (capability: Capability): capability is ActorCapability =>
+  capability.does.how === "actor" && capability.does.own === undefined;
 
-const kindsOf = ({ exposed }: ToolBook): readonly WatchedKind[] =>
-  [...exposed.values()].filter(isActor).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));
+const kindsOf = ({ exposed }: ToolIndex): readonly WatchedKind[] =>
+  [...exposed.values()].filter(isActorCapability).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));
 
 /** What runs behind a tool call. */
-interface Calling {
+interface ToolCallOptions {
   readonly capabilities: Capabilities;
   readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
   /** How long a tool call may take. Default 30,000. */
@@ -211,8 +212,8 @@ interface Calling {
 
 /** Runs the capability as the viewer. Throws only what is no `PacketError`. */
 async function callTool(
-  { capabilities, run, toolTimeoutMs = 30_000 }: Calling,
-  { capability, tool }: BookedTool,
+  { capabilities, run, toolTimeoutMs = 30_000 }: ToolCallOptions,
+  { capability, tool }: IndexedTool,
   viewer: Viewer,
   args: JsonObject,
   options: CallOptions,
@@ -236,8 +237,8 @@ async function callTool(
     if (error instanceof AnswersNeeded) return { needs: error.needs };
     if (!(error instanceof PacketError)) throw error;
     // It went while it was called: the same answer as a moment later.
-    const gone = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;
-    return gone ? NOTHING_THERE : toolFailure(error);
+    const isUnregistered = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;
+    return isUnregistered ? UNKNOWN_REPLY : toolFailure(error);
   }
 }
 
@@ -255,7 +256,7 @@ function payloadOf(
     throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`, {
       issues: [{ path: `/${ACTOR_ID}`, message: "must be text" }],
     });
-  if (requires.includes(ACTOR_ID) || requiredBy(parameters).includes(ACTOR_ID)) return { payload: args, actor_id };
+  if (requires.includes(ACTOR_ID) || requiredFields(parameters).includes(ACTOR_ID)) return { payload: args, actor_id };
   const { [ACTOR_ID]: _named, ...payload } = args;
   return { payload, actor_id };
 }
@@ -287,4 +288,4 @@ const invalidParams = (capability_error: string): Reply => ({
   refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
 });
 
-const NOTHING_THERE: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+const UNKNOWN_REPLY: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };

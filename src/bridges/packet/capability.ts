@@ -15,7 +15,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
-import type { Asks } from "./recorded-calls.ts";
+import type { CapabilityCalls } from "./recorded-calls.ts";
 import type { Servers } from "./upstream-server.ts";
 
 /** What a capability is, whatever stands behind it. */
@@ -66,7 +66,7 @@ export interface Acts {
   /** The same, with what only a configuration knows. Absent: it was told already, or needs nothing of it. */
   readonly configured?: (given: Given) => Capability;
   /** By which its handlers ask other capabilities. Absent: they ask none. */
-  readonly asks?: Pick<Asks, "bind">;
+  readonly asks?: Pick<CapabilityCalls, "bind">;
 }
 
 /** What a configuration tells capabilities that are actors. */

@@ -28,32 +28,32 @@ export interface ChainRan {
  * they can run. Undefined: these capabilities do not lead there.
  */
 export function planChain(capabilities: readonly Capability[], from: readonly string[], to: readonly string[]): ChainPlan | undefined {
-  const givers = new Map<string, Capability>();
+  const providers = new Map<string, Capability>();
   const known = new Set(from);
   // In rounds: what is found in an earlier one needs no more steps than what is found in a later one.
-  for (let grew = true; grew && !to.every((field) => known.has(field));) {
+  for (let hasGrown = true; hasGrown && !to.every((field) => known.has(field));) {
     const ready = capabilities.filter(
       ({ requires, provides }) => requires.every((field) => known.has(field)) && provides.some((field) => !known.has(field)),
     );
-    grew = ready.length > 0;
+    hasGrown = ready.length > 0;
     for (const one of ready)
       for (const field of one.provides)
         if (!known.has(field)) {
           known.add(field);
-          givers.set(field, one);
+          providers.set(field, one);
         }
   }
   if (!to.every((field) => known.has(field))) return undefined;
-  const at = new Set(from);
+  const available = new Set(from);
   const order: Capability[] = [];
-  const need = (field: string): void => {
-    const giver = givers.get(field);
-    if (at.has(field) || giver === undefined || order.includes(giver)) return;
-    for (const required of giver.requires) need(required);
+  const addProviderOf = (field: string): void => {
+    const giver = providers.get(field);
+    if (available.has(field) || giver === undefined || order.includes(giver)) return;
+    for (const required of giver.requires) addProviderOf(required);
     order.push(giver);
-    for (const provided of giver.provides) at.add(provided);
+    for (const provided of giver.provides) available.add(provided);
   };
-  for (const field of to) need(field);
+  for (const field of to) addProviderOf(field);
   return { steps: order.map(({ id, requires, provides }) => ({ capability_id: id, takes: requires, gives: provides })), from, to };
 }
 

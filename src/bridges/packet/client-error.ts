@@ -38,24 +38,24 @@ const NOT_APPLIED = "The packet was not applied: send it again.";
 const UNKNOWN = "Whether the packet was applied is not known: look before you send it again.";
 
 /** The reason a caller's time is over by. */
-export class TimeIsUp extends Error {
+export class ReplyTimeout extends Error {
   constructor(ms: number) {
     super(`No reply came within ${ms} ms.`);
   }
 }
 
 /** For a packet that was given up. */
-export function givenUp({ reason }: AbortSignal, applied: false | "unknown"): PacketClientError {
-  if (reason instanceof TimeIsUp) return new PacketClientError("TIMEOUT", reason.message, { applied });
+export function abortError({ reason }: AbortSignal, applied: false | "unknown"): PacketClientError {
+  if (reason instanceof ReplyTimeout) return new PacketClientError("TIMEOUT", reason.message, { applied });
   return new PacketClientError("CANCELLED", "The caller gave the packet up.", { applied, cause: reason });
 }
 
 /** What went wrong, by name: Node hides the cause of a failed fetch one level down. */
-export function reasonFor(error: unknown): string {
+export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return "it failed";
-  const code = codeOf(error) ?? codeOf(error.cause);
+  const code = errorCode(error) ?? errorCode(error.cause);
   return code ?? (error.message === "" ? error.name : error.message);
 }
 
-export const codeOf = (error: unknown): string | undefined =>
+export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -1,34 +1,34 @@
 import { type Clock, isJsonObject, untilAborted } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
-import { PacketClientError, codeOf, givenUp, reasonFor } from "./client-error.ts";
+import { PacketClientError, errorCode, abortError, failureReason } from "./client-error.ts";
 import { PACKET_PROTOCOL, PACKET_VERSION, PacketError, type ReplyPacket, type RequestPacket, errorIn } from "./packet.ts";
 import { readReply } from "./read-packet.ts";
 
 /** A packet on its way. */
-export interface Outbound {
+export interface OutgoingPacket {
   readonly packet: RequestPacket;
   /** The whole of it. */
   readonly text: string;
   /** Aborted: nobody waits for the reply any more. */
   readonly signal: AbortSignal;
-  readonly progressed: ((packet: ReplyPacket) => void) | undefined;
+  readonly onProgress: ((packet: ReplyPacket) => void) | undefined;
 }
 
 /** What brings a packet to the server, and its reply back. */
-export interface Carrier {
+export interface ClientTransport {
   /** Throws `PacketClientError`, and `PacketError` (`unauthorized`) where the server refuses the token. */
-  carry(outbound: Outbound): Promise<ReplyPacket>;
+  exchange(outbound: OutgoingPacket): Promise<ReplyPacket>;
   /** Whatever waits is given up. */
   close(): void;
 }
 
 /** One connection that is open: packets go out and come in, one text each. It ends with the signal it was opened with. */
-export interface Wire {
+export interface ClientSocket {
   send(text: string): void;
 }
 
 /** How one is opened. */
-export interface WireOptions {
+export interface SocketOptions {
   readonly url: URL;
   readonly token: string | undefined;
   /** Of one text that comes in, in UTF-16 units; a longer one ends the connection. */
@@ -37,15 +37,15 @@ export interface WireOptions {
   readonly clock: Clock;
   /** Aborted: it is not wanted any more, and ends without a word. */
   readonly signal: AbortSignal;
-  readonly heard: (text: string) => void;
+  readonly onMessage: (text: string) => void;
   /** Once, after it was open: why it is not any more. */
-  readonly ended: (why: string) => void;
+  readonly onClose: (why: string) => void;
 }
 
 /** Settles when it is open. Rejects, in words, where it does not come about. */
-export type OpenWire = (options: WireOptions) => Promise<Wire>;
+export type OpenSocket = (options: SocketOptions) => Promise<ClientSocket>;
 
-export interface HttpCarrierOptions {
+export interface HttpTransportOptions {
   readonly url: URL;
   readonly token: () => Promise<string | undefined>;
   /** Of one packet that comes back. */
@@ -53,29 +53,29 @@ export interface HttpCarrierOptions {
 }
 
 /** Errors of sockets that were never connected: nothing was sent. */
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** One POST for each packet; one of lines where progress is wanted, since a single reply has no room for it. */
-export class HttpCarrier implements Carrier {
-  readonly #options: HttpCarrierOptions;
+export class HttpTransport implements ClientTransport {
+  readonly #options: HttpTransportOptions;
   readonly #closing = new AbortController();
 
-  constructor(options: HttpCarrierOptions) {
+  constructor(options: HttpTransportOptions) {
     this.#options = options;
   }
 
-  async carry({ text, signal, progressed }: Outbound): Promise<ReplyPacket> {
-    const { url, token: ask } = this.#options;
+  async exchange({ text, signal, onProgress }: OutgoingPacket): Promise<ReplyPacket> {
+    const { url, token: getToken } = this.#options;
     const both = AbortSignal.any([signal, this.#closing.signal]);
     let applied: false | "unknown" = false;
     try {
-      const token = await untilAborted(both, ask);
+      const token = await untilAborted(both, getToken);
       applied = "unknown";
       const response = await fetch(url, {
         method: "POST",
         headers: {
-          "content-type": progressed === undefined ? "application/json" : "application/x-ndjson",
-          accept: progressed === undefined ? "application/json" : "application/x-ndjson, application/json",
+          "content-type": onProgress === undefined ? "application/json" : "application/x-ndjson",
+          accept: onProgress === undefined ? "application/json" : "application/x-ndjson, application/json",
           ...(token === undefined ? undefined : { authorization: `Bearer ${token}` }),
         },
         body: text,
@@ -83,12 +83,12 @@ export class HttpCarrier implements Carrier {
         redirect: "manual",
         signal: both,
       });
-      return await this.#reply(response, signal, progressed);
+      return await this.#reply(response, signal, onProgress);
     } catch (error) {
       if (this.#closing.signal.aborted) throw new PacketClientError("CLOSED", "The client is closed.", { applied });
-      if (signal.aborted) throw givenUp(signal, applied);
+      if (signal.aborted) throw abortError(signal, applied);
       if (error instanceof PacketClientError || error instanceof PacketError) throw error;
-      throw applied === false ? unreachable(url, error) : broken(url, error);
+      throw applied === false ? unreachable(url, error) : brokenRequest(url, error);
     }
   }
 
@@ -96,23 +96,23 @@ export class HttpCarrier implements Carrier {
     this.#closing.abort();
   }
 
-  async #reply(response: Response, signal: AbortSignal, progressed: Outbound["progressed"]): Promise<ReplyPacket> {
+  async #reply(response: Response, signal: AbortSignal, onProgress: OutgoingPacket["onProgress"]): Promise<ReplyPacket> {
     for await (const line of linesOf(response, this.#options.maxChars)) {
       const packet = readReply(line);
-      if (packet === undefined) throw noPacket(response, line);
+      if (packet === undefined) throw notAPacket(response, line);
       if (packet.type !== "capability_progress") return packet;
-      progressed?.(packet);
+      onProgress?.(packet);
       // Whoever was told may have given up by that, while the reply is here already.
       signal.throwIfAborted();
     }
     throw response.ok
       ? new PacketClientError("LOST", "The response ended before the reply came.", { applied: "unknown" })
-      : noPacket(response, "");
+      : notAPacket(response, "");
   }
 }
 
 async function* linesOf({ body }: Response, maxChars: number): AsyncGenerator<string> {
-  const lines = new ClientLines(maxChars);
+  const lines = new LineReader(maxChars);
   // Not `for await`: some browsers' streams cannot be iterated.
   const reader = body?.getReader();
   try {
@@ -125,38 +125,41 @@ async function* linesOf({ body }: Response, maxChars: number): AsyncGenerator<st
 }
 
 /** The server, or something before it, answered in words of its own. */
-function noPacket({ status, url }: Response, line: string): PacketClientError | PacketError {
-  const why = saidIn(line);
-  const said = `${url} answered ${status}${why === "" ? "" : ` (${why})`}`;
-  if (status === 401 || status === 403) return new PacketError("unauthorized", `${said}: give a token that is valid there.`);
+function notAPacket({ status, url }: Response, line: string): PacketClientError | PacketError {
+  const why = messageIn(line);
+  const answered = `${url} answered ${status}${why === "" ? "" : ` (${why})`}`;
+  if (status === 401 || status === 403) return new PacketError("unauthorized", `${answered}: give a token that is valid there.`);
   // A proxy that lost its server cannot say what became of the request.
   const applied = (status >= 300 && status < 500) || status === 503 ? false : "unknown";
-  if (status === 503 || status === 429) return new PacketClientError("UNREACHABLE", `${said}: try again later.`, { applied });
+  if (status === 503 || status === 429) return new PacketClientError("UNREACHABLE", `${answered}: try again later.`, { applied });
   return new PacketClientError(
     "BAD_REPLY",
-    `${said}, which is no packet: give the address where packets are taken, such as http://127.0.0.1:3000/packets.`,
+    `${answered}, which is no packet: give the address where packets are taken, such as http://127.0.0.1:3000/packets.`,
     {
       applied,
     },
   );
 }
 
-function saidIn(line: string): string {
+function messageIn(line: string): string {
   const value = tryParseJson(line);
   const { error } = isJsonObject(value) ? value : {};
   const message = isJsonObject(error) ? error["message"] : undefined;
   return typeof message === "string" ? message.slice(0, 500).replace(/\.$/, "") : "";
 }
 
-function broken(url: URL, error: unknown): PacketClientError {
-  if (error instanceof BadLine) return new PacketClientError("BAD_REPLY", error.message, { applied: "unknown", cause: error });
-  const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
-  if (code !== undefined && NEVER_SENT.has(code)) return unreachable(url, error);
-  return new PacketClientError("LOST", `The request to ${url.origin} broke: ${reasonFor(error)}.`, { applied: "unknown", cause: error });
+function brokenRequest(url: URL, error: unknown): PacketClientError {
+  if (error instanceof InvalidLine) return new PacketClientError("BAD_REPLY", error.message, { applied: "unknown", cause: error });
+  const code = errorCode(error) ?? (error instanceof Error ? errorCode(error.cause) : undefined);
+  if (code !== undefined && NOT_SENT_CODES.has(code)) return unreachable(url, error);
+  return new PacketClientError("LOST", `The request to ${url.origin} broke: ${failureReason(error)}.`, {
+    applied: "unknown",
+    cause: error,
+  });
 }
 
 const unreachable = ({ origin }: URL, error: unknown): PacketClientError =>
-  new PacketClientError("UNREACHABLE", `${origin} cannot be reached: ${reasonFor(error).replace(/\.$/, "")}.`, {
+  new PacketClientError("UNREACHABLE", `${origin} cannot be reached: ${failureReason(error).replace(/\.$/, "")}.`, {
     applied: false,
     cause: error,
   });
@@ -165,116 +168,125 @@ const unreachable = ({ origin }: URL, error: unknown): PacketClientError =>
 const AUTHORIZATION_KEY = "troupe/authorization";
 
 /** `tcp://host:port`: one packet a line. With a token it is open when the server has taken that. */
-export function openTcp({ url, token, maxChars, connectMs, clock, signal, heard, ended }: WireOptions): Promise<Wire> {
+export function openTcp({ url, token, maxChars, connectMs, clock, signal, onMessage, onClose }: SocketOptions): Promise<ClientSocket> {
   // Not an import: whatever bundles this for a browser must not look for it.
   const { connect } = globalThis.process.getBuiltinModule("node:net");
-  const { promise, resolve, reject } = Promise.withResolvers<Wire>();
+  const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
   const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port) });
-  const lines = new ClientLines(maxChars);
+  const lines = new LineReader(maxChars);
   let isOpen = false;
-  let isOver = false;
+  let isClosed = false;
   let refused: PacketError | undefined;
 
-  const over = (why: string): void => {
-    if (isOver) return;
-    isOver = true;
-    undoLate();
-    signal.removeEventListener("abort", unwanted);
+  const close = (why: string): void => {
+    if (isClosed) return;
+    isClosed = true;
+    cancelTimeout();
+    signal.removeEventListener("abort", onAbort);
     socket.destroy();
-    if (isOpen && !signal.aborted) ended(why);
+    if (isOpen && !signal.aborted) onClose(why);
     else reject(refused ?? new Error(why));
   };
-  const unwanted = (): void => over("it is not wanted any more");
+  const onAbort = (): void => close("it is not wanted any more");
   const read = (take: () => readonly string[]): void => {
     try {
       for (const line of take()) {
-        if (isOver) return;
-        if (isOpen) heard(line);
-        else introduced(line);
+        if (isClosed) return;
+        if (isOpen) onMessage(line);
+        else onAuthenticationReply(line);
       }
     } catch (error) {
-      if (!(error instanceof BadLine)) throw error;
-      over(error.message);
+      if (!(error instanceof InvalidLine)) throw error;
+      close(error.message);
     }
   };
-  const undoLate = clock.after(connectMs, () => over(`no connection within ${connectMs} ms`));
+  const cancelTimeout = clock.after(connectMs, () => close(`no connection within ${connectMs} ms`));
 
-  signal.addEventListener("abort", unwanted, { once: true });
+  signal.addEventListener("abort", onAbort, { once: true });
   socket.setNoDelay(true);
   socket.setKeepAlive(true, 60_000);
   socket.on("data", (chunk: Buffer) => read(() => lines.push(chunk)));
   socket.on("end", () => {
     read(() => lines.end());
-    over("the server ended the connection");
+    close("the server ended the connection");
   });
-  socket.on("error", (error) => over(reasonFor(error)));
-  socket.on("close", () => over("the connection was closed"));
+  socket.on("error", (error) => close(failureReason(error)));
+  socket.on("close", () => close("the connection was closed"));
   socket.on("connect", () => {
-    if (token === undefined) opened();
-    else socket.write(`${introduction(token)}\n`);
+    if (token === undefined) onOpen();
+    else socket.write(`${authentication(token)}\n`);
   });
 
-  function opened(): void {
-    undoLate();
+  function onOpen(): void {
+    cancelTimeout();
     isOpen = true;
     resolve({ send: (text) => void socket.write(`${text}\n`) });
   }
 
   // A packet of a stranger may be short only, and those behind it are lost where the token is refused: so the token goes ahead, alone.
-  function introduced(line: string): void {
+  function onAuthenticationReply(line: string): void {
     const packet = readReply(line);
-    if (packet?.type === "heartbeat") return opened();
+    if (packet?.type === "heartbeat") return onOpen();
     if (packet?.type === "capability_error") refused = errorIn(packet);
-    over("the server took no token: is this the address of packets?");
+    close("the server took no token: is this the address of packets?");
   }
   return promise;
 }
 
-const introduction = (token: string): string =>
+const authentication = (token: string): string =>
   JSON.stringify({ version: PACKET_VERSION, type: "heartbeat", metadata: { [AUTHORIZATION_KEY]: `Bearer ${token}` } });
 
 /** `ws://` and `wss://`: one packet a text frame. */
-export function openWebSocket({ url, token, maxChars, connectMs, clock, signal, heard, ended }: WireOptions): Promise<Wire> {
-  const { promise, resolve, reject } = Promise.withResolvers<Wire>();
-  const socket = make(url, token);
+export function openWebSocket({
+  url,
+  token,
+  maxChars,
+  connectMs,
+  clock,
+  signal,
+  onMessage,
+  onClose,
+}: SocketOptions): Promise<ClientSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
+  const socket = createWebSocket(url, token);
   let isOpen = false;
-  let isOver = false;
+  let isClosed = false;
 
-  const over = (why: string): void => {
-    if (isOver) return;
-    isOver = true;
-    undoLate();
-    signal.removeEventListener("abort", unwanted);
+  const close = (why: string): void => {
+    if (isClosed) return;
+    isClosed = true;
+    cancelTimeout();
+    signal.removeEventListener("abort", onAbort);
     socket.close();
-    if (isOpen && !signal.aborted) ended(why);
+    if (isOpen && !signal.aborted) onClose(why);
     else reject(new Error(why));
   };
-  const unwanted = (): void => over("it is not wanted any more");
-  const undoLate = clock.after(connectMs, () => over(`no connection within ${connectMs} ms`));
+  const onAbort = (): void => close("it is not wanted any more");
+  const cancelTimeout = clock.after(connectMs, () => close(`no connection within ${connectMs} ms`));
 
-  signal.addEventListener("abort", unwanted, { once: true });
+  signal.addEventListener("abort", onAbort, { once: true });
   socket.addEventListener("message", (event) => {
     const data: unknown = event.data;
-    if (isOver) return;
-    if (typeof data !== "string") over("It sent a frame that is no text.");
-    else if (data.length > maxChars) over(`It sent a frame of more than ${maxChars} characters.`);
-    else heard(data);
+    if (isClosed) return;
+    if (typeof data !== "string") close("It sent a frame that is no text.");
+    else if (data.length > maxChars) close(`It sent a frame of more than ${maxChars} characters.`);
+    else onMessage(data);
   });
   // It does not say why: an address that is none, a token that is not taken, and a server that is away look alike.
-  socket.addEventListener("error", () => over("no WebSocket came about, or it broke: look at the address, the token and the server"));
+  socket.addEventListener("error", () => close("no WebSocket came about, or it broke: look at the address, the token and the server"));
   socket.addEventListener("close", ({ code, reason }) =>
-    over(`the server closed the WebSocket (${code}${reason === "" ? "" : `, ${reason}`})`),
+    close(`the server closed the WebSocket (${code}${reason === "" ? "" : `, ${reason}`})`),
   );
   socket.addEventListener("open", () => {
-    if (isOver) return;
-    undoLate();
+    if (isClosed) return;
+    cancelTimeout();
     isOpen = true;
     resolve({ send: (text) => socket.send(text) });
   });
   return promise;
 }
 
-function make(url: URL, token: string | undefined): WebSocket {
+function createWebSocket(url: URL, token: string | undefined): WebSocket {
   if (token === undefined) return new WebSocket(url, [PACKET_PROTOCOL]);
   if (typeof globalThis.process?.versions?.node !== "string")
     throw new Error("a browser's WebSocket sends no token: use the http address instead");
@@ -282,14 +294,14 @@ function make(url: URL, token: string | undefined): WebSocket {
 }
 
 /** Thrown for a line that is longer than was allowed, or no UTF-8. */
-class BadLine extends Error {}
+class InvalidLine extends Error {}
 
 /** Cuts bytes into lines, however they arrive: in work linear in them, holding one line at most. */
-class ClientLines {
+class LineReader {
   readonly #maxChars: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #parts: string[] = [];
-  #held = 0;
+  #chars = 0;
 
   /** `maxChars`: of one line, in UTF-16 units. */
   constructor(maxChars: number) {
@@ -300,18 +312,18 @@ class ClientLines {
   push(chunk: Uint8Array): readonly string[] {
     const [first = "", ...rest] = this.#decoded(chunk).split("\n");
     const lines: string[] = [];
-    this.#hold(first);
+    this.#append(first);
     for (const next of rest) {
-      lines.push(this.#taken());
-      this.#hold(next);
+      lines.push(this.#takeLine());
+      this.#append(next);
     }
     return lines.filter((line) => line.trim() !== "");
   }
 
   /** What is there without a line end: nothing, or one line. Throws `BadLine`. */
   end(): readonly string[] {
-    this.#hold(this.#decoded());
-    const line = this.#taken();
+    this.#append(this.#decoded());
+    const line = this.#takeLine();
     return line.trim() === "" ? [] : [line];
   }
 
@@ -319,20 +331,20 @@ class ClientLines {
     try {
       return chunk === undefined ? this.#decoder.decode() : this.#decoder.decode(chunk, { stream: true });
     } catch (cause) {
-      throw new BadLine("It sent what is no UTF-8.", { cause });
+      throw new InvalidLine("It sent what is no UTF-8.", { cause });
     }
   }
 
-  #hold(text: string): void {
-    this.#held += text.length;
-    if (this.#held > this.#maxChars) throw new BadLine(`It sent a line of more than ${this.#maxChars} characters.`);
+  #append(text: string): void {
+    this.#chars += text.length;
+    if (this.#chars > this.#maxChars) throw new InvalidLine(`It sent a line of more than ${this.#maxChars} characters.`);
     if (text !== "") this.#parts.push(text);
   }
 
-  #taken(): string {
+  #takeLine(): string {
     const line = this.#parts.join("");
     this.#parts = [];
-    this.#held = 0;
+    this.#chars = 0;
     return line;
   }
 }

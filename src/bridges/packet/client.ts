@@ -8,9 +8,9 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { type Carrier, HttpCarrier, openTcp, openWebSocket } from "./client-transports.ts";
-import { PacketClientError, TimeIsUp } from "./client-error.ts";
-import { Link } from "./client-connection.ts";
+import { type ClientTransport, HttpTransport, openTcp, openWebSocket } from "./client-transports.ts";
+import { PacketClientError, ReplyTimeout } from "./client-error.ts";
+import { ClientConnection } from "./client-connection.ts";
 import {
   type ActorOptions,
   PACKET_VERSION,
@@ -93,19 +93,19 @@ export interface PacketClient extends Disposable {
  * Throws `BAD_DEFINITION` for an address that is none.
  */
 export function packetClient(url: string | URL, options: PacketClientOptions = {}): PacketClient {
-  return new Client(carrierTo(addressOf(url), options), options);
+  return new Client(transportFor(parseAddress(url), options), options);
 }
 
 class Client implements PacketClient {
-  readonly #carrier: Carrier;
+  readonly #transport: ClientTransport;
   readonly #options: PacketClientOptions;
   readonly #entropy: Entropy;
   /** Of packets that wait, how long each is. */
-  readonly #waiting = new Map<string, number>();
+  readonly #pending = new Map<string, number>();
   #chars = 0;
 
-  constructor(carrier: Carrier, options: PacketClientOptions) {
-    this.#carrier = carrier;
+  constructor(carrier: ClientTransport, options: PacketClientOptions) {
+    this.#transport = carrier;
     this.#options = options;
     this.#entropy = options.entropy ?? systemEntropy;
   }
@@ -122,10 +122,10 @@ class Client implements PacketClient {
     const stop = new AbortController();
     const abandon = (): void => stop.abort(signal?.reason);
     if (signal?.aborted === true) abandon();
-    this.#enter(id, text.length);
+    this.#reserve(id, text.length);
     signal?.addEventListener("abort", abandon, { once: true });
-    const undoLate = clock.after(timeoutMs, () => stop.abort(new TimeIsUp(timeoutMs)));
-    const progressed = (reply: ReplyPacket): void => {
+    const cancelTimeout = clock.after(timeoutMs, () => stop.abort(new ReplyTimeout(timeoutMs)));
+    const progressListener = (reply: ReplyPacket): void => {
       try {
         onProgress?.(reply);
       } catch (error) {
@@ -134,12 +134,12 @@ class Client implements PacketClient {
       }
     };
     try {
-      return await this.#carrier.carry({ packet: read, text, signal: stop.signal, progressed: onProgress && progressed });
+      return await this.#transport.exchange({ packet: read, text, signal: stop.signal, onProgress: onProgress && progressListener });
     } finally {
-      undoLate();
+      cancelTimeout();
       signal?.removeEventListener("abort", abandon);
-      this.#chars -= this.#waiting.get(id) ?? 0;
-      this.#waiting.delete(id);
+      this.#chars -= this.#pending.get(id) ?? 0;
+      this.#pending.delete(id);
     }
   }
 
@@ -157,7 +157,7 @@ class Client implements PacketClient {
       {
         ...(signal && { signal }),
         ...omitUndefined({ timeoutMs }),
-        ...(onProgress && { onProgress: (packet) => toldBy(packet, onProgress) }),
+        ...(onProgress && { onProgress: (packet) => reportProgress(packet, onProgress) }),
       },
     );
     if (reply.type === "capability_error") throw errorIn(reply);
@@ -170,16 +170,16 @@ class Client implements PacketClient {
   }
 
   close(): void {
-    this.#carrier.close();
+    this.#transport.close();
   }
 
   [Symbol.dispose](): void {
     this.close();
   }
 
-  #enter(id: string, chars: number): void {
+  #reserve(id: string, chars: number): void {
     const { maxWaiting = 1_000, maxWaitingChars = 16_777_216 } = this.#options;
-    if (this.#waiting.has(id))
+    if (this.#pending.has(id))
       throw new PacketClientError(
         "ID_IN_USE",
         `A packet of the id ${JSON.stringify(id)} waits for its reply: give each an id of its own, or none.`,
@@ -187,16 +187,16 @@ class Client implements PacketClient {
           applied: false,
         },
       );
-    if (this.#waiting.size >= maxWaiting || (this.#waiting.size > 0 && this.#chars + chars > maxWaitingChars))
-      throw new PacketClientError("FULL", `${this.#waiting.size} packets wait for their replies: wait for one before you send more.`, {
+    if (this.#pending.size >= maxWaiting || (this.#pending.size > 0 && this.#chars + chars > maxWaitingChars))
+      throw new PacketClientError("FULL", `${this.#pending.size} packets wait for their replies: wait for one before you send more.`, {
         applied: false,
       });
-    this.#waiting.set(id, chars);
+    this.#pending.set(id, chars);
     this.#chars += chars;
   }
 }
 
-function toldBy({ payload }: ReplyPacket, onProgress: Progress): void {
+function reportProgress({ payload }: ReplyPacket, onProgress: Progress): void {
   const { progress, total, message } = payload;
   if (typeof progress === "number")
     onProgress(progress, typeof total === "number" ? total : undefined, typeof message === "string" ? message : undefined);
@@ -204,24 +204,24 @@ function toldBy({ payload }: ReplyPacket, onProgress: Progress): void {
 
 const PROTOCOLS = new Set(["http:", "https:", "ws:", "wss:", "tcp:"]);
 
-function addressOf(given: string | URL): URL {
+function parseAddress(given: string | URL): URL {
   const url = URL.parse(String(given));
   if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "" || url.username !== "" || url.password !== "")
-    throw notAddress(given);
+    throw invalidAddress(given);
   if (url.protocol === "tcp:") {
-    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw notAddress(given);
+    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw invalidAddress(given);
   } else if (url.pathname === "/") url.pathname = "/packets";
   url.hash = "";
   return url;
 }
 
-const notAddress = (given: string | URL): TroupeError =>
+const invalidAddress = (given: string | URL): TroupeError =>
   new TroupeError(
     "BAD_DEFINITION",
     `${JSON.stringify(String(given))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
   );
 
-function carrierTo(url: URL, options: PacketClientOptions): Carrier {
+function transportFor(url: URL, options: PacketClientOptions): ClientTransport {
   const {
     clock = systemClock,
     entropy = systemEntropy,
@@ -230,6 +230,15 @@ function carrierTo(url: URL, options: PacketClientOptions): Carrier {
     maxReplyChars: maxChars = 16_777_216,
   } = options;
   const token = async (): Promise<string | undefined> => (typeof options.token === "function" ? options.token() : options.token);
-  if (url.protocol.startsWith("http")) return new HttpCarrier({ url, token, maxChars });
-  return new Link({ open: url.protocol === "tcp:" ? openTcp : openWebSocket, url, token, maxChars, connectMs, patienceMs, clock, entropy });
+  if (url.protocol.startsWith("http")) return new HttpTransport({ url, token, maxChars });
+  return new ClientConnection({
+    open: url.protocol === "tcp:" ? openTcp : openWebSocket,
+    url,
+    token,
+    maxChars,
+    connectMs,
+    patienceMs,
+    clock,
+    entropy,
+  });
 }

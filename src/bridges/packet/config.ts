@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { ConfigIssues, ConfigSection, type Named } from "./config-section.ts";
+import { ConfigIssues, ConfigSection, type MapRules } from "./config-section.ts";
 import { ID_BYTES, PERSISTENCES, type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
 import type { HttpServer, StdioServer } from "./upstream-server.ts";
 
@@ -47,7 +47,7 @@ export interface ConfigInput {
 }
 
 const MILLISECONDS = "milliseconds, a whole number";
-const MOST_EXPOSED = 10_000;
+const MAX_EXPOSED = 10_000;
 
 /**
  * Reads a `ConfigInput` from wherever it came. Throws one `TroupeError` (`BAD_DEFINITION`) that names every wrong or unknown
@@ -56,7 +56,7 @@ const MOST_EXPOSED = 10_000;
 export function readConfig(value: unknown): Config {
   const issues = new ConfigIssues();
   const root = ConfigSection.of(issues, "", value);
-  root?.only("actors", "mcp");
+  root?.allowOnly("actors", "mcp");
   // What is wrong is read as absent, so that all else is looked at too.
   const actors = readActors(root?.section("actors") ?? ConfigSection.empty(issues));
   const mcp = readMcp(root?.section("mcp") ?? ConfigSection.empty(issues));
@@ -65,7 +65,7 @@ export function readConfig(value: unknown): Config {
 }
 
 function readActors(section: ConfigSection): ActorsConfig {
-  section.only("default_timeout", "max_actors_per_user", "persistence_strategy", "cleanup_interval");
+  section.allowOnly("default_timeout", "max_actors_per_user", "persistence_strategy", "cleanup_interval");
   return {
     default_timeout: section.count("default_timeout", 30 * 60_000, STATE_TIMEOUT_MS, MILLISECONDS),
     max_actors_per_user: section.count("max_actors_per_user", 10, 1_000_000_000),
@@ -78,7 +78,7 @@ const CLEANUP_INTERVAL = 5 * 60_000;
 
 function readCleanupInterval(section: ConfigSection): number {
   if (section.has("cleanup_interval") && !section.is("cleanup_interval", CLEANUP_INTERVAL))
-    section.wrong(
+    section.addIssue(
       "cleanup_interval",
       `Leave it out (or ${CLEANUP_INTERVAL}): there is no cleanup cycle, each actor ends when its own time comes.`,
     );
@@ -86,7 +86,7 @@ function readCleanupInterval(section: ConfigSection): number {
 }
 
 function readMcp(section: ConfigSection): McpConfig {
-  section.only("server_name", "server_version", "auto_generate_tools", "expose_capabilities", "tool_timeout", "servers");
+  section.allowOnly("server_name", "server_version", "auto_generate_tools", "expose_capabilities", "tool_timeout", "servers");
   const servers = section.section("servers");
   return {
     server_name: section.text("server_name", "PacketFlow Capabilities", ID_BYTES),
@@ -101,32 +101,36 @@ function readMcp(section: ConfigSection): McpConfig {
 function readExposed(section: ConfigSection): McpConfig["expose_capabilities"] {
   if (!section.has("expose_capabilities") || section.is("expose_capabilities", "all")) return "all";
   if (!section.isList("expose_capabilities")) {
-    section.wrong("expose_capabilities", 'Must be "all", or a list of ids of capabilities.');
+    section.addIssue("expose_capabilities", 'Must be "all", or a list of ids of capabilities.');
     return [];
   }
-  return section.texts("expose_capabilities", MOST_EXPOSED, ID_BYTES) ?? [];
+  return section.texts("expose_capabilities", MAX_EXPOSED, ID_BYTES) ?? [];
 }
 
-const MOST_SERVERS = 100;
-const MOST_ARGUMENTS = 1_000;
-const LONG = 32_768;
-const ADDRESS = 8_192;
+const MAX_SERVERS = 100;
+const MAX_ARGUMENTS = 1_000;
+const MAX_TEXT_CHARS = 32_768;
+const MAX_URL_CHARS = 8_192;
 
-const NAMES = /^[A-Za-z0-9@][A-Za-z0-9@/._-]{0,63}$/;
-const VARIABLES: Named = {
+const SERVER_NAME = /^[A-Za-z0-9@][A-Za-z0-9@/._-]{0,63}$/;
+const ENV_RULES: MapRules = {
   pattern: /^[A-Za-z_][A-Za-z0-9_]{0,254}$/,
   sentence: "Is no name of a variable: letters, digits and _, no digit first.",
-  maxChars: LONG,
-  anyLines: true,
+  maxChars: MAX_TEXT_CHARS,
+  multiline: true,
 };
-const HEADERS: Named = { pattern: /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}$/, sentence: "Is no name of a header.", maxChars: ADDRESS };
+const HEADER_RULES: MapRules = {
+  pattern: /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}$/,
+  sentence: "Is no name of a header.",
+  maxChars: MAX_URL_CHARS,
+};
 
 /** `mcp.servers`: each by its name, a process or an address. */
 function readServers(section: ConfigSection): Readonly<Record<string, StdioServer | HttpServer>> {
-  if (section.keys.length > MOST_SERVERS) section.wrong("…", `There may be ${MOST_SERVERS} tool servers.`);
+  if (section.keys.length > MAX_SERVERS) section.addIssue("…", `There may be ${MAX_SERVERS} tool servers.`);
   return Object.fromEntries(
-    section.keys.slice(0, MOST_SERVERS).flatMap((name) => {
-      if (!NAMES.test(name)) section.wrong(name, "Is no name of a tool server: letters, digits, @, /, ., _ and -, 64 in all.");
+    section.keys.slice(0, MAX_SERVERS).flatMap((name) => {
+      if (!SERVER_NAME.test(name)) section.addIssue(name, "Is no name of a tool server: letters, digits, @, /, ., _ and -, 64 in all.");
       const server = section.section(name);
       const read = server && readServer(section, name, server);
       return read === undefined ? [] : [[name, read] as const];
@@ -136,31 +140,34 @@ function readServers(section: ConfigSection): Readonly<Record<string, StdioServe
 
 function readServer(all: ConfigSection, name: string, server: ConfigSection): StdioServer | HttpServer | undefined {
   const [isProcess, isAddress] = [server.has("command"), server.has("url")];
-  if (isProcess && isAddress) return all.wrong(name, "Has command and url: keep the one by which the server is reached.");
-  if (isProcess) return readProcess(server);
-  if (isAddress) return readAddress(server);
-  server.only("command", "args", "env", "cwd", "url", "headers");
-  return all.wrong(name, "Must have command, the executable that speaks MCP on its standard input and output, or url, the address of one.");
+  if (isProcess && isAddress) return all.addIssue(name, "Has command and url: keep the one by which the server is reached.");
+  if (isProcess) return readStdioServer(server);
+  if (isAddress) return readHttpServer(server);
+  server.allowOnly("command", "args", "env", "cwd", "url", "headers");
+  return all.addIssue(
+    name,
+    "Must have command, the executable that speaks MCP on its standard input and output, or url, the address of one.",
+  );
 }
 
-function readProcess(server: ConfigSection): StdioServer | undefined {
-  server.only("command", "args", "env", "cwd");
-  const command = server.optionalText("command", LONG);
-  const args = server.texts("args", MOST_ARGUMENTS, LONG);
-  const env = server.textsByName("env", VARIABLES);
-  const cwd = server.optionalText("cwd", LONG);
+function readStdioServer(server: ConfigSection): StdioServer | undefined {
+  server.allowOnly("command", "args", "env", "cwd");
+  const command = server.optionalText("command", MAX_TEXT_CHARS);
+  const args = server.texts("args", MAX_ARGUMENTS, MAX_TEXT_CHARS);
+  const env = server.textMap("env", ENV_RULES);
+  const cwd = server.optionalText("cwd", MAX_TEXT_CHARS);
   if (command === undefined) return undefined;
   return { command, ...(args && { args }), ...(env && { env }), ...omitUndefined({ cwd }) };
 }
 
-function readAddress(server: ConfigSection): HttpServer | undefined {
-  server.only("url", "headers");
-  const url = server.optionalText("url", ADDRESS);
-  const headers = server.textsByName("headers", HEADERS);
+function readHttpServer(server: ConfigSection): HttpServer | undefined {
+  server.allowOnly("url", "headers");
+  const url = server.optionalText("url", MAX_URL_CHARS);
+  const headers = server.textMap("headers", HEADER_RULES);
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
   if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
-    return server.wrong(
+    return server.addIssue(
       "url",
       "Must be an address that begins with http:// or https://, without a name and password in it: send those as headers.",
     );

@@ -9,13 +9,13 @@ export interface PacketConnectionOptions {
   readonly inFlight?: number;
 }
 
-const IN_FLIGHT = 1_000;
+const DEFAULT_IN_FLIGHT = 1_000;
 /** Beyond the bound there is room for what frees it, and for who asks whether we live. */
-const RESERVE = 64;
+const RESERVED_SLOTS = 64;
 /** Of frames that have not begun. */
-const HELD_BYTES = 4_194_304;
+const MAX_QUEUED_BYTES = 4_194_304;
 /** Begun in one turn of the event loop: one read may bring thousands before the channel can say that nobody reads the replies. */
-const TURN = 8;
+const STARTS_PER_TICK = 8;
 
 /**
  * Packets on one ordered stream both ways, one a frame: a line over TCP, a text
@@ -30,45 +30,45 @@ export function packetConnection(
   flow: Pick<PacketFlow, "open">,
   channel: Channel,
   caller: Caller,
-  { inFlight = IN_FLIGHT }: PacketConnectionOptions = {},
+  { inFlight = DEFAULT_IN_FLIGHT }: PacketConnectionOptions = {},
 ): Connection {
-  const held = new HeldFrames();
+  const queue = new FrameQueue();
   let ended = false;
-  let begun = 0;
-  const quiet = Promise.withResolvers<void>();
+  let startedThisTick = 0;
+  const idle = Promise.withResolvers<void>();
   const settle = (): void => {
-    if (ended && (channel.disconnected.aborted || (underWay.count === 0 && held.count === 0))) quiet.resolve();
+    if (ended && (channel.disconnected.aborted || (inFlightPackets.count === 0 && queue.count === 0))) idle.resolve();
   };
 
-  const free = (): boolean => channel.ready && begun < TURN && underWay.count < inFlight;
-  const begin = (frame: Uint8Array | string): void => {
-    if (begun === 0) setImmediate(turn);
-    begun += 1;
-    underWay.begin(frame);
+  const hasCapacity = (): boolean => channel.ready && startedThisTick < STARTS_PER_TICK && inFlightPackets.count < inFlight;
+  const start = (frame: Uint8Array | string): void => {
+    if (startedThisTick === 0) setImmediate(onNextTick);
+    startedThisTick += 1;
+    inFlightPackets.start(frame);
   };
-  const proceed = (): void => {
-    while (held.count > 0 && free()) {
-      const frame = held.shift();
-      if (frame !== undefined) begin(frame);
+  const startQueued = (): void => {
+    while (queue.count > 0 && hasCapacity()) {
+      const frame = queue.shift();
+      if (frame !== undefined) start(frame);
     }
   };
-  const turn = (): void => {
-    begun = 0;
-    proceed();
+  const onNextTick = (): void => {
+    startedThisTick = 0;
+    startQueued();
   };
   const onAnswered = (): void => {
-    proceed();
+    startQueued();
     settle();
   };
-  const underWay = new UnderWay({ flow, channel, caller, held: inFlight, onAnswered });
-  const undoReady = channel.onReady(proceed);
+  const inFlightPackets = new InFlightPackets({ flow, channel, caller, maxProgress: inFlight, onAnswered });
+  const undoReady = channel.onReady(startQueued);
 
   const abandon = (): void => {
     ended = true;
-    held.clear();
+    queue.clear();
     undoReady();
     settle();
-    void underWay.close();
+    void inFlightPackets.close();
   };
   if (channel.disconnected.aborted) abandon();
   else channel.disconnected.addEventListener("abort", abandon, { once: true });
@@ -76,66 +76,66 @@ export function packetConnection(
   return {
     receive(frame) {
       if (ended) return;
-      proceed();
-      if (held.count === 0 && free()) return begin(frame);
-      const used = underWay.count + underWay.untaken + held.count;
+      startQueued();
+      if (queue.count === 0 && hasCapacity()) return start(frame);
+      const used = inFlightPackets.count + inFlightPackets.unread + queue.count;
       const tooMany = used >= inFlight;
-      const full = tooMany || held.bytes + frame.length > HELD_BYTES;
-      if (!full && channel.ready) return held.push(frame);
+      const full = tooMany || queue.bytes + frame.length > MAX_QUEUED_BYTES;
+      if (!full && channel.ready) return queue.push(frame);
       const read = readPacket(frame);
-      if (frees(read) && used < inFlight + RESERVE) {
-        for (const one of calledOff(held, read)) channel.send(one);
-        return underWay.begin(frame);
+      if (bypassesQueue(read) && used < inFlight + RESERVED_SLOTS) {
+        for (const one of cancelQueued(queue, read)) channel.send(one);
+        return inFlightPackets.start(frame);
       }
-      if (!full) return held.push(frame);
-      channel.send(tooMany ? busy(read, inFlight, used) : stuffed(read, held.bytes));
+      if (!full) return queue.push(frame);
+      channel.send(tooMany ? tooManyPackets(read, inFlight, used) : tooManyBytes(read, queue.bytes));
     },
     async close() {
       ended = true;
       settle();
-      await quiet.promise;
+      await idle.promise;
       undoReady();
       channel.disconnected.removeEventListener("abort", abandon);
-      await underWay.close();
+      await inFlightPackets.close();
     },
   };
 }
 
-const frees = (read: Frame): boolean => "type" in read && (read.type === "cancel" || read.type === "heartbeat");
+const bypassesQueue = (read: Frame): boolean => "type" in read && (read.type === "cancel" || read.type === "heartbeat");
 
 /** What a cancel means that has not begun, answered. */
-function calledOff(held: HeldFrames, read: Frame): readonly string[] {
+function cancelQueued(held: FrameQueue, read: Frame): readonly string[] {
   if (!("payload" in read) || read.type !== "cancel" || held.count === 0) return [];
   const { id } = read.payload;
   return held.takeRequests(id).map((frame) => refuseFrame(frame, new PacketError("cancelled", "It was cancelled before it began.")));
 }
 
-function busy(read: Frame, limit: number, used: number): string {
+function tooManyPackets(read: Frame, limit: number, used: number): string {
   const why = `At most ${limit} packets of one connection are under way at once: wait for a reply before you send more.`;
   return refuseFrame(read, new PacketError("rate_limited", why, { limit, used, reset: 1 }));
 }
 
-function stuffed(read: Frame, used: number): string {
-  const why = `At most ${HELD_BYTES} bytes of packets wait on one connection: read the replies before you send more.`;
-  return refuseFrame(read, new PacketError("rate_limited", why, { limit: HELD_BYTES, used, reset: 1 }));
+function tooManyBytes(read: Frame, used: number): string {
+  const why = `At most ${MAX_QUEUED_BYTES} bytes of packets wait on one connection: read the replies before you send more.`;
+  return refuseFrame(read, new PacketError("rate_limited", why, { limit: MAX_QUEUED_BYTES, used, reset: 1 }));
 }
 
-interface Held {
+interface QueuedFrame {
   readonly frame: Uint8Array | string;
   readonly size: number;
   /** Read once, however many cancels ask for it: there may be megabytes of frames, and a cancel is short. */
-  meant: Meant | undefined;
+  cancelTarget: CancelTarget | undefined;
 }
 
 /** What a cancel can name. `none`: the frame is no request. */
-interface Meant {
+interface CancelTarget {
   readonly id?: string | undefined;
   readonly none?: true;
 }
 
 /** Frames that have come and not begun, the first first. */
-class HeldFrames {
-  #frames: Held[] = [];
+class FrameQueue {
+  #frames: QueuedFrame[] = [];
   #bytes = 0;
 
   get count(): number {
@@ -149,7 +149,7 @@ class HeldFrames {
   push(frame: Uint8Array | string): void {
     // A frame may be a few bytes of a whole read, which would be held with them.
     const own = typeof frame === "string" ? frame : new Uint8Array(frame);
-    this.#frames.push({ frame: own, size: frame.length, meant: undefined });
+    this.#frames.push({ frame: own, size: frame.length, cancelTarget: undefined });
     this.#bytes += frame.length;
   }
 
@@ -165,8 +165,8 @@ class HeldFrames {
     this.clear();
     const taken: (Uint8Array | string)[] = [];
     for (const one of all) {
-      one.meant ??= meantBy(one.frame);
-      if (one.meant.none === undefined && one.meant.id === id) taken.push(one.frame);
+      one.cancelTarget ??= cancelTargetOf(one.frame);
+      if (one.cancelTarget.none === undefined && one.cancelTarget.id === id) taken.push(one.frame);
       else {
         this.#frames.push(one);
         this.#bytes += one.size;
@@ -181,36 +181,36 @@ class HeldFrames {
   }
 }
 
-function meantBy(frame: Uint8Array | string): Meant {
+function cancelTargetOf(frame: Uint8Array | string): CancelTarget {
   const read = readPacket(frame);
   return "payload" in read && read.type !== "cancel" ? { id: read.id } : { none: true };
 }
 
-export interface UnderWayOptions {
+export interface InFlightPacketsOptions {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
   /** Of how many requests progress is held for a client that does not read. */
-  readonly held: number;
+  readonly maxProgress: number;
   /** Runs each time a packet has been answered. */
   readonly onAnswered: () => void;
 }
 
 /** Packets of one client that run: each is answered on the channel as soon as it is ready, its progress before it. */
-export class UnderWay {
+export class InFlightPackets {
   readonly #channel: Channel;
   readonly #session: PacketSession;
-  readonly #progress: ProgressOutlet;
+  readonly #progress: ProgressQueue;
   readonly #onAnswered: () => void;
   #count = 0;
-  #untaken = 0;
+  #unread = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ flow, channel, caller, held, onAnswered }: UnderWayOptions) {
+  constructor({ flow, channel, caller, maxProgress, onAnswered }: InFlightPacketsOptions) {
     this.#channel = channel;
-    this.#progress = new ProgressOutlet(channel, held);
+    this.#progress = new ProgressQueue(channel, maxProgress);
     this.#onAnswered = onAnswered;
-    this.#session = flow.open({ caller, tell: (packet) => this.#progress.tell(packet) });
+    this.#session = flow.open({ caller, tell: (packet) => this.#progress.push(packet) });
   }
 
   get count(): number {
@@ -218,13 +218,13 @@ export class UnderWay {
   }
 
   /** Replies the client has not read yet. */
-  get untaken(): number {
+  get unread(): number {
     // Counted when sent: a channel that gathers what it writes says only later that it is not ready.
-    if (this.#channel.ready) this.#untaken = 0;
-    return this.#untaken;
+    if (this.#channel.ready) this.#unread = 0;
+    return this.#unread;
   }
 
-  begin(frame: Uint8Array | string): void {
+  start(frame: Uint8Array | string): void {
     this.#count += 1;
     void this.#run(frame);
   }
@@ -238,7 +238,7 @@ export class UnderWay {
   async #run(frame: Uint8Array | string): Promise<void> {
     try {
       const reply = await this.#session.receive(frame);
-      this.#progress.over(reply);
+      this.#progress.discard(reply);
       this.#channel.send(JSON.stringify(reply));
     } catch (cause) {
       this.#channel.send(
@@ -246,7 +246,7 @@ export class UnderWay {
       );
     } finally {
       this.#count -= 1;
-      this.#untaken += 1;
+      this.#unread += 1;
       this.#onAnswered();
     }
   }
@@ -256,40 +256,40 @@ export class UnderWay {
  * The way of progress to a client: where it does not read, only the newest of
  * each request is held, so a slow reader costs what it has under way (C8).
  */
-export class ProgressOutlet {
+export class ProgressQueue {
   readonly #channel: Channel;
-  readonly #held = new Map<string, ReplyPacket>();
-  readonly #most: number;
+  readonly #queued = new Map<string, ReplyPacket>();
+  readonly #max: number;
   #undoReady: (() => void) | undefined;
 
   constructor(channel: Channel, most: number) {
     this.#channel = channel;
-    this.#most = most;
+    this.#max = most;
   }
 
-  tell(packet: ReplyPacket): void {
-    if (this.#held.size === 0 && this.#channel.ready) return this.#channel.send(JSON.stringify(packet));
+  push(packet: ReplyPacket): void {
+    if (this.#queued.size === 0 && this.#channel.ready) return this.#channel.send(JSON.stringify(packet));
     const key = keyOf(packet);
-    if (this.#held.size >= this.#most && !this.#held.has(key)) return;
-    this.#held.set(key, packet);
+    if (this.#queued.size >= this.#max && !this.#queued.has(key)) return;
+    this.#queued.set(key, packet);
     this.#undoReady ??= this.#channel.onReady(() => this.#flush());
   }
 
   /** Its reply is on its way: progress would come too late. */
-  over(reply: ReplyPacket): void {
-    if (this.#held.size > 0) this.#held.delete(keyOf(reply));
+  discard(reply: ReplyPacket): void {
+    if (this.#queued.size > 0) this.#queued.delete(keyOf(reply));
   }
 
   close(): void {
-    this.#held.clear();
+    this.#queued.clear();
     this.#undoReady?.();
     this.#undoReady = undefined;
   }
 
   #flush(): void {
-    for (const [key, packet] of this.#held) {
+    for (const [key, packet] of this.#queued) {
       if (!this.#channel.ready) return;
-      this.#held.delete(key);
+      this.#queued.delete(key);
       this.#channel.send(JSON.stringify(packet));
     }
   }

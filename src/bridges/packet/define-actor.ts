@@ -12,25 +12,32 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
-import { type AnyHandler, type AnyPeriodic, BEGIN, Handlers, type PayloadOf } from "./actor-handlers.ts";
-import { type Beginning, type CapabilityStateDraft, type FirstTimes, capabilityStateIn, firstState, migratedState } from "./actor-state.ts";
-import { type Timeout, idle, idlePolicy, policyFor, policyOver, withoutStrays } from "./actor-timers.ts";
-import { withPromises } from "./capability-contract.ts";
+import { type UntypedHandler, type UntypedPeriodic, BEGIN_MESSAGE, ActorHandlers, type PayloadOf } from "./actor-handlers.ts";
+import {
+  type StartDefinition,
+  type CapabilityStateDraft,
+  type FirstTimes,
+  parseCapabilityState,
+  firstState,
+  migratedState,
+} from "./actor-state.ts";
+import { type Timeout, idle, idlePolicy, policyFor, policyOverride, cancellingUnknownWakes } from "./actor-timers.ts";
+import { enforcingProvides } from "./capability-contract.ts";
 import type { ActorTimes, Acts, Capability, CapabilityState, ForeignServer, Given } from "./capability.ts";
 import {
-  DESCRIBED,
+  COMMON_KEYS,
   type Described,
   badDefinition,
   checkCompilable,
-  described,
-  entriesOf,
+  checkedDescription,
+  checkedEntries,
   isObject,
-  isTexts,
-  onlyWords,
-  shown,
+  isNonEmptyTexts,
+  allowOnlyKeys,
+  preview,
 } from "./define-capability.ts";
 import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
-import { Asks } from "./recorded-calls.ts";
+import { CapabilityCalls } from "./recorded-calls.ts";
 import { noServers } from "./upstream-server.ts";
 
 /** What a message handler of an actor is given: a turn (`RunContext`), the payload and who sent it. */
@@ -94,7 +101,7 @@ export interface ActorCapability<S = unknown> extends Capability {
 }
 
 /** A definition with its inference taken off. */
-interface AnyDefinition extends Described {
+interface UntypedDefinition extends Described {
   readonly initialState: object;
   readonly state?: StandardSchemaV1;
   readonly persistence?: Persistence;
@@ -102,8 +109,8 @@ interface AnyDefinition extends Described {
   readonly shared?: boolean;
   readonly version?: number;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
-  readonly messages: Readonly<Record<string, AnyHandler>>;
-  readonly periodic?: Readonly<Record<string, AnyPeriodic>>;
+  readonly messages: Readonly<Record<string, UntypedHandler>>;
+  readonly periodic?: Readonly<Record<string, UntypedPeriodic>>;
   readonly search?: readonly string[];
   readonly policy?: Partial<Policy>;
 }
@@ -113,41 +120,41 @@ interface AnyDefinition extends Described {
  * (law 4), unless its handler is `work`. Throws `BAD_NAME`, `BAD_DEFINITION`.
  */
 export function actorCapability<S extends object, const M>(id: string, definition: ActorCapabilityDefinition<S, M>): ActorCapability<S>;
-export function actorCapability(id: string, definition: AnyDefinition): object {
-  return built(id, definition);
+export function actorCapability(id: string, definition: UntypedDefinition): object {
+  return buildActorCapability(id, definition);
 }
 
 /** `given`: as a configuration has it. */
-function built(id: string, definition: AnyDefinition, given?: Given): Capability {
-  checkActorWords(id, definition);
+function buildActorCapability(id: string, definition: UntypedDefinition, given?: Given): Capability {
+  checkActorDefinition(id, definition);
   const { servers = noServers, clock = systemClock } = given ?? {};
-  const asks = new Asks(id, clock);
-  const about = described(id, definition);
+  const asks = new CapabilityCalls(id, clock);
+  const about = checkedDescription(id, definition);
   checkCompilable(id, about.parameters);
   const { persistence = given?.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
   // Of its kind too, for actors that other actors begin: those that packets begin get what the configuration says.
-  const ends = timeout ?? idle(given?.idleMs ?? IDLE_MS);
+  const ends = timeout ?? idle(given?.idleMs ?? DEFAULT_IDLE_MS);
   const policy = policyFor(persistence, ends);
   const { messages } = definition;
   const { provides } = about;
-  const handlers = new Handlers({ id, timeout, expireMs: policy.expireMs, messages, periodic, servers, asks, clock });
-  const beginning: Beginning = { ...definition, id, version, timed: handlers.timed, shared };
+  const handlers = new ActorHandlers({ id, timeout, expireMs: policy.expireMs, messages, periodic, servers, calls: asks, clock });
+  const startDefinition: StartDefinition = { ...definition, id, version, hasTimers: handlers.hasTimers, shared };
   const handled = handlers.messages();
-  const plainKind = actor(kindOf(id), {
+  const plainKind = actor(kindName(id), {
     description: about.intent,
     per: "link",
     version,
     owner: shared ? "anyone" : "starter",
     ...policy,
     ...definition.policy,
-    initial: (first: InitialContext) => firstState(beginning, first),
-    ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(beginning, state, from) }),
+    initial: (first: InitialContext) => firstState(startDefinition, first),
+    ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(startDefinition, state, from) }),
     messages: handled,
   });
-  const promising = { ...plainKind, receive: withPromises(plainKind, id, provides, (action) => Object.hasOwn(messages, action)) };
-  const received = withoutStrays<CapabilityStateDraft>(promising, (action) => Object.hasOwn(handled, action));
+  const checkedKind = { ...plainKind, receive: enforcingProvides(plainKind, id, provides, (action) => Object.hasOwn(messages, action)) };
+  const received = cancellingUnknownWakes<CapabilityStateDraft>(checkedKind, (action) => Object.hasOwn(handled, action));
   const receive: typeof received = (state, message, ...life) =>
-    received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...life);
+    received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN_MESSAGE } : message, ...life);
   const kind = Object.freeze({ ...plainKind, receive });
   const does: Acts = {
     how: "actor",
@@ -163,30 +170,30 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
       return handlers.read(action, state, metadata, payload, context);
     },
     policyFor: ({ state_timeout, persistence: chosen = persistence }) => ({
-      ...policyOver(persistence, chosen, ends),
+      ...policyOverride(persistence, chosen, ends),
       ...(state_timeout === undefined ? {} : idlePolicy(chosen, state_timeout)),
     }),
     asks,
-    ...(given === undefined && { configured: (now: Given) => built(id, definition, now) }),
+    ...(given === undefined && { configured: (now: Given) => buildActorCapability(id, definition, now) }),
   };
   return Object.freeze({ ...about, does, kind });
 }
 
 function storedStateOf({ id, state }: Snapshot): CapabilityState<Json> {
-  const kept = capabilityStateIn(state);
-  if (kept === undefined)
+  const stored = parseCapabilityState(state);
+  if (stored === undefined)
     throw new TroupeError("STATE_NOT_JSON", `What ${id} keeps is no state of a capability's actor: another kind wrote it.`);
-  return kept;
+  return stored;
 }
 
 /** Where nobody says otherwise. */
-const IDLE_MS = 30 * 60_000;
+const DEFAULT_IDLE_MS = 30 * 60_000;
 
 /** The name of the kind of actor a capability is. */
-const kindOf = (id: string): string => id.toLowerCase().replaceAll("_", "-");
+const kindName = (id: string): string => id.toLowerCase().replaceAll("_", "-");
 
-const ACTOR = [
-  ...DESCRIBED,
+const ACTOR_KEYS = [
+  ...COMMON_KEYS,
   "initialState",
   "state",
   "persistence",
@@ -200,15 +207,15 @@ const ACTOR = [
   "policy",
 ] as const;
 
-const HANDLER = ["match", "run", "work", "view"] as const;
+const HANDLER_KEYS = ["match", "run", "work", "view"] as const;
 
-const PERIODIC = ["everyMs", "run"] as const;
+const PERIODIC_KEYS = ["everyMs", "run"] as const;
 
-const POLICY = ["workMs", "mailbox", "maxStateBytes", "restart"] as const;
+const POLICY_KEYS = ["workMs", "mailbox", "maxStateBytes", "restart"] as const;
 
 /** Throws `BAD_DEFINITION`. */
-function checkActorWords(id: string, definition: { readonly [W in (typeof ACTOR)[number]]?: unknown }): void {
-  onlyWords(id, definition, ACTOR);
+function checkActorDefinition(id: string, definition: { readonly [W in (typeof ACTOR_KEYS)[number]]?: unknown }): void {
+  allowOnlyKeys(id, definition, ACTOR_KEYS);
   const { initialState, state, persistence, timeout, shared, migrate, messages, periodic, search, policy } = definition;
   if (!isObject(initialState) && typeof initialState !== "function")
     throw badDefinition(`${id} has no \`initialState\`: give what each actor begins with, { count: 0 }, or a function that makes it.`);
@@ -217,27 +224,27 @@ function checkActorWords(id: string, definition: { readonly [W in (typeof ACTOR)
       `${id}: \`state\` is a Standard Schema (zod, ArkType, …) of the state; what actors begin with is \`initialState\`.`,
     );
   if (persistence !== undefined && !PERSISTENCES.some((known) => known === persistence))
-    throw badDefinition(`${id}: persistence is one of ${PERSISTENCES.join(", ")}, not ${shown(persistence)}.`);
+    throw badDefinition(`${id}: persistence is one of ${PERSISTENCES.join(", ")}, not ${preview(persistence)}.`);
   if (timeout !== undefined && !isTimeout(timeout))
-    throw badDefinition(`${id}: timeout is idle(ms), lifetime(ms), never or a function, not ${shown(timeout)}.`);
-  if (shared !== undefined && typeof shared !== "boolean") throw badDefinition(`${id}: shared is true or false, not ${shown(shared)}.`);
+    throw badDefinition(`${id}: timeout is idle(ms), lifetime(ms), never or a function, not ${preview(timeout)}.`);
+  if (shared !== undefined && typeof shared !== "boolean") throw badDefinition(`${id}: shared is true or false, not ${preview(shared)}.`);
   if (migrate !== undefined && typeof migrate !== "function") throw badDefinition(`${id}: migrate is a function ({ state, from }).`);
-  if (policy !== undefined) onlyWords(`${id}: policy`, policy, POLICY);
-  if (search !== undefined && !isTexts(search))
-    throw badDefinition(`${id}: search is a list of fields, ["payload:text"], not ${shown(search)}.`);
-  for (const [name, handler] of entriesOf(id, "messages", messages)) {
+  if (policy !== undefined) allowOnlyKeys(`${id}: policy`, policy, POLICY_KEYS);
+  if (search !== undefined && !isNonEmptyTexts(search))
+    throw badDefinition(`${id}: search is a list of fields, ["payload:text"], not ${preview(search)}.`);
+  for (const [name, handler] of checkedEntries(id, "messages", messages)) {
     const where = `${id}: messages.${name}`;
-    onlyWords(where, handler, HANDLER);
-    functionsOf(where, handler, ["run", "work", "view"]);
+    allowOnlyKeys(where, handler, HANDLER_KEYS);
+    checkFunctions(where, handler, ["run", "work", "view"]);
     const match: unknown = Reflect.get(Object(handler), "match");
     if (match !== undefined && Object(match) !== match)
-      throw badDefinition(`${where}: match is a part of the payload or a schema, not ${shown(match)}.`);
+      throw badDefinition(`${where}: match is a part of the payload or a schema, not ${preview(match)}.`);
   }
   if (periodic === undefined) return;
-  for (const [name, every] of entriesOf(id, "periodic", periodic)) {
+  for (const [name, every] of checkedEntries(id, "periodic", periodic)) {
     const where = `${id}: periodic.${name}`;
-    onlyWords(where, every, PERIODIC);
-    functionsOf(where, every, ["run"]);
+    allowOnlyKeys(where, every, PERIODIC_KEYS);
+    checkFunctions(where, every, ["run"]);
     if (Reflect.get(Object(every), "run") === undefined) throw badDefinition(`${where} does nothing: give \`run\`.`);
   }
 }
@@ -249,9 +256,9 @@ function isTimeout(timeout: unknown): boolean {
   return ends === "never" || ((ends === "idle" || ends === "lifetime") && typeof ms === "number" && Number.isFinite(ms) && ms > 0);
 }
 
-function functionsOf(where: string, given: unknown, words: readonly string[]): void {
+function checkFunctions(where: string, given: unknown, words: readonly string[]): void {
   for (const word of words) {
     const value: unknown = Reflect.get(Object(given), word);
-    if (value !== undefined && typeof value !== "function") throw badDefinition(`${where}: ${word} is a function, not ${shown(value)}.`);
+    if (value !== undefined && typeof value !== "function") throw badDefinition(`${where}: ${word} is a function, not ${preview(value)}.`);
   }
 }

@@ -29,12 +29,12 @@ export type Returned = string | number | boolean | null | undefined | void | obj
 
 /** A function with a contract: no state, no chain. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function capability<const R extends string = never>(id: string, definition: CapabilityDefinition<R>): Capability {
-  onlyWords(id, definition, [...DESCRIBED, "execute"]);
+  allowOnlyKeys(id, definition, [...COMMON_KEYS, "execute"]);
   if (typeof definition.execute !== "function") throw badDefinition(`${id} does nothing: give \`execute(payload, context)\`.`);
   const execute = definition.execute.bind(definition);
   // Whoever runs it has seen that what it requires is there.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
-  const about = described(id, definition);
+  const about = checkedDescription(id, definition);
   checkCompilable(id, about.parameters);
   return Object.freeze({ ...about, does });
 }
@@ -63,27 +63,29 @@ export function mcpCapability(id: string, definition: ToolsDefinition): Capabili
       throw badDefinition(
         `${id}: what a call must have is each tool's to say: give its \`parameters\` and \`required\`, not ${word} of all.`,
       );
-  onlyWords(id, definition, ["intent", "provides", "effects", "tools", "handleToolCall"]);
+  allowOnlyKeys(id, definition, ["intent", "provides", "effects", "tools", "handleToolCall"]);
   if (typeof definition.handleToolCall !== "function")
     throw badDefinition(`${id} has nothing that runs its tools: give \`handleToolCall(name, parameters, context)\`.`);
-  const named = entriesOf(id, "tools", definition.tools ?? {});
-  for (const [name, tool] of named) onlyWords(`${id}: tools.${name}`, tool, ["description", "parameters", "required"]);
-  const tools = Object.entries(definition.tools ?? {}).map(([name, tool]) => offered(id, name, tool));
+  const named = checkedEntries(id, "tools", definition.tools ?? {});
+  for (const [name, tool] of named) allowOnlyKeys(`${id}: tools.${name}`, tool, ["description", "parameters", "required"]);
+  const tools = Object.entries(definition.tools ?? {}).map(([name, tool]) => checkedTool(id, name, tool));
   if (tools.length === 0) throw badDefinition(`${id} has no tools: name one, or use capability().`);
   const handle = definition.handleToolCall.bind(definition);
   const does: Offers = { how: "tools", tools, handle };
-  return Object.freeze({ ...described(id, definition), does });
+  return Object.freeze({ ...checkedDescription(id, definition), does });
 }
 
-function offered(id: string, name: string, { description, parameters, required }: ToolDefinition): OfferedTool {
+function checkedTool(id: string, name: string, { description, parameters, required }: ToolDefinition): OfferedTool {
   const where = `${id}: tools.${name}`;
   if (typeof description !== "string" || description.trim() === "")
     throw badDefinition(`${where} has no description: say in a sentence what it does, since models choose by that.`);
-  if (parameters !== undefined && !(Array.isArray(parameters) ? isTexts(parameters) : isJsonObject(parameters)))
-    throw badDefinition(`${where}: parameters is a JSON Schema of an object, its properties or a list of names, not ${shown(parameters)}.`);
-  if (required !== undefined && !isTexts(required))
-    throw badDefinition(`${where}: required is a list of names of parameters, not ${shown(required)}.`);
-  const inputSchema = sound(where, inputOf(name, parameters, required));
+  if (parameters !== undefined && !(Array.isArray(parameters) ? isNonEmptyTexts(parameters) : isJsonObject(parameters)))
+    throw badDefinition(
+      `${where}: parameters is a JSON Schema of an object, its properties or a list of names, not ${preview(parameters)}.`,
+    );
+  if (required !== undefined && !isNonEmptyTexts(required))
+    throw badDefinition(`${where}: required is a list of names of parameters, not ${preview(required)}.`);
+  const inputSchema = checkedObjectSchema(where, inputSchemaFor(name, parameters, required));
   checkCompilable(where, inputSchema);
   const { properties } = inputSchema;
   const unknown =
@@ -93,19 +95,19 @@ function offered(id: string, name: string, { description, parameters, required }
     name: checkCapabilityId(name),
     description,
     inputSchema,
-    ...(parameters !== undefined && isNames(parameters) && { guessed: true }),
+    ...(parameters !== undefined && isNameList(parameters) && { guessed: true }),
   };
 }
 
-function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): JsonObject {
+function inputSchemaFor(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): JsonObject {
   const marked = required === undefined ? {} : { required: [...required] };
-  if (isNames(parameters))
+  if (isNameList(parameters))
     return { type: "object", properties: Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])), ...marked };
   return isJsonObject(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
 }
 
 /** One that is none would make the whole list of tools unreadable to clients. */
-function sound(where: string, schema: JsonObject): JsonObject {
+function checkedObjectSchema(where: string, schema: JsonObject): JsonObject {
   const { properties = {} } = schema;
   const wrong = isJsonObject(properties)
     ? Object.entries(properties).find(([, field]) => !isJsonObject(field) && typeof field !== "boolean")
@@ -117,14 +119,14 @@ function sound(where: string, schema: JsonObject): JsonObject {
   return schema;
 }
 
-const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
+const isNameList = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
 
 /** Compiled at its first use only: what could not be is told where its author reads it. Throws `BAD_DEFINITION`. */
 export function checkCompilable(where: string, parameters: JsonObject | undefined): void {
   if (parameters !== undefined) toJsonSchema(parameters, "input", `${where}: the schema of its parameters`);
 }
 
-export function described(
+export function checkedDescription(
   id: string,
   { intent, requires = [], provides = [], effects = [], parameters }: Described,
 ): Omit<Capability, "does"> {
@@ -140,7 +142,7 @@ export function described(
     requires: Object.freeze([...requires]),
     provides: Object.freeze([...provides]),
     effects: Object.freeze([...effects]),
-    ...(parameters === undefined ? {} : { parameters: sound(id, parameters) }),
+    ...(parameters === undefined ? {} : { parameters: checkedObjectSchema(id, parameters) }),
   };
 }
 
@@ -156,19 +158,19 @@ function checkCapabilityId(id: string): string {
 // Types are gone when a module is served: a misspelled `persistence` would lose what was to be kept, and say nothing.
 
 /** What every capability says of itself. */
-export const DESCRIBED = ["intent", "requires", "provides", "effects", "parameters"] as const;
-const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", "error"]);
+export const COMMON_KEYS = ["intent", "requires", "provides", "effects", "parameters"] as const;
+const AUDIT_LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", "error"]);
 
 export const badDefinition = (sentence: string): TroupeError => new TroupeError("BAD_DEFINITION", sentence);
 
 /** Throws `BAD_DEFINITION` for what is no object, and for a word that nobody reads. */
-export function onlyWords(where: string, given: unknown, words: readonly string[]): void {
+export function allowOnlyKeys(where: string, given: unknown, words: readonly string[]): void {
   if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${words.join(", ")} }, those of them it needs.`);
   const unknown = Object.keys(given).find((word) => !words.includes(word));
   if (unknown === undefined) return;
-  const meant = closestMatch(unknown, words);
+  const closest = closestMatch(unknown, words);
   throw badDefinition(
-    `${where}: there is no ${JSON.stringify(unknown)}${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`} There are ${words.join(", ")}.`,
+    `${where}: there is no ${JSON.stringify(unknown)}${closest === undefined ? "." : `, do you mean ${JSON.stringify(closest)}?`} There are ${words.join(", ")}.`,
   );
 }
 
@@ -176,24 +178,25 @@ export function onlyWords(where: string, given: unknown, words: readonly string[
 function checkEffects(id: string, effects: unknown): void {
   const wrong: unknown = Array.isArray(effects) ? effects.find((one: unknown) => !isEffect(one)) : effects;
   if (wrong !== undefined || !Array.isArray(effects))
-    throw badDefinition(`${id}: effects is a list of auditLog(level, name), counter(name) and histogram(name); ${shown(wrong)} is none.`);
+    throw badDefinition(`${id}: effects is a list of auditLog(level, name), counter(name) and histogram(name); ${preview(wrong)} is none.`);
 }
 
 function isEffect(one: unknown): boolean {
   if (!isJsonObject(one)) return false;
   const { effect, level, metric, name } = one;
   if (typeof name !== "string" || name === "") return false;
-  return effect === "audit_log" ? LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
+  return effect === "audit_log" ? AUDIT_LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
 }
 
-export function entriesOf(id: string, word: string, given: unknown): readonly (readonly [string, unknown])[] {
+export function checkedEntries(id: string, word: string, given: unknown): readonly (readonly [string, unknown])[] {
   if (isObject(given) && !Array.isArray(given)) return Object.entries(given);
-  throw badDefinition(`${id}: ${word} is an object, each of them under its name, not ${shown(given)}.`);
+  throw badDefinition(`${id}: ${word} is an object, each of them under its name, not ${preview(given)}.`);
 }
 
 export const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-export const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "");
+export const isNonEmptyTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "");
 
-export const shown = (value: unknown): string =>
+export const preview = (value: unknown): string =>
   (typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value))).slice(0, 60);

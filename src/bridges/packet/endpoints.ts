@@ -10,10 +10,10 @@ import {
   type SocketMount,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { type PacketConnectionOptions, UnderWay, packetConnection } from "./connection.ts";
+import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";
-import { packetRefusal, refusalOf } from "./reply.ts";
+import { packetRefusal, refusalText } from "./reply.ts";
 
 /** What `packetEndpoints` takes: the bounds of connections and of the HTTP endpoint. */
 export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketMountOptions {}
@@ -35,7 +35,7 @@ export interface PacketEndpoints {
 /** The endpoints of a packet server: HTTP and WebSocket mounts for `serveHttp`, and connections for `serveTcp`. */
 export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketEndpointsOptions = {}): PacketEndpoints {
   const connect = (channel: Channel, caller: Caller): Connection => packetConnection(flow, channel, caller, options);
-  const http = packetMount(flow, options);
+  const http = httpMount(flow, options);
   return {
     http,
     webSocket: { path: http.path, protocol: PACKET_PROTOCOL, connect },
@@ -68,7 +68,7 @@ const LINES_TYPE = "application/x-ndjson";
  * (`rate_limited`), else 200, also for a `capability_error`. What the listener refuses
  * by itself (415, 413, 404) has a `capability_error` for a body too.
  */
-function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
+function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
   const { path = "/packets", schema, lines: most = 10_000, linesInFlight: inFlight = 256 } = options;
   const schemaText = schema === undefined ? undefined : JSON.stringify(schema);
 
@@ -80,10 +80,10 @@ function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions
       if (request.verb === "GET") return { status: 200, body: schemaText ?? "" };
       const { body = new Uint8Array() } = request;
       const type = mediaType(request.header("content-type"));
-      if (type === JSON_TYPE) return one(flow, request, body);
+      if (type === JSON_TYPE) return handleOnePacket(flow, request, body);
       if (type !== LINES_TYPE)
         return refused(415, `Send Content-Type: ${JSON_TYPE} with one packet, or ${LINES_TYPE} with one a line, in UTF-8.`);
-      const lines = linesOf(body, most);
+      const lines = splitLines(body, most);
       if (lines === undefined) return refused(413, `A body may have at most ${most} packets: send less at once.`, { limit: most });
       if (lines.length === 0) return refused(400, "There is no packet in the body: send one a line.");
       return runLines({ flow, channel: request.lines(), caller: request.caller, lines, inFlight }).then(() => ({ status: 200 }));
@@ -91,7 +91,7 @@ function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions
   };
 }
 
-async function one(flow: Pick<PacketFlow, "open">, request: MountRequest, body: Uint8Array): Promise<Answer> {
+async function handleOnePacket(flow: Pick<PacketFlow, "open">, request: MountRequest, body: Uint8Array): Promise<Answer> {
   const session: PacketSession = flow.open({ caller: request.caller });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= session.close());
@@ -100,7 +100,7 @@ async function one(flow: Pick<PacketFlow, "open">, request: MountRequest, body: 
   try {
     const reply = await session.receive(body);
     const wrong = errorType(reply);
-    const status = wrong === undefined ? 200 : (STATUS[wrong] ?? 200);
+    const status = wrong === undefined ? 200 : (STATUS_BY_ERROR[wrong] ?? 200);
     const answer = { status, body: JSON.stringify(reply) };
     if (status !== 429) return answer;
     const { retry_after: seconds } = reply.metadata;
@@ -111,7 +111,7 @@ async function one(flow: Pick<PacketFlow, "open">, request: MountRequest, body: 
   }
 }
 
-const STATUS: Readonly<Record<string, number>> = {
+const STATUS_BY_ERROR: Readonly<Record<string, number>> = {
   protocol_error: 400,
   unsupported_version: 400,
   unknown_type: 400,
@@ -126,7 +126,7 @@ function errorType({ type, payload }: ReplyPacket): string | undefined {
 
 const refused = (status: number, message: string, details?: JsonObject): Answer => ({
   status,
-  body: refusalOf("protocol_error", message, details),
+  body: refusalText("protocol_error", message, details),
 });
 
 /** Undefined: none, or in another charset than JSON has between systems (RFC 8259, 8.1). */
@@ -140,7 +140,7 @@ const LINE_FEED = 10;
 const isBlank = (line: Uint8Array): boolean => line.every((byte) => byte === 32 || byte === 9 || byte === 13);
 
 /** The lines that say something. Undefined: there are more than `most`. */
-function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
+function splitLines(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
   const lines: Uint8Array[] = [];
   let from = 0;
   while (from < body.length) {
@@ -155,7 +155,7 @@ function linesOf(body: Uint8Array, most: number): readonly Uint8Array[] | undefi
   return lines;
 }
 
-interface PacketLines {
+interface LineBatch {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
@@ -169,27 +169,27 @@ interface PacketLines {
  * ready. A client that does not read holds up what has not begun (C8). Settles
  * when all are answered, or the client has gone and nothing runs any more.
  */
-async function runLines({ flow, channel, caller, lines, inFlight }: PacketLines): Promise<void> {
+async function runLines({ flow, channel, caller, lines, inFlight }: LineBatch): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
-  const waiting = lines.values();
-  let line = waiting.next();
+  const remaining = lines.values();
+  let line = remaining.next();
 
-  const begin = (): void => {
+  const startNext = (): void => {
     if (channel.disconnected.aborted) return resolve();
-    while (line.done !== true && underWay.count < inFlight && channel.ready) {
+    while (line.done !== true && packets.count < inFlight && channel.ready) {
       const { value } = line;
-      line = waiting.next();
-      underWay.begin(value);
+      line = remaining.next();
+      packets.start(value);
     }
-    if (line.done === true && underWay.count === 0) resolve();
+    if (line.done === true && packets.count === 0) resolve();
   };
-  const underWay = new UnderWay({ flow, channel, caller, held: inFlight, onAnswered: begin });
+  const packets = new InFlightPackets({ flow, channel, caller, maxProgress: inFlight, onAnswered: startNext });
 
-  const undoReady = channel.onReady(begin);
-  channel.disconnected.addEventListener("abort", begin, { once: true });
-  begin();
+  const undoReady = channel.onReady(startNext);
+  channel.disconnected.addEventListener("abort", startNext, { once: true });
+  startNext();
   await done;
   undoReady();
-  channel.disconnected.removeEventListener("abort", begin);
-  await underWay.close();
+  channel.disconnected.removeEventListener("abort", startNext);
+  await packets.close();
 }

@@ -2,7 +2,7 @@ import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJson
 import { hasOwn } from "../../core/contract/internal.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
 
-interface About {
+interface ErrorContext {
   readonly actor_id: string;
   /** How long whoever sent it waits. */
   readonly timeout_ms: number;
@@ -26,23 +26,23 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
 };
 
 /** What these say their type says as well: the code is the same whoever found it out. */
-const PLAIN: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
+const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
 
 /** A fault of the engine by the spec's names; what it does not know is our fault. */
-export function packetErrorOf(error: unknown, about: About): PacketError {
+export function packetErrorOf(error: unknown, about: ErrorContext): PacketError {
   if (error instanceof PacketError) return error;
-  const no = refusalOf(error);
-  if (no !== undefined) return no;
+  const refusal = refusalIn(error);
+  if (refusal !== undefined) return refusal;
   if (!(error instanceof EngineError)) {
     if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
     return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
   }
   const { applied } = error;
   const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
-  const code = PLAIN.has(error.code) ? type.toUpperCase() : error.code;
+  const code = NORMALISED_CODES.has(error.code) ? type.toUpperCase() : error.code;
   if (error.code === "DEADLINE") {
     const { actor_id, timeout_ms } = about;
-    return new PacketError(type, lateness(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+    return new PacketError(type, timeoutText(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
   }
   if (type === "actor_not_found") {
     const { actor_id } = about;
@@ -54,7 +54,7 @@ export function packetErrorOf(error: unknown, about: About): PacketError {
   return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
 }
 
-function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineError): string {
+function timeoutText({ actor_id, timeout_ms }: ErrorContext, { applied, data }: EngineError): string {
   const actor = `The actor ${JSON.stringify(actor_id)}`;
   const look = "look at it before you send it again";
   if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${look}.`;
@@ -85,7 +85,7 @@ export function resultOf(reply: Reply): Json {
 }
 
 /** What `refuse` threw where no turn was there to hear it: in a read, or in what has no actor. */
-export function refusalOf(error: unknown): PacketError | undefined {
+export function refusalIn(error: unknown): PacketError | undefined {
   if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
   const data: unknown = "data" in error ? error.data : undefined;
   return refusedBy({ code: error.code, message: error.message, ...(isJsonObject(data) && { data }) });
@@ -102,35 +102,35 @@ function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: o
 }
 
 /** Errors on their way out of what a capability asked another for, and whose they were. */
-const inner = new WeakMap<PacketError, string>();
+const nestedCapability = new WeakMap<PacketError, string>();
 
 /** What another capability is asked for: whose its error is, is known from here on. */
-export async function fromInner<T>(capabilityId: string, run: () => Promise<T>): Promise<T> {
+export async function fromNested<T>(capabilityId: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof PacketError) inner.set(error, capabilityId);
+    if (error instanceof PacketError) nestedCapability.set(error, capabilityId);
     throw error;
   }
 }
 
 /** As the caller of the one that asked is told it: to that one it is no fault of its request. */
-export function outward(id: string, error: PacketError): PacketError {
-  const whose = inner.get(error);
+export function asCallerError(id: string, error: PacketError): PacketError {
+  const whose = nestedCapability.get(error);
   if (whose === undefined || error.type === "cancelled") return error;
   const details = { capability_id: whose, type: error.type, details: error.details };
   return new PacketError("execution_failed", `${id} failed, since ${whose} did: ${error.message}`, details, { cause: error });
 }
 
 /** Of what a server says of its failure. */
-const MOST = 2_000;
+const MAX_CHARS = 2_000;
 
 /** Why it failed, in words; the causes behind it too, since a `fetch` says nothing else. */
 export function reasonOf(error: unknown): string {
-  const said: string[] = [];
+  const messages: string[] = [];
   for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth += 1)
-    if (one.message !== "" && !said.includes(one.message)) said.push(one.message);
-  const words = shortened(said.length > 0 ? said.join(": ") : String(error));
+    if (one.message !== "" && !messages.includes(one.message)) messages.push(one.message);
+  const words = truncated(messages.length > 0 ? messages.join(": ") : String(error));
   return withStatus(words, error);
 }
 
@@ -141,6 +141,6 @@ function withStatus(words: string, error: unknown): string {
   return words.includes(status) ? words : `${words.trimEnd()} (${status})`;
 }
 
-export function shortened(text: string): string {
-  return text.length <= MOST ? text : `${text.slice(0, MOST)}…`;
+export function truncated(text: string): string {
+  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}…`;
 }

@@ -3,7 +3,7 @@ import { type Caller, isJsonObject, type Json } from "../../core/contract/index.
 import { PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import type { PacketFlow, PacketSession, Reception } from "./packet-flow.ts";
 import { readPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 export interface FakeSession {
   readonly caller: Caller;
@@ -50,7 +50,7 @@ export function fakeFlow(): FakeFlow {
           cancelled += 1;
           end(errorTo(packet, new PacketError("cancelled", "It was cancelled."), FACTS));
         },
-        progress: (value) => tell?.(progressOf(packet, { progress: value }, FACTS)),
+        progress: (value) => tell?.(progressFor(packet, { progress: value }, FACTS)),
       };
       held.add(one);
       mine.set(packet.id ?? "", one);
@@ -75,7 +75,7 @@ export function fakeFlow(): FakeFlow {
         if (deed === "throw") throw new Error("a secret");
         if (deed === "hold") return hold(packet, mine, tell);
         if (deed === "much") return responseTo(packet, { ...FACTS, result: MUCH });
-        if (deed === "progress") for (const value of [1, 2]) tell?.(progressOf(packet, { progress: value }, FACTS));
+        if (deed === "progress") for (const value of [1, 2]) tell?.(progressFor(packet, { progress: value }, FACTS));
         if (isJsonObject(deed)) return errorTo(packet, refusal(deed["error"]), FACTS);
         return responseTo(packet, { ...FACTS, result: { ...packet.payload, principal: caller.principal ?? null } });
       },

@@ -11,7 +11,7 @@ import {
 import type { CapabilityStateDraft } from "./actor-state.ts";
 import type { ActorTimes, ForeignServer } from "./capability.ts";
 import type { PacketContext } from "./packet.ts";
-import type { Asks, Request } from "./recorded-calls.ts";
+import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
 
 /** What the message of a packet brings. */
 export interface PacketArgs {
@@ -22,7 +22,7 @@ export interface PacketArgs {
 type Run = RunContext<CapabilityStateDraft, unknown>;
 
 /** The turn of an actor, as the handler of a packet sees it: `state` is the author's own. Getters, since a turn pays for those it takes. */
-export class PacketRun {
+export class HandlerContext {
   readonly payload: unknown;
   readonly context: PacketContext;
   readonly metadata: ActorTimes;
@@ -31,7 +31,7 @@ export class PacketRun {
   constructor(turn: Run, payload: unknown, context: PacketContext, metadata: ActorTimes) {
     this.#turn = turn;
     this.payload = payload;
-    this.context = traced(context, turn.message.trace);
+    this.context = withTraceId(context, turn.message.trace);
     this.metadata = metadata;
   }
 
@@ -76,7 +76,7 @@ export class PacketRun {
     return this.#turn.send;
   }
   get create(): Run["create"] {
-    return createFor(this.#turn.create, () => this.owner);
+    return createOwnedBy(this.#turn.create, () => this.owner);
   }
   get wake(): Run["wake"] {
     return this.#turn.wake;
@@ -117,10 +117,10 @@ export class PacketRun {
 }
 
 /** The same for a handler that waits. */
-export class PacketWork extends PacketRun {
+export class WorkHandlerContext extends HandlerContext {
   readonly #work: WorkContext<CapabilityStateDraft, unknown>;
   readonly mcp: (server: string) => ForeignServer;
-  readonly #asks: Asks;
+  readonly #calls: CapabilityCalls;
 
   constructor(
     work: WorkContext<CapabilityStateDraft, unknown>,
@@ -128,12 +128,12 @@ export class PacketWork extends PacketRun {
     context: PacketContext,
     metadata: ActorTimes,
     mcp: (server: string) => ForeignServer,
-    asks: Asks,
+    asks: CapabilityCalls,
   ) {
     super(work, payload, context, metadata);
     this.#work = work;
     this.mcp = mcp;
-    this.#asks = asks;
+    this.#calls = asks;
   }
 
   get signal(): AbortSignal {
@@ -149,27 +149,27 @@ export class PacketWork extends PacketRun {
     return this.#work.call;
   }
   /** As its user: with what whoever sent the message may do, where that is who did. */
-  get request(): Request {
+  get request(): RequestCapability {
     const { viewer, owner, context, signal, record } = this;
-    const whose: Viewer = viewer.principal === owner ? viewer : { scopes: [], ...(owner !== undefined && { principal: owner }) };
-    return this.#asks.of({ viewer: whose, context, signal, record, call: (message) => this.#work.call(message) });
+    const caller: Viewer = viewer.principal === owner ? viewer : { scopes: [], ...(owner !== undefined && { principal: owner }) };
+    return this.#calls.requestFor({ viewer: caller, context, signal, record, call: (message) => this.#work.call(message) });
   }
 }
 
-function traced(context: PacketContext, trace: JsonObject | undefined): PacketContext {
+function withTraceId(context: PacketContext, trace: JsonObject | undefined): PacketContext {
   const trace_id = trace?.["trace_id"];
   return typeof trace_id === "string" ? { ...context, trace_id } : context;
 }
 
 /** What a message holds, which only the transports of this folder sends. */
-export function packetArgs(args: unknown): PacketArgs {
+export function parsePacketArgs(args: unknown): PacketArgs {
   if (isJsonObject(args) && isJsonObject(args["payload"]) && isJsonObject(args["context"]))
     return { payload: args["payload"], context: args["context"] };
   return { payload: isJsonObject(args) ? args : {}, context: {} };
 }
 
 /** A handler's `create`. The actor belongs to whom the handler's own actor belongs to, unless the options say otherwise. */
-function createFor(create: Create, owner: () => string | undefined): Create {
+function createOwnedBy(create: Create, owner: () => string | undefined): Create {
   return (actor, args, options) => {
     const principal = options?.viewer === undefined ? owner() : undefined;
     return create(actor, args, principal === undefined ? options : { ...options, viewer: { principal, scopes: [] } });

@@ -14,10 +14,10 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, hasOwn, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
-import { notFound, plain } from "./actor-access.ts";
+import { actorNotFound, toJson } from "./actor-access.ts";
 import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts, Capability, Effect } from "./capability.ts";
-import { described } from "./define-capability.ts";
+import { checkedDescription } from "./define-capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
@@ -32,15 +32,15 @@ export interface OfActorOptions {
 }
 
 /** What is read of a kind of actor beside its behaviour. */
-type Described = Behaviour & { readonly description?: string };
+type DescribedKind = Behaviour & { readonly description?: string };
 
 /**
  * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, or of one that its links lead to, with the other fields as
  * arguments. The same actors, mailboxes and access rule as over MCP. Throws `BAD_NAME`.
  */
-export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
+export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const about = described(id, {
+  const about = checkedDescription(id, {
     ...options,
     intent: kind.description ?? `Actors of the kind ${kind.kind}.`,
     parameters: parametersOf(kind),
@@ -88,9 +88,9 @@ function parametersOf(kind: Behaviour): JsonObject {
 
 /** Kinds of actors that are no capabilities by themselves, reached by packets through the same source as by MCP: one access rule for both. */
 
-export class OwnKinds {
+export class KindActors {
   readonly #options: ActorsOptions;
-  #casts: { readonly kinds: readonly Behaviour[]; readonly byKind: Map<string, Source> } = { kinds: [], byKind: new Map() };
+  #sources: { readonly kinds: readonly Behaviour[]; readonly byKind: Map<string, Source> } = { kinds: [], byKind: new Map() };
 
   constructor(options: ActorsOptions) {
     this.#options = options;
@@ -100,18 +100,18 @@ export class OwnKinds {
   async request(
     capabilityId: string,
     does: Acts,
-    named: string | undefined,
+    namedId: string | undefined,
     payload: JsonObject,
     sending: Sending,
     timeout_ms: number,
   ): Promise<Replied> {
     const { engine, clock } = this.#options;
-    const actor_id = named ?? handleIn(does, payload, sending);
+    const actor_id = namedId ?? handleIn(does, payload, sending);
     const { signal, key, onProgress, onLog, answers, can, through, context: { trace_id } = {} } = sending;
     const deadline = clock.now() + timeout_ms;
     const about = { actor_id: actor_id ?? "", timeout_ms };
     try {
-      const address = await this.#addressed(does, actor_id, sending);
+      const address = await this.#resolveAddress(does, actor_id, sending);
       // Read as soon as the turn has committed: a moment later the actor may have ended, or applied other messages.
       let after: Promise<Snapshot | undefined> | undefined;
       const read = (): Promise<Snapshot | undefined> | undefined => address && engine.read(address.id).catch(() => undefined);
@@ -119,13 +119,13 @@ export class OwnKinds {
         const timed = { ...message, deadline };
         return through === undefined ? engine.call(timed, how) : through(timed);
       };
-      const reply = await this.#act(capabilityId, does, actor_id, address, payload, sending.viewer, {
+      const reply = await this.#call(capabilityId, does, actor_id, address, payload, sending.viewer, {
         ...omitUndefined({ signal, key, onProgress, onLog, answers, can }),
         ...(trace_id === undefined ? {} : { trace: { trace_id } }),
         deliver,
         onReceipt: () => void (after ??= read()),
       });
-      const result = plain(resultOf(reply));
+      const result = toJson(resultOf(reply));
       const snapshot = await (after ?? read());
       return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
     } catch (error) {
@@ -142,8 +142,8 @@ export class OwnKinds {
         await engine.send(message);
         return { ok: null };
       };
-      const address = await this.#addressed(does, actor_id, sending);
-      resultOf(await this.#act(capabilityId, does, actor_id, address, payload, sending.viewer, { deliver }));
+      const address = await this.#resolveAddress(does, actor_id, sending);
+      resultOf(await this.#call(capabilityId, does, actor_id, address, payload, sending.viewer, { deliver }));
       if (!accepted)
         throw new PacketError("validation_failed", `${capabilityId} sends no message for such a payload: request it instead.`, {
           actor_id,
@@ -154,11 +154,11 @@ export class OwnKinds {
   }
 
   /** Starts the actor if it has not started. Not by a handle: with its first call. */
-  async begun(does: Acts, actor_id: string, sending: Sending): Promise<ActorId> {
+  async ensureStarted(does: Acts, actor_id: string, sending: Sending): Promise<ActorId> {
     const { engine, replyMs } = this.#options;
     try {
-      const address = await this.#addressed(does, actor_id, sending);
-      if (address === undefined || address.handle !== undefined) throw notFound(actor_id);
+      const address = await this.#resolveAddress(does, actor_id, sending);
+      if (address === undefined || address.handle !== undefined) throw actorNotFound(actor_id);
       const { id } = address;
       const { viewer } = sending;
       if (!isLive(await engine.read(id))) resultOf(await engine.call({ to: id, action: BEGIN_ACTION, args: null, start: null, viewer }));
@@ -168,26 +168,31 @@ export class OwnKinds {
     }
   }
 
-  async living({ behaviour }: Acts, actor_id: string, viewer: Viewer): Promise<ActorId> {
+  async liveActorId({ behaviour }: Acts, actor_id: string, viewer: Viewer): Promise<ActorId> {
     const address = addressOf(behaviour, viewer, actor_id);
     const snapshot = address === undefined ? undefined : await this.#options.engine.read(address.id);
-    if (address === undefined || !isLive(snapshot) || !isSeen(snapshot, viewer)) throw notFound(actor_id);
+    if (address === undefined || !isLive(snapshot) || !isVisible(snapshot, viewer)) throw actorNotFound(actor_id);
     return address.id;
   }
 
-  async #addressed({ behaviour }: Acts, actor_id: string | undefined, { viewer, options = {} }: Sending): Promise<Address | undefined> {
+  async #resolveAddress(
+    { behaviour }: Acts,
+    actor_id: string | undefined,
+    { viewer, options = {} }: Sending,
+  ): Promise<Address | undefined> {
     const { create_if_missing = true, state_timeout, persistence = behaviour.policy.persistence } = options;
     const address = addressOf(behaviour, viewer, actor_id);
-    if (address === undefined && (actor_id !== undefined || !isByHandle(behaviour, viewer))) throw notFound(actor_id ?? "");
+    if (address === undefined && (actor_id !== undefined || !isByHandle(behaviour, viewer))) throw actorNotFound(actor_id ?? "");
     if (state_timeout !== undefined || persistence !== behaviour.policy.persistence)
       throw new PacketError("validation_failed", "How long this actor is kept, and where, is decided by its kind: leave it out.", {
         ...omitUndefined({ actor_id }),
       });
-    if (address !== undefined && !create_if_missing && !isLive(await this.#options.engine.read(address.id))) throw notFound(actor_id ?? "");
+    if (address !== undefined && !create_if_missing && !isLive(await this.#options.engine.read(address.id)))
+      throw actorNotFound(actor_id ?? "");
     return address;
   }
 
-  async #act(
+  async #call(
     capabilityId: string,
     does: Acts,
     actor_id: string | undefined,
@@ -196,7 +201,7 @@ export class OwnKinds {
     viewer: Viewer,
     options: CallOptions,
   ): Promise<Reply> {
-    const copy = plain(payload);
+    const copy = toJson(payload);
     const offered = isJsonObject(copy) ? does.own?.(copy) : undefined;
     if (offered === undefined)
       throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: name a tool of it as "tool".`, {
@@ -204,18 +209,18 @@ export class OwnKinds {
       });
     const { ref, args } = offered;
     const given = address?.handle === undefined ? args : { ...args, handle: address.handle };
-    const reply = await this.#source(does.behaviour).act(viewer, ref, given, options);
-    if (hasOwn(reply, "refused") && reply.refused.code === "HANDLE") throw notFound(actor_id ?? "");
+    const reply = await this.#sourceFor(does.behaviour).act(viewer, ref, given, options);
+    if (hasOwn(reply, "refused") && reply.refused.code === "HANDLE") throw actorNotFound(actor_id ?? "");
     return reply;
   }
 
   /** Made anew when the registered kinds change. */
-  #source({ kind }: Behaviour): Source {
+  #sourceFor({ kind }: Behaviour): Source {
     const { engine, clock, entropy, capabilities, handles } = this.#options;
     const { kinds } = capabilities;
-    const { kinds: before } = this.#casts;
-    if (kinds.length !== before.length || kinds.some((one, at) => one !== before[at])) this.#casts = { kinds, byKind: new Map() };
-    const { byKind } = this.#casts;
+    const { kinds: before } = this.#sources;
+    if (kinds.length !== before.length || kinds.some((one, at) => one !== before[at])) this.#sources = { kinds, byKind: new Map() };
+    const { byKind } = this.#sources;
     let source = byKind.get(kind);
     if (source === undefined)
       byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, names: "dots", ...omitUndefined({ handles }) })));
@@ -231,4 +236,4 @@ function handleIn({ behaviour }: Acts, payload: JsonObject, { viewer }: Sending)
 
 const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";
 
-const isSeen = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;
+const isVisible = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;

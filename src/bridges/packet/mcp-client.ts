@@ -1,4 +1,4 @@
-import { reasonOf, shortened } from "./error-mapping.ts";
+import { reasonOf, truncated } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
 /**
@@ -28,27 +28,27 @@ interface HttpTransport extends McpTransport {
   terminateSession(): Promise<void>;
 }
 
-interface Told {
+interface ProgressUpdate {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-export interface AskOptions {
+export interface McpRequestOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
-  readonly onprogress?: (told: Told) => void;
+  readonly onprogress?: (told: ProgressUpdate) => void;
 }
 
 export interface McpClient {
   /** `prior`: it is known to be of the old era, so that no process is begun to find out. */
-  connect(transport: McpTransport, options?: AskOptions & { readonly prior?: { readonly kind: "legacy" } }): Promise<void>;
+  connect(transport: McpTransport, options?: McpRequestOptions & { readonly prior?: { readonly kind: "legacy" } }): Promise<void>;
   getProtocolEra(): string | undefined;
-  ping(options?: AskOptions): Promise<unknown>;
-  discover(options?: AskOptions): Promise<unknown>;
-  callTool(params: { readonly name: string; readonly arguments: Record<string, unknown> }, options?: AskOptions): Promise<unknown>;
-  listTools(params?: undefined, options?: AskOptions): Promise<unknown>;
+  ping(options?: McpRequestOptions): Promise<unknown>;
+  discover(options?: McpRequestOptions): Promise<unknown>;
+  callTool(params: { readonly name: string; readonly arguments: Record<string, unknown> }, options?: McpRequestOptions): Promise<unknown>;
+  listTools(params?: undefined, options?: McpRequestOptions): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export async function mcpLibrary(): Promise<McpLibrary> {
 }
 
 /** The server refused a message for its session, which it does not know any more: nothing came of that message. */
-export class SessionForgotten extends Error {
+export class SessionExpired extends Error {
   constructor() {
     super("it has forgotten the session");
   }
@@ -121,47 +121,47 @@ export class SessionForgotten extends Error {
  * finds that it is forgotten, it throws `SessionForgotten`.
  */
 export const boundedFetch =
-  (maxBytes: number, lost: (reason: string) => void): HttpOptions["fetch"] =>
+  (maxBytes: number, onLost: (reason: string) => void): HttpOptions["fetch"] =>
   async (url, init) => {
-    const isOver = (): boolean => init?.signal?.aborted === true;
+    const isAborted = (): boolean => init?.signal?.aborted === true;
     let response: Response;
     try {
       response = await fetch(url, init);
     } catch (error) {
-      if (!isOver()) lost(reasonOf(error));
+      if (!isAborted()) onLost(reasonOf(error));
       throw error;
     }
     const { body, status, statusText, headers } = response;
     const isPost = init?.method === "POST";
     const hasSession = new Headers(init?.headers).has("mcp-session-id");
     if (status === 404 && hasSession) {
-      const forgotten = new SessionForgotten();
-      if (!isPost) lost(forgotten.message);
+      const expired = new SessionExpired();
+      if (!isPost) onLost(expired.message);
       else {
         await body?.cancel().catch(() => undefined);
-        throw forgotten;
+        throw expired;
       }
     }
     if (body === null) return response;
-    const count = counter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
+    const count = byteCounter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
     const broken = (error: unknown): void => {
       // A call waits for what answers its POST; a stream that was opened by GET is opened again.
-      if (error instanceof TooMuch || (isPost && !isOver())) lost(reasonOf(error));
+      if (error instanceof MessageTooLarge || (isPost && !isAborted())) onLost(reasonOf(error));
     };
-    const answer = new Response(watched(body, count, broken), { status, statusText, headers });
+    const answer = new Response(countedBody(body, count, broken), { status, statusText, headers });
     if (status !== 400 || !hasSession || !isPost) return answer;
-    const said = await answer.text();
-    if (OF_SESSION.test(said)) lost(`it does not take the session any more: ${shortened(said)}`);
-    return new Response(said, { status, statusText, headers });
+    const text = await answer.text();
+    if (SESSION_ERROR.test(text)) onLost(`it does not take the session any more: ${truncated(text)}`);
+    return new Response(text, { status, statusText, headers });
   };
 
 // The official SDK's examples, and what was made after them, answer 400 where 404 is meant.
-const OF_SESSION = /session|not initialized/i;
+const SESSION_ERROR = /session|not initialized/i;
 
-class TooMuch extends Error {}
+class MessageTooLarge extends Error {}
 
 /** Throws where more comes than is allowed. */
-function counter(maxBytes: number, isStream: boolean): (chunk: Uint8Array) => void {
+function byteCounter(maxBytes: number, isStream: boolean): (chunk: Uint8Array) => void {
   let bytes = 0;
   let lineBytes = 0;
   return (chunk) => {
@@ -174,14 +174,14 @@ function counter(maxBytes: number, isStream: boolean): (chunk: Uint8Array) => vo
           lineBytes = 0;
         } else if (byte !== RETURN) lineBytes += 1;
       }
-    if (bytes > maxBytes) throw new TooMuch(`it sent more than ${maxBytes} bytes as one message`);
+    if (bytes > maxBytes) throw new MessageTooLarge(`it sent more than ${maxBytes} bytes as one message`);
   };
 }
 
 const NEWLINE = 10;
 const RETURN = 13;
 
-function watched(
+function countedBody(
   body: ReadableStream<Uint8Array>,
   count: (chunk: Uint8Array) => void,
   broken: (error: unknown) => void,

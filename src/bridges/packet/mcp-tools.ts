@@ -6,7 +6,7 @@ import type { Capability, OfferedTool } from "./capability.ts";
 export type Expose = "all" | readonly string[];
 
 /** A tool and the capability behind it. */
-export interface BookedTool {
+export interface IndexedTool {
   readonly capability: Capability;
   readonly tool: OfferedTool;
   /** The tool as MCP lists it. */
@@ -14,15 +14,15 @@ export interface BookedTool {
 }
 
 /** What MCP shows of the capabilities there are at a time. */
-export interface ToolBook {
+export interface ToolIndex {
   readonly catalogue: Catalogue;
-  readonly tools: ReadonlyMap<string, BookedTool>;
+  readonly tools: ReadonlyMap<string, IndexedTool>;
   /** By id: those that are shown. */
   readonly exposed: ReadonlyMap<string, Capability>;
   /** The content of `packetflow://capabilities`. */
   readonly listing: Json;
   /** Tools that cannot be called, since another has their name: in words. */
-  readonly taken: readonly string[];
+  readonly collisions: readonly string[];
 }
 
 const RESOURCES: readonly Offer[] = [
@@ -45,7 +45,7 @@ export const actorUri = (capability: string, actor_id: string): string =>
   `packetflow://actor/${capability}/${encodeURIComponent(actor_id)}`;
 
 // The same objects as long as the capability is there: what is compiled and written of an offer hangs on it.
-const bookedOf = memoize((capability: Capability): readonly BookedTool[] =>
+const indexedToolsOf = memoize((capability: Capability): readonly IndexedTool[] =>
   toolsOf(capability).map((tool) => ({ capability, tool, offer: offerOf(tool) })),
 );
 
@@ -55,10 +55,10 @@ function offerOf({ name, description, inputSchema }: OfferedTool): Offer {
 }
 
 /** `generate` false: only tools that capabilities define themselves. A name belongs to the capability that came first. */
-export function makeToolBook(capabilities: readonly Capability[], expose: Expose, generate: boolean): ToolBook {
+export function buildToolIndex(capabilities: readonly Capability[], expose: Expose, generate: boolean): ToolIndex {
   const wanted = expose === "all" ? undefined : new Set(expose);
   const exposed = new Map<string, Capability>();
-  const tools = new Map<string, BookedTool>();
+  const tools = new Map<string, IndexedTool>();
   const taken: string[] = [];
   for (const capability of capabilities) {
     if (wanted?.has(capability.id) === false) continue;
@@ -66,28 +66,28 @@ export function makeToolBook(capabilities: readonly Capability[], expose: Expose
     if (!generate && capability.does.how !== "tools") continue;
     // MCP meets such actors as they are.
     if (capability.does.how === "actor" && capability.does.own !== undefined) continue;
-    for (const one of bookedOf(capability)) {
+    for (const one of indexedToolsOf(capability)) {
       const { name } = one.tool;
       const other = tools.get(name);
       if (other === undefined) tools.set(name, one);
       else taken.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
     }
   }
-  const shown = Array.from(tools.values(), ({ offer }) => offer);
+  const offers = Array.from(tools.values(), ({ offer }) => offer);
   let listing: Json | undefined;
   return {
-    catalogue: { tools: shown, resources: RESOURCES, prompts: [] },
+    catalogue: { tools: offers, resources: RESOURCES, prompts: [] },
     tools,
     exposed,
-    taken,
+    collisions: taken,
     // Capabilities come and go more often than anybody reads of all of them.
     get listing() {
-      return (listing ??= { capabilities: Array.from(exposed.values(), (one) => described(one, tools)) });
+      return (listing ??= { capabilities: Array.from(exposed.values(), (one) => capabilityListing(one, tools)) });
     },
   };
 }
 
-function described(capability: Capability, tools: ReadonlyMap<string, BookedTool>): Json {
+function capabilityListing(capability: Capability, tools: ReadonlyMap<string, IndexedTool>): Json {
   const { id, intent, requires, provides, does } = capability;
   const own = toolsOf(capability).filter(({ name }) => tools.get(name)?.capability === capability);
   return {
@@ -111,7 +111,7 @@ const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
   description: "Which actor is meant. Left out: the caller's own.",
 });
 
-const made = new WeakMap<Capability, readonly OfferedTool[]>();
+const toolsByCapability = new WeakMap<Capability, readonly OfferedTool[]>();
 
 /**
  * A capability as MCP lists it: one tool of its name, or those it defines itself. Made once for each capability. Its
@@ -119,24 +119,24 @@ const made = new WeakMap<Capability, readonly OfferedTool[]>();
  * and an actor's `actor_id`.
  */
 export function toolsOf(capability: Capability): readonly OfferedTool[] {
-  let tools = made.get(capability);
+  let tools = toolsByCapability.get(capability);
   if (tools === undefined) {
     const { does, id, intent } = capability;
     tools =
       does.how === "tools"
         ? does.tools
         : [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
-    made.set(capability, tools);
+    toolsByCapability.set(capability, tools);
   }
   return tools;
 }
 
 function inputSchemaOf({ id, requires, parameters, does }: Capability): JsonObject {
-  const schema = parameters === undefined ? guessed(requires, id) : completed(parameters, requires, id);
+  const schema = parameters === undefined ? guessedSchema(requires, id) : completedSchema(parameters, requires, id);
   return does.how === "actor" ? withActorId(schema) : schema;
 }
 
-function guessed(requires: readonly string[], id: string): JsonObject {
+function guessedSchema(requires: readonly string[], id: string): JsonObject {
   const properties: Record<string, Json> = {};
   for (const field of requires) setOwn(properties, field, fieldSchema(field, id));
   return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
@@ -153,7 +153,7 @@ const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
 /** What is put together from parts may declare a field in any of them. */
 export const isComposed = (schema: JsonObject): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
 
-function completed(declared: JsonObject, requires: readonly string[], id: string): JsonObject {
+function completedSchema(declared: JsonObject, requires: readonly string[], id: string): JsonObject {
   if (isComposed(declared)) return declared;
   const properties = isJsonObject(declared["properties"]) ? declared["properties"] : {};
   const required = isList(declared["required"]) ? declared["required"] : [];

@@ -163,7 +163,7 @@ test("the reply to an mcp_request says how long its message took", async () => {
       running: flows.packets.running,
       tunnel: all.tunnel,
       admit: () => undefined,
-      held: new InFlightMemoryBudget(1_000_000, () => new Error("full")),
+      memoryBudget: new InFlightMemoryBudget(1_000_000, () => new Error("full")),
       traceId: () => "t",
       elapsed: () => now,
       fault: () => undefined,

@@ -10,7 +10,7 @@ import {
   systemClock,
 } from "../../core/contract/index.ts";
 import { PACKET_VERSION, PacketError } from "./packet.ts";
-import { type RpcId, TunnelConnection, rpcMessage, unasked } from "./tunnel-connection.ts";
+import { type RpcId, TunnelConnection, parseRpcMessage, withoutClientRequests } from "./tunnel-connection.ts";
 
 /** What the tunnel of MCP inside packets (`mcp_request`) takes. */
 export interface TunnelOptions {
@@ -44,14 +44,14 @@ export class McpTunnel implements Closable {
   readonly #gateway: Pick<Gateway, "connect">;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #open: OpenConnections;
+  readonly #open: TunnelSessions;
 
   constructor(options: TunnelOptions) {
     const { gateway, clock = systemClock, sessions = 1_000, sessionsEach = 32, idleMs = 5 * 60_000, timeoutMs = 60_000 } = options;
     this.#gateway = gateway;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
-    this.#open = new OpenConnections({ clock, most: sessions, mostEach: sessionsEach, idleMs });
+    this.#open = new TunnelSessions({ clock, max: sessions, maxPerPrincipal: sessionsEach, idleMs });
   }
 
   /**
@@ -66,26 +66,26 @@ export class McpTunnel implements Closable {
     options: { readonly signal?: CancelSignal | undefined } = {},
   ): Promise<JsonObject | undefined> {
     if (isList(message)) throw new PacketError("protocol_error", "mcp_message is one message: send each in a packet of its own.");
-    const said = rpcMessage(message);
-    if (said.kind === "other") return this.#judged(message, caller);
-    if (said.kind === "notification") return this.#notified(message, said.cancels, caller, session);
-    if (said.method === "subscriptions/listen")
+    const parsed = parseRpcMessage(message);
+    if (parsed.kind === "other") return this.#invalidMessageReply(message, caller);
+    if (parsed.kind === "notification") return this.#notify(message, parsed.cancels, caller, session);
+    if (parsed.method === "subscriptions/listen")
       throw new PacketError("protocol_error", "A packet has one answer, and subscriptions/listen never ends: listen at the MCP endpoint.");
-    const begins = said.method === "initialize" && !said.modern;
-    const open = this.#openFor(caller, session, said.modern, begins);
-    open.uses += 1;
+    const begins = parsed.method === "initialize" && !parsed.modern;
+    const open = this.#openFor(caller, session, parsed.modern, begins);
+    open.activeRequests += 1;
     try {
       const refused = await open.initialized;
       if (refused !== undefined) {
         this.#open.drop(open);
-        return { ...refused, id: said.id };
+        return { ...refused, id: parsed.id };
       }
       if (options.signal?.aborted === true) throw cancelled();
-      const response = open.connection.request(said.id, begins ? unasked(said.message) : said.message);
-      return await this.#inTime(open.connection, said.id, response, options.signal);
+      const response = open.connection.request(parsed.id, begins ? withoutClientRequests(parsed.message) : parsed.message);
+      return await this.#withTimeout(open.connection, parsed.id, response, options.signal);
     } finally {
-      open.uses -= 1;
-      open.usedAt = this.#clock.now();
+      open.activeRequests -= 1;
+      open.lastUsedAt = this.#clock.now();
       if (caller.principal === undefined) void open.connection.close();
     }
   }
@@ -98,65 +98,65 @@ export class McpTunnel implements Closable {
     await this.#open.close();
   }
 
-  #openFor(caller: Caller, session: string | undefined, modern: boolean, begins: boolean): Open {
+  #openFor(caller: Caller, session: string | undefined, modern: boolean, begins: boolean): TunnelSession {
     const { principal } = caller;
     if (principal === undefined) return this.#begin(caller, modern || begins);
     const key = keyOf(caller, session, modern);
     const known = begins ? undefined : this.#open.get(key);
     if (known !== undefined) return known;
-    this.#open.makeRoom(key, principal);
+    this.#open.makeRoomFor(key, principal);
     const open = this.#begin(caller, modern || begins);
     this.#open.add(key, open);
     return open;
   }
 
-  #begin(caller: Caller, asItIs: boolean): Open {
+  #begin(caller: Caller, isInitialized: boolean): TunnelSession {
     const connection = new TunnelConnection(this.#gateway, caller);
-    const initialized = asItIs
+    const initialized = isInitialized
       ? undefined
       : connection.request(INITIALIZE_ID, INITIALIZE).then((response) => ("result" in response ? undefined : response));
-    return new Open(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
+    return new TunnelSession(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
   }
 
   // What is no proper message needs no session to be told so.
-  #judged(message: Json, caller: Caller): JsonObject | undefined {
+  #invalidMessageReply(message: Json, caller: Caller): JsonObject | undefined {
     const connection = new TunnelConnection(this.#gateway, caller);
-    const complaint = connection.tell(message);
+    const errorReply = connection.notify(message);
     void connection.close();
-    return complaint;
+    return errorReply;
   }
 
-  #notified(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
+  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
     if (caller.principal === undefined) return undefined;
     for (const modern of [false, true]) {
       const connection = this.#open.get(keyOf(caller, session, modern))?.connection;
-      if (cancels === undefined) connection?.tell(message);
+      if (cancels === undefined) connection?.notify(message);
       else connection?.cancel(cancels, cancelled());
     }
     return undefined;
   }
 
-  async #inTime(
+  async #withTimeout(
     connection: TunnelConnection,
     id: RpcId,
     response: Promise<JsonObject>,
     signal: CancelSignal | undefined,
   ): Promise<JsonObject> {
-    const late = (): void =>
+    const onTimeout = (): void =>
       connection.cancel(
         id,
         new PacketError("execution_failed", `No answer within ${this.#timeoutMs} ms; look what was done before you ask again.`, {
           timeout_ms: this.#timeoutMs,
         }),
       );
-    const left = (): void => connection.cancel(id, cancelled());
-    const undo = this.#clock.after(this.#timeoutMs, late);
-    signal?.addEventListener("abort", left, { once: true });
+    const onAbort = (): void => connection.cancel(id, cancelled());
+    const undo = this.#clock.after(this.#timeoutMs, onTimeout);
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
       return await response;
     } finally {
       undo();
-      signal?.removeEventListener("abort", left);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 }
@@ -168,35 +168,35 @@ const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefine
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
 
 /** A connection for one client. */
-export class Open {
+export class TunnelSession {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
   /** The error its implicit initialize was answered with, once it was; undefined: none. */
   readonly initialized: Promise<JsonObject | undefined>;
   /** Requests under way: it makes no room for another meanwhile. */
-  uses = 0;
+  activeRequests = 0;
   /** Milliseconds since 1970. */
-  usedAt: number;
+  lastUsedAt: number;
 
   constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<JsonObject | undefined>, now: number) {
     this.principal = principal;
     this.connection = connection;
     this.initialized = initialized;
-    this.usedAt = now;
+    this.lastUsedAt = now;
   }
 }
 
 interface Bounds {
   readonly clock: Clock;
-  readonly most: number;
-  readonly mostEach: number;
+  readonly max: number;
+  readonly maxPerPrincipal: number;
   readonly idleMs: number;
 }
 
 /** Connections by key, those longest not used first: bounded in number, for each principal too, and in idle time. */
-export class OpenConnections {
+export class TunnelSessions {
   readonly #bounds: Bounds;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, TunnelSession>();
   #undoSweep: (() => void) | undefined;
   #closed = false;
 
@@ -204,31 +204,31 @@ export class OpenConnections {
     this.#bounds = bounds;
   }
 
-  get(key: string): Open | undefined {
+  get(key: string): TunnelSession | undefined {
     const open = this.#open.get(key);
     if (open === undefined) return undefined;
     this.#open.delete(key);
     this.#open.set(key, open);
-    open.usedAt = this.#bounds.clock.now();
+    open.lastUsedAt = this.#bounds.clock.now();
     return open;
   }
 
   /** For one under that key, where another ends. Throws `rate_limited` where all that could make room are in use, `cancelled` once closed. */
-  makeRoom(key: string, principal: string): void {
+  makeRoomFor(key: string, principal: string): void {
     if (this.#closed) throw new PacketError("cancelled", "The server is shutting down: send the packet again in a moment.");
     const before = this.#open.get(key);
     if (before !== undefined) return this.#end(key, before);
     const own = [...this.#open].filter(([, open]) => open.principal === principal);
-    if (own.length >= this.#bounds.mostEach) this.#endOne(own);
-    if (this.#open.size >= this.#bounds.most) this.#endOne([...this.#open]);
+    if (own.length >= this.#bounds.maxPerPrincipal) this.#evict(own);
+    if (this.#open.size >= this.#bounds.max) this.#evict([...this.#open]);
   }
 
-  add(key: string, open: Open): void {
+  add(key: string, open: TunnelSession): void {
     this.#open.set(key, open);
     this.#undoSweep ??= this.#bounds.clock.after(this.#bounds.idleMs, () => this.#sweep());
   }
 
-  drop(open: Open): void {
+  drop(open: TunnelSession): void {
     for (const [key, one] of this.#open) if (one === open) this.#end(key, open);
   }
 
@@ -241,8 +241,8 @@ export class OpenConnections {
     await Promise.all(all.map(({ connection }) => connection.close()));
   }
 
-  #endOne(among: readonly (readonly [string, Open])[]): void {
-    const idle = among.find(([, { uses }]) => uses === 0);
+  #evict(among: readonly (readonly [string, TunnelSession])[]): void {
+    const idle = among.find(([, { activeRequests }]) => activeRequests === 0);
     if (idle !== undefined) return this.#end(...idle);
     throw new PacketError("rate_limited", "As many MCP sessions as there may be are at work: wait for one, or use its session_id.", {
       limit: among.length,
@@ -251,7 +251,7 @@ export class OpenConnections {
     });
   }
 
-  #end(key: string, { connection }: Open): void {
+  #end(key: string, { connection }: TunnelSession): void {
     this.#open.delete(key);
     void connection.close();
   }
@@ -261,9 +261,9 @@ export class OpenConnections {
     const now = clock.now();
     let next = idleMs;
     for (const [key, open] of this.#open) {
-      const left = open.uses > 0 ? idleMs : open.usedAt + idleMs - now;
-      if (left <= 0) this.#end(key, open);
-      else next = Math.min(next, left);
+      const onAbort = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
+      if (onAbort <= 0) this.#end(key, open);
+      else next = Math.min(next, onAbort);
     }
     this.#undoSweep = this.#open.size === 0 ? undefined : clock.after(next, () => this.#sweep());
   }

@@ -70,12 +70,12 @@ export interface PacketSession {
   close(): Promise<void>;
 }
 
-const HELD_BYTES = 256 * 1_048_576;
+const DEFAULT_HELD_BYTES = 256 * 1_048_576;
 
-const noRoom = (): PacketError =>
+const memoryExceeded = (): PacketError =>
   new PacketError("rate_limited", "Too much that was sent here is still being worked on: send the packet again in a moment.", {
-    limit: HELD_BYTES,
-    used: HELD_BYTES,
+    limit: DEFAULT_HELD_BYTES,
+    used: DEFAULT_HELD_BYTES,
     reset: 1,
   });
 
@@ -88,9 +88,9 @@ export class PacketFlow implements Closable {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #listeners = new Set<(emitted: Emitted) => void>();
-  readonly #held: InFlightMemoryBudget;
+  readonly #memoryBudget: InFlightMemoryBudget;
   readonly #sessions = new Set<Session>();
-  readonly #leave: () => void;
+  readonly #unbind: () => void;
   #tunnel: McpTunnel | undefined;
 
   constructor(options: PacketFlowOptions) {
@@ -98,7 +98,7 @@ export class PacketFlow implements Closable {
     this.#options = options;
     this.#clock = clock;
     this.#entropy = entropy;
-    this.#held = new InFlightMemoryBudget(options.heldBytes ?? HELD_BYTES, noRoom);
+    this.#memoryBudget = new InFlightMemoryBudget(options.heldBytes ?? DEFAULT_HELD_BYTES, memoryExceeded);
     this.capabilities = capabilities;
     this.actors = new Actors({
       engine,
@@ -118,10 +118,10 @@ export class PacketFlow implements Closable {
       servers,
       timeoutMs: options.executionMs ?? 30_000,
       elapsed: () => performance.now(),
-      emitted: (emitted) => this.#emitted(emitted),
+      emitted: (emitted) => this.#notifyListeners(emitted),
       fault: (error, about) => options.onFault?.(error, { type: "capability", ...about }),
     });
-    this.#leave = capabilities.runOn(engine, (...asked) => this.running.run(...asked));
+    this.#unbind = capabilities.runOn(engine, (...args) => this.running.run(...args));
   }
 
   /** As MCP has them: for a gateway, beside other sources. Dispose of it before the flow. */
@@ -146,7 +146,7 @@ export class PacketFlow implements Closable {
         running: this.running,
         tunnel: this.#tunnel,
         admit: (caller) => this.#admit(caller),
-        held: this.#held,
+        memoryBudget: this.#memoryBudget,
         traceId: () => this.#entropy.hex(16),
         elapsed: () => performance.now(),
         fault: (error, { type, capability_id, context: { trace_id } }) =>
@@ -180,7 +180,7 @@ export class PacketFlow implements Closable {
 
   /** Cancels what runs. The engine stays its owner's. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#leave();
+    this.#unbind();
     await Promise.all([...this.#sessions].map((session) => session.close()));
     this.#sessions.clear();
     await this.#tunnel?.[Symbol.asyncDispose]();
@@ -191,7 +191,7 @@ export class PacketFlow implements Closable {
     if (over !== undefined) throw new PacketError("rate_limited", `Too many packets: try again in ${over.reset} s.`, over);
   }
 
-  #emitted(emitted: Emitted): void {
+  #notifyListeners(emitted: Emitted): void {
     for (const listener of this.#listeners)
       try {
         listener(emitted);

@@ -18,31 +18,31 @@ export interface ParsedText {
 
 /** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
 export function parsePacketText(given: string | Uint8Array, limits: PacketLimits = DEFAULT_PACKET_LIMITS): ParsedText {
-  if (tooLong(given, limits.bytes)) return whole(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
+  if (tooLong(given, limits.bytes)) return rejected(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
   const excess = tooManyValues(given, limits);
-  if (excess !== undefined) return whole(`${excess}: send less at once.`);
+  if (excess !== undefined) return rejected(`${excess}: send less at once.`);
   const text = typeof given === "string" ? given : textOf(given);
-  if (text === undefined || !text.isWellFormed()) return whole("A packet is UTF-8: encode it as that, bytes as base64.");
+  if (text === undefined || !text.isWellFormed()) return rejected("A packet is UTF-8: encode it as that, bytes as base64.");
   let value: Json;
   try {
     value = JSON.parse(text);
   } catch {
-    return whole("A packet is one whole JSON value without a byte order mark: send what a JSON library writes.");
+    return rejected("A packet is one whole JSON value without a byte order mark: send what a JSON library writes.");
   }
-  const walk = new Walk(limits.depth);
-  const issue = walk.flaw(value, 0);
+  const check = new JsonCheck(limits.depth);
+  const issue = check.firstIssue(value, 0);
   if (issue !== undefined) return { value, issue };
-  const rounded = walk.large.size === 0 ? undefined : roundedInteger(text, walk.large);
+  const rounded = check.large.size === 0 ? undefined : roundedInteger(text, check.large);
   if (rounded !== undefined) {
     const message = `${rounded.digits.slice(0, 40)} is an integer that no double holds: send integers beyond ±9007199254740991 as text.`;
-    return { value, issue: { path: pathTo(value, rounded.value) ?? "", message } };
+    return { value, issue: { path: pathOf(value, rounded.value) ?? "", message } };
   }
   // JSON.parse keeps the last of two members of one name, and reports nothing.
-  if (walk.members === membersWritten(text)) return { value };
+  if (check.members === membersWritten(text)) return { value };
   return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
 }
 
-const whole = (message: string): ParsedText => ({ issue: { path: "", message } });
+const rejected = (message: string): ParsedText => ({ issue: { path: "", message } });
 
 function tooLong(given: string | Uint8Array, bytes: number): boolean {
   // No UTF-16 unit takes more than three bytes: most texts need not be counted.
@@ -71,9 +71,9 @@ function closingQuote(text: string, start: number): number {
 }
 
 /** Whether a value nests no deeper than that and can be written as JSON text again, unchanged. */
-export const isSound = (value: Json, depth: number): boolean => new Walk(depth).flaw(value, 0) === undefined;
+export const isSerialisable = (value: Json, depth: number): boolean => new JsonCheck(depth).firstIssue(value, 0) === undefined;
 
-class Walk {
+class JsonCheck {
   members = 0;
   /** Numbers that may have been rounded. */
   readonly large = new Set<number>();
@@ -83,54 +83,54 @@ class Walk {
     this.#depth = depth;
   }
 
-  flaw(value: Json, above: number): PacketIssue | undefined {
-    if (typeof value === "string") return value.isWellFormed() ? undefined : lone();
+  firstIssue(value: Json, depth: number): PacketIssue | undefined {
+    if (typeof value === "string") return value.isWellFormed() ? undefined : loneSurrogate();
     if (typeof value === "number") {
       if (mayBeRounded(value)) this.large.add(value);
       return Number.isFinite(value) ? undefined : { path: "", message: "A number is too large for a double: send it as text." };
     }
     if (typeof value !== "object" || value === null) return undefined;
-    if (above >= this.#depth) return { path: "", message: `A packet nests at most ${this.#depth} levels deep: flatten it.` };
-    return isList(value) ? this.#items(value, above + 1) : this.#fields(value, above + 1);
+    if (depth >= this.#depth) return { path: "", message: `A packet nests at most ${this.#depth} levels deep: flatten it.` };
+    return isList(value) ? this.#items(value, depth + 1) : this.#fields(value, depth + 1);
   }
 
-  #items(list: readonly Json[], above: number): PacketIssue | undefined {
+  #items(list: readonly Json[], depth: number): PacketIssue | undefined {
     for (let at = 0; at < list.length; at += 1) {
-      const flaw = this.flaw(list[at] ?? null, above);
-      if (flaw !== undefined) return { ...flaw, path: `/${at}${flaw.path}` };
+      const firstIssue = this.firstIssue(list[at] ?? null, depth);
+      if (firstIssue !== undefined) return { ...firstIssue, path: `/${at}${firstIssue.path}` };
     }
     return undefined;
   }
 
-  #fields(bag: JsonObject, above: number): PacketIssue | undefined {
+  #fields(bag: JsonObject, depth: number): PacketIssue | undefined {
     for (const key of Object.keys(bag)) {
       this.members += 1;
-      if (!key.isWellFormed()) return lone();
-      const flaw = this.flaw(bag[key] ?? null, above);
-      if (flaw !== undefined) return { ...flaw, path: segment(key) + flaw.path };
+      if (!key.isWellFormed()) return loneSurrogate();
+      const firstIssue = this.firstIssue(bag[key] ?? null, depth);
+      if (firstIssue !== undefined) return { ...firstIssue, path: pathSegment(key) + firstIssue.path };
     }
     return undefined;
   }
 }
 
 /** Where a number stands first. */
-function pathTo(value: Json, wanted: number): string | undefined {
+function pathOf(value: Json, wanted: number): string | undefined {
   if (value === wanted) return "";
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
-    const path = pathTo(inner ?? null, wanted);
-    if (path !== undefined) return segment(key) + path;
+    const path = pathOf(inner ?? null, wanted);
+    if (path !== undefined) return pathSegment(key) + path;
   }
   return undefined;
 }
 
-const lone = (): PacketIssue => ({
+const loneSurrogate = (): PacketIssue => ({
   path: "",
   message: "Text with a lone surrogate is no Unicode: send whole characters, bytes as base64.",
 });
 
 /** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
-const segment = (key: string): string => pointerStep(key.slice(0, 100).toWellFormed());
+const pathSegment = (key: string): string => pointerStep(key.slice(0, 100).toWellFormed());
 
 /** Undefined: JSON has nothing for it. */
 export function jsonCopy(value: unknown): Json | undefined {

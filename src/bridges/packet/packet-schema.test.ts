@@ -8,7 +8,7 @@ import { PacketError } from "./packet.ts";
 import { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
 import { anyMutant, anyRequest, SPECIFIED } from "./packets.fixture.ts";
 import { readPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 const ajv = new Ajv2020({ strict: true, strictTypes: true, allErrors: true });
 const isRequest = ajv.compile(REQUEST_PACKET_SCHEMA);
@@ -106,7 +106,7 @@ describe("the schema of replies", () => {
         for (const reply of [
           responseTo(to, { ...ran, result: JSON.parse(JSON.stringify(result)) }),
           errorTo(to, error, ran),
-          progressOf(to, { progress: 1, total: 2, message: "half" }, ran),
+          progressFor(to, { progress: 1, total: 2, message: "half" }, ran),
           heartbeatTo(to, ran),
         ])
           assert.ok(isReply(JSON.parse(JSON.stringify(reply))), ajv.errorsText(isReply.errors));

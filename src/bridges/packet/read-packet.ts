@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
 import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { utf8Length } from "../../core/platform/index.ts";
-import { type PacketIssue, isSound, memberOf, parsePacketText } from "./packet-json.ts";
+import { type PacketIssue, isSerialisable, memberOf, parsePacketText } from "./packet-json.ts";
 import {
   type ActorOptions,
   CONTEXT_BYTES,
@@ -58,47 +58,47 @@ function packetOf(value: Json): RequestPacket | Refusal {
   if (typeof version === "string" && version !== PACKET_VERSION)
     return {
       refused: "unsupported_version",
-      message: `Packets of version ${shown(version)} are not read here: send version "${PACKET_VERSION}".`,
+      message: `Packets of version ${preview(version)} are not read here: send version "${PACKET_VERSION}".`,
       details: { supported: [PACKET_VERSION] },
     };
   const type = memberOf(value, "type");
   if (typeof type === "string" && !isRequestType(type))
     return {
       refused: "unknown_type",
-      message: `There is no request of type ${shown(type)}: send one of ${REQUEST_TYPES.join(", ")}.`,
+      message: `There is no request of type ${preview(type)}: send one of ${REQUEST_TYPES.join(", ")}.`,
       details: { known: REQUEST_TYPES },
     };
-  const fields = new PacketFields(value);
-  if (version === undefined) fields.complain("/version", `A packet says "version": "${PACKET_VERSION}".`);
-  else if (typeof version !== "string") fields.complain("/version", `The version is text: "${PACKET_VERSION}".`);
-  if (type === undefined || typeof type !== "string") fields.complain("/type", `The type is one of ${REQUEST_TYPES.join(", ")}.`);
+  const fields = new RequestReader(value);
+  if (version === undefined) fields.addIssue("/version", `A packet says "version": "${PACKET_VERSION}".`);
+  else if (typeof version !== "string") fields.addIssue("/version", `The version is text: "${PACKET_VERSION}".`);
+  if (type === undefined || typeof type !== "string") fields.addIssue("/type", `The type is one of ${REQUEST_TYPES.join(", ")}.`);
   const packet = fields.packet(PACKET_VERSION, isRequestType(type) ? type : undefined);
   return packet ?? malformed(fields.issues);
 }
 
 function malformed(issues: readonly PacketIssue[]): Refusal {
-  const told = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join(" ");
+  const sentences = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join(" ");
   return {
     refused: "protocol_error",
-    message: told,
+    message: sentences,
     details: { issues: issues.map(({ path, message }) => ({ path, message })) },
   };
 }
 
 const isRequestType = (type: Json | undefined): type is RequestType => REQUEST_TYPES.some((known) => known === type);
 
-const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64).toWellFormed()}…` : text);
+const preview = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64).toWellFormed()}…` : text);
 
 /** Reads the fields of one request, and collects all that is wrong with them. */
-class PacketFields {
+class RequestReader {
   readonly issues: PacketIssue[] = [];
-  readonly #from: JsonObject;
+  readonly #source: JsonObject;
 
   constructor(from: JsonObject) {
-    this.#from = from;
+    this.#source = from;
   }
 
-  complain(path: string, message: string): undefined {
+  addIssue(path: string, message: string): undefined {
     this.issues.push({ path, message });
   }
 
@@ -108,11 +108,11 @@ class PacketFields {
     const intent = this.#text("intent", INTENT_BYTES, 0);
     const capability_id = this.#text("capability_id");
     const actor_id = this.#text("actor_id");
-    const payload = this.#bag("payload");
+    const payload = this.#object("payload");
     const context = this.#context();
     const actor_options = this.#actorOptions();
-    const metadata = this.#bag("metadata");
-    if (type !== undefined) this.#needs(type, payload ?? {});
+    const metadata = this.#object("metadata");
+    if (type !== undefined) this.#checkTypeFields(type, payload ?? {});
     if (type === undefined || this.issues.length > 0) return undefined;
     return {
       version,
@@ -128,52 +128,52 @@ class PacketFields {
     };
   }
 
-  #needs(type: RequestType, payload: JsonObject): void {
-    if ((type === "capability_request" || type === "actor_message") && memberOf(this.#from, "capability_id") === undefined)
-      this.complain("/capability_id", `A packet of type ${type} names the capability it is for.`);
+  #checkTypeFields(type: RequestType, payload: JsonObject): void {
+    if ((type === "capability_request" || type === "actor_message") && memberOf(this.#source, "capability_id") === undefined)
+      this.addIssue("/capability_id", `A packet of type ${type} names the capability it is for.`);
     if (type === "mcp_request" && !isJsonObject(memberOf(payload, "mcp_message")))
-      this.complain("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
+      this.addIssue("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
     if (type === "cancel" && !isText(memberOf(payload, "id"), ID_BYTES))
-      this.complain("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
+      this.addIssue("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
   }
 
   #text(name: string, maxBytes = ID_BYTES, minBytes = 1): string | undefined {
-    const value = memberOf(this.#from, name);
+    const value = memberOf(this.#source, name);
     if (value === undefined || isText(value, maxBytes, minBytes)) return value;
-    return this.complain(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
+    return this.addIssue(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
   }
 
-  #bag(name: string): JsonObject | undefined {
-    const value = memberOf(this.#from, name);
+  #object(name: string): JsonObject | undefined {
+    const value = memberOf(this.#source, name);
     if (value === undefined || isJsonObject(value)) return value;
-    return this.complain(`/${name}`, "Must be an object, or absent.");
+    return this.addIssue(`/${name}`, "Must be an object, or absent.");
   }
 
   #context(): PacketContext {
-    const context = this.#bag("context");
+    const context = this.#object("context");
     if (context === undefined) return {};
-    if (!fitsContext(context)) this.complain("/context", `Must have at most ${CONTEXT_BYTES} bytes: send what is long in the payload.`);
+    if (!fitsContext(context)) this.addIssue("/context", `Must have at most ${CONTEXT_BYTES} bytes: send what is long in the payload.`);
     if (isContext(context)) return context;
     for (const name of CONTEXT_TEXTS) {
       const text = memberOf(context, name);
       if (text !== undefined && !isText(text, ID_BYTES))
-        this.complain(`/context/${name}`, `Must be text of 1 to ${ID_BYTES} bytes, or absent.`);
+        this.addIssue(`/context/${name}`, `Must be text of 1 to ${ID_BYTES} bytes, or absent.`);
     }
     return {};
   }
 
   #actorOptions(): ActorOptions | undefined {
-    const options = this.#bag("actor_options");
+    const options = this.#object("actor_options");
     if (options === undefined) return undefined;
     const create = memberOf(options, "create_if_missing");
     const timeout = memberOf(options, "state_timeout");
     const persistence = memberOf(options, "persistence");
     if (create !== undefined && typeof create !== "boolean")
-      this.complain("/actor_options/create_if_missing", "Must be true, false or absent.");
+      this.addIssue("/actor_options/create_if_missing", "Must be true, false or absent.");
     if (timeout !== undefined && !isTimeout(timeout))
-      this.complain("/actor_options/state_timeout", `Must be milliseconds, more than 0 and at most ${STATE_TIMEOUT_MS}, or absent.`);
+      this.addIssue("/actor_options/state_timeout", `Must be milliseconds, more than 0 and at most ${STATE_TIMEOUT_MS}, or absent.`);
     if (persistence !== undefined && !isPersistence(persistence))
-      this.complain("/actor_options/persistence", `Must be one of ${PERSISTENCES.join(", ")}, or absent.`);
+      this.addIssue("/actor_options/persistence", `Must be one of ${PERSISTENCES.join(", ")}, or absent.`);
     return {
       ...(typeof create === "boolean" ? { create_if_missing: create } : undefined),
       ...(isTimeout(timeout) ? { state_timeout: timeout } : undefined),
@@ -205,7 +205,7 @@ function echoOf(value: Json | undefined, depth: number): PacketEcho {
     const text = memberOf(value, name);
     if (isText(text, BOUNDS[name], name === "intent" ? 0 : 1) && text.isWellFormed()) echo[name] = text;
   }
-  return { ...echo, context: contextOf(memberOf(value, "context"), depth - 1) };
+  return { ...echo, context: contextEcho(memberOf(value, "context"), depth - 1) };
 }
 
 /** Text of that many bytes of UTF-8. */
@@ -220,18 +220,19 @@ function fitsContext(value: Json): boolean {
   return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
 }
 
-function contextOf(value: Json | undefined, depth: number): PacketContext {
+function contextEcho(value: Json | undefined, depth: number): PacketContext {
   if (!isJsonObject(value)) return {};
-  const sound = Object.entries(value).filter(
-    ([name, member]) => (!isMeant(name) || isText(member, ID_BYTES)) && name.isWellFormed() && isSound(member, depth - 1),
+  const repeatable = Object.entries(value).filter(
+    ([name, member]) =>
+      (!isKnownContextField(name) || isText(member, ID_BYTES)) && name.isWellFormed() && isSerialisable(member, depth - 1),
   );
   // Not by assignment: a member `__proto__` would set what it is named after.
-  const context = Object.fromEntries(sound);
+  const context = Object.fromEntries(repeatable);
   return fitsContext(context) && isContext(context) ? context : {};
 }
 
-const MEANT = new Set<string>(CONTEXT_TEXTS);
-const isMeant = (name: string): boolean => MEANT.has(name);
+const KNOWN_CONTEXT_FIELDS = new Set<string>(CONTEXT_TEXTS);
+const isKnownContextField = (name: string): boolean => KNOWN_CONTEXT_FIELDS.has(name);
 
 /** Whether those of its texts that have a meaning are texts. */
 function isContext(value: JsonObject): value is PacketContext & JsonObject {

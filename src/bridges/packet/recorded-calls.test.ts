@@ -11,7 +11,7 @@ import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
 import { PacketError } from "./packet.ts";
-import { recorded } from "./recorded-calls.ts";
+import { recordedServer } from "./recorded-calls.ts";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
@@ -198,7 +198,7 @@ function stage(does: (args: JsonObject, clock: SimulatedClock) => Promise<Foreig
   const clock = new SimulatedClock();
   const kept: unknown[] = [];
   const foreign = { call: (_tool: string, args: JsonObject = {}) => does(args, clock), tools: async () => [] };
-  return { kept, server: recorded(foreign, { server: "shop", clock, record: (what) => kept.push(what) }) };
+  return { kept, server: recordedServer(foreign, { server: "shop", clock, record: (what) => kept.push(what) }) };
 }
 
 const said = (text: string): ForeignResult => ({ content: [{ type: "text", text }], text });

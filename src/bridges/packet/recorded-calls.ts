@@ -10,16 +10,16 @@ import {
   isList,
 } from "../../core/contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
-import { fromInner, reasonOf } from "./error-mapping.ts";
+import { fromNested, reasonOf } from "./error-mapping.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
 import type { Running } from "./running.ts";
 import type { ForeignCaller } from "./upstream-server.ts";
 import type { ForeignServers } from "./upstream-servers.ts";
 
 /** Of arguments and of a result, as JSON: what is more is left out of the record. */
-const MOST_BYTES = 16_384;
+const MAX_VALUE_BYTES = 16_384;
 /** Characters of a text that stays in a value which is too much as a whole. */
-const LONGEST_TEXT = 256;
+const MAX_TEXT_CHARS = 256;
 
 export interface Recording {
   readonly clock: Clock;
@@ -28,51 +28,51 @@ export interface Recording {
 }
 
 /** A call that an actor's work makes; it is kept in the event of the turn: `{ [sort]: { …about, result | error, ms } }`. */
-async function inRecord<T>(
+async function recordCall<T>(
   { clock, record }: Recording,
   sort: "mcp" | "request",
   about: JsonObject,
   call: () => Promise<T>,
-  shown: (result: T) => Json,
+  recordedPart: (result: T) => Json,
 ): Promise<T> {
-  const began = clock.now();
-  const keep = (end: { readonly result: Json } | { readonly error: Json }): void =>
-    record({ [sort]: { ...about, ...end, ms: clock.now() - began } });
+  const startedAt = clock.now();
+  const recordOutcome = (end: { readonly result: Json } | { readonly error: Json }): void =>
+    record({ [sort]: { ...about, ...end, ms: clock.now() - startedAt } });
   let result: T;
   try {
     result = await call();
   } catch (error) {
-    keep({ error: { type: error instanceof PacketError ? error.type : "execution_failed", message: reasonOf(error) } });
+    recordOutcome({ error: { type: error instanceof PacketError ? error.type : "execution_failed", message: reasonOf(error) } });
     throw error;
   }
-  keep({ result: forRecord(shown(result)) });
+  recordOutcome({ result: toRecordable(recordedPart(result)) });
   return result;
 }
 
 /** Whole texts only: redaction finds a secret by all of it, and would miss one that was cut. */
-function forRecord(value: Json): Json {
+function toRecordable(value: Json): Json {
   const whole = JSON.stringify(value);
   const bytes = Buffer.byteLength(whole);
-  if (bytes <= MOST_BYTES) {
+  if (bytes <= MAX_VALUE_BYTES) {
     const copy: Json = JSON.parse(whole);
     return copy;
   }
   const shorter = withoutLongTexts(value);
-  return Buffer.byteLength(JSON.stringify(shorter)) <= MOST_BYTES ? shorter : { omitted: bytes };
+  return Buffer.byteLength(JSON.stringify(shorter)) <= MAX_VALUE_BYTES ? shorter : { omitted: bytes };
 }
 
 function withoutLongTexts(value: Json): Json {
-  if (typeof value === "string") return value.length <= LONGEST_TEXT ? value : { omitted: value.length };
+  if (typeof value === "string") return value.length <= MAX_TEXT_CHARS ? value : { omitted: value.length };
   if (isList(value)) return value.map(withoutLongTexts);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutLongTexts(one)]));
 }
 
 /** Another capability, as a packet of the actor's own user: throws `PacketError`. */
-export type Request = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
+export type RequestCapability = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 
 /** The work that asks. */
-export interface Asker {
+export interface CallingWork {
   /** Whose its actor is; of everybody's, who asks. */
   readonly viewer: Viewer;
   readonly context: PacketContext;
@@ -83,7 +83,7 @@ export interface Asker {
 }
 
 /** How the handlers of one capability ask others: by the flow that runs it, which is made after it. */
-export class Asks {
+export class CapabilityCalls {
   readonly #id: string;
   readonly #clock: Clock;
   #run: Running["run"] | undefined;
@@ -97,7 +97,7 @@ export class Asks {
     this.#run = run;
   }
 
-  of({ viewer, context, signal, record, call }: Asker): Request {
+  requestFor({ viewer, context, signal, record, call }: CallingWork): RequestCapability {
     return async (capabilityId, payload, { actor_id } = {}) => {
       const run = this.#run;
       if (run === undefined)
@@ -114,11 +114,11 @@ export class Asks {
         through: call,
         ...(actor_id !== undefined && { actor_id }),
       };
-      return await inRecord(
+      return await recordCall(
         { clock: this.#clock, record },
         "request",
-        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: forRecord(payload) },
-        () => fromInner(capabilityId, async () => (await run(capabilityId, payload, how)).result),
+        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: toRecordable(payload) },
+        () => fromNested(capabilityId, async () => (await run(capabilityId, payload, how)).result),
         (result) => result,
       );
     };
@@ -134,18 +134,18 @@ export interface ServerRecording extends Recording {
 export const recordedServers =
   (servers: Pick<ForeignServers, "get">, clock: Clock, { record, ...caller }: ForeignCaller & Pick<Recording, "record">) =>
   (server: string): ForeignServer =>
-    recorded(servers.get(server, caller), { server, clock, record });
+    recordedServer(servers.get(server, caller), { server, clock, record });
 
 /** The same server; each call is kept in the event of the turn that made it: `{ mcp: { server, tool, args, result | error, ms } }`. */
-export function recorded(foreign: ForeignServer, { server, ...recording }: ServerRecording): ForeignServer {
+export function recordedServer(foreign: ForeignServer, { server, ...recording }: ServerRecording): ForeignServer {
   return {
     tools: () => foreign.tools(),
     call: (tool, args = {}) =>
-      inRecord(
+      recordCall(
         recording,
         "mcp",
         // As they are now: the author may change them while the call is under way.
-        { server, tool, args: forRecord(args) },
+        { server, tool, args: toRecordable(args) },
         () => foreign.call(tool, args),
         // `text` says the same once more.
         ({ content, structured }) => (structured === undefined ? { content } : { content, structured }),

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { EngineError } from "../../core/contract/index.ts";
 import { type PacketEcho, RefusedPacket, readPacket } from "./read-packet.ts";
 import { ERROR_TYPES, PacketError } from "./packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 const to: PacketEcho = { id: "r1", intent: "why", capability_id: "sum", actor_id: "a", context: { user_id: "u", tenant: [1] } };
 const facts = { execution_time_ms: 12.5, trace_id: "t" };
@@ -16,7 +16,7 @@ describe("every reply", () => {
     for (const reply of [
       responseTo(to, { ...facts, result: {} }),
       errorTo(to, error, facts),
-      progressOf(to, { progress: 1 }, facts),
+      progressFor(to, { progress: 1 }, facts),
       heartbeatTo(to, facts),
     ]) {
       const { type: _type, payload: _payload, metadata, ...rest } = reply;
@@ -126,8 +126,12 @@ describe("an error", () => {
 
 describe("progress", () => {
   test("says how far it is, and of how much and in words where it knows", () => {
-    assert.deepEqual(progressOf(to, { progress: 1 }, facts).payload, { progress: 1 });
-    assert.deepEqual(progressOf(to, { progress: 1, total: 2, message: "half" }, facts).payload, { progress: 1, total: 2, message: "half" });
-    assert.equal(progressOf(to, { progress: 1 }, facts).type, "capability_progress");
+    assert.deepEqual(progressFor(to, { progress: 1 }, facts).payload, { progress: 1 });
+    assert.deepEqual(progressFor(to, { progress: 1, total: 2, message: "half" }, facts).payload, {
+      progress: 1,
+      total: 2,
+      message: "half",
+    });
+    assert.equal(progressFor(to, { progress: 1 }, facts).type, "capability_progress");
   });
 });

@@ -5,7 +5,7 @@ import { PACKET_VERSION, PacketError, type PacketErrorType, type ReplyPacket, ty
 import { type PacketEcho, type RefusedPacket, readPacket } from "./read-packet.ts";
 
 /** What a reply tells beside its request's own fields. */
-export interface ReplyFacts {
+export interface ReplyDetails {
   /** From the packet's arrival to its reply. */
   readonly execution_time_ms: number;
   /** The actor that was meant where the packet named none. */
@@ -20,7 +20,7 @@ export interface ReplyFacts {
  * The `capability_response`. A result that is no object travels as `{ result }`. Its metadata: `execution_time_ms`, and of
  * an actor `message_count`, of anything else `cache_hit`, which is false: nothing is answered from a cache.
  */
-export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: Json }): ReplyPacket {
+export function responseTo(to: PacketEcho, ran: ReplyDetails & { readonly result: Json }): ReplyPacket {
   const metadata =
     ran.message_count === undefined
       ? { execution_time_ms: ran.execution_time_ms, cache_hit: false }
@@ -33,7 +33,7 @@ export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: 
  * one, else the code of the `TroupeError` that caused it, else the type in capitals; and `retry_after` in whole seconds where
  * `details` say `retry_after` or `reset`.
  */
-export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyFacts): ReplyPacket {
+export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyDetails): ReplyPacket {
   const retry_after = retryAfter(error.details);
   const metadata = {
     execution_time_ms: facts.execution_time_ms,
@@ -53,17 +53,17 @@ export interface PacketProgress {
 }
 
 /** A `capability_progress`: more follow, and one response or error at last. */
-export function progressOf(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyFacts): ReplyPacket {
+export function progressFor(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyDetails): ReplyPacket {
   const payload = { progress, ...(total === undefined ? undefined : { total }), ...(message === undefined ? undefined : { message }) };
   return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
 }
 
 /** A heartbeat for a heartbeat. */
-export function heartbeatTo(to: PacketEcho, facts: ReplyFacts): ReplyPacket {
+export function heartbeatTo(to: PacketEcho, facts: ReplyDetails): ReplyPacket {
   return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
 }
 
-function reply(type: ReplyType, to: PacketEcho, facts: ReplyFacts, payload: JsonObject, metadata: JsonObject): ReplyPacket {
+function reply(type: ReplyType, to: PacketEcho, facts: ReplyDetails, payload: JsonObject, metadata: JsonObject): ReplyPacket {
   const actor_id = facts.actor_id ?? to.actor_id;
   return {
     version: PACKET_VERSION,
@@ -99,11 +99,11 @@ export function refuseFrame(frame: string | Uint8Array | Frame, error: PacketErr
 }
 
 /** What a transport answers to a text that is not a packet. */
-export const refusalOf = (type: PacketErrorType, message: string, details?: JsonObject, id?: string): string =>
+export const refusalText = (type: PacketErrorType, message: string, details?: JsonObject, id?: string): string =>
   JSON.stringify(errorTo({ ...omitUndefined({ id }), context: {} }, new PacketError(type, message, details), { execution_time_ms: 0 }));
 
 const TYPES: Readonly<Record<string, PacketErrorType>> = { TOKEN: "unauthorized", SCOPE: "unauthorized", UNAVAILABLE: "unauthorized" };
 
 /** The last line of a TCP listener to a client it does not serve (`TcpOptions.refusal`): a `capability_error`. */
 export const packetRefusal = (kind: string, message: string, id: string | number | null): string =>
-  refusalOf(TYPES[kind] ?? "protocol_error", message, {}, typeof id === "string" ? id : undefined);
+  refusalText(TYPES[kind] ?? "protocol_error", message, {}, typeof id === "string" ? id : undefined);

@@ -9,7 +9,7 @@ import { type Hit, type Search, type SearchOptions, searchIndex } from "./search
 import type { SearchKind } from "./search/searchable-fields.ts";
 
 /** How long a search waits for what was said just now. */
-const FRESH_MS = 500;
+const RECENT_WAIT_MS = 500;
 
 /** What of a capability's actors an index has to read; undefined: nothing of it is searchable. */
 function searchKind({ does }: Capability): SearchKind | undefined {
@@ -78,8 +78,8 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
         (limit !== undefined && typeof limit !== "number")
       )
         throw new PacketError("validation_failed", "query and actor_id are text, limit is a number.");
-      const actor = actor_id === undefined ? undefined : named(kind, actor_id);
-      await fresh(search, engine, actor);
+      const actor = actor_id === undefined ? undefined : actorIdFor(kind, actor_id);
+      await waitForRecent(search, engine, actor);
       const hits = await search.search(query, {
         owner: viewer.principal,
         kind,
@@ -99,7 +99,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
   });
 }
 
-function named(kind: string, actor_id: string): ActorId {
+function actorIdFor(kind: string, actor_id: string): ActorId {
   try {
     return actorId(kind, actor_id);
   } catch (error) {
@@ -108,10 +108,10 @@ function named(kind: string, actor_id: string): ActorId {
 }
 
 /** Whoever has just said something wants to find it. An index that is far behind is asked as it is. */
-async function fresh(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
+async function waitForRecent(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
   try {
-    if (actor === undefined) await search.caughtUp(undefined, 0, FRESH_MS);
-    else await search.caughtUp(actor, (await engine.read(actor))?.seq ?? 0, FRESH_MS);
+    if (actor === undefined) await search.caughtUp(undefined, 0, RECENT_WAIT_MS);
+    else await search.caughtUp(actor, (await engine.read(actor))?.seq ?? 0, RECENT_WAIT_MS);
   } catch (error) {
     if (!(error instanceof PacketError) || error.type !== "persistence_failed") throw error;
   }

@@ -47,7 +47,7 @@ export interface ForeignCaller {
 }
 
 /** How one server is spoken to. */
-export interface LinkOptions extends JsonBounds {
+export interface UpstreamLinkOptions extends JsonBounds {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly maxCalls: number;

@@ -303,7 +303,7 @@ describe("foreignServers", () => {
 
   it("leaves no process behind when its own ends", () => {
     const program = `
-      import { foreignServers } from ${JSON.stringify(new URL("foreign-servers.ts", import.meta.url).href)};
+      import { foreignServers } from ${JSON.stringify(new URL("upstream-servers.ts", import.meta.url).href)};
       import { systemClock } from ${JSON.stringify(new URL("../../core/contract/index.ts", import.meta.url).href)};
       const servers = foreignServers({ clock: systemClock, servers: { bad: { command: process.execPath, args: [${JSON.stringify(script)}], env: { RUDE: "1" } } } });
       const { text } = await servers.get("bad").call("pid");
@@ -321,7 +321,7 @@ describe("foreignServers", () => {
         return next(name, context);
       } });`)}`;
     const program = `
-      import { foreignServers } from ${JSON.stringify(new URL("foreign-servers.ts", import.meta.url).href)};
+      import { foreignServers } from ${JSON.stringify(new URL("upstream-servers.ts", import.meta.url).href)};
       import { systemClock } from ${JSON.stringify(new URL("../../core/contract/index.ts", import.meta.url).href)};
       await using servers = foreignServers({ clock: systemClock, servers: { any: { command: "any" } } });
       await servers.get("any").call("any").catch((error) => console.log(error.type + ": " + error.message));`;

@@ -1,12 +1,12 @@
 import { type Closable, type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
-import { reasonOf, shortened } from "./error-mapping.ts";
-import { type AskOptions, type McpClient, SessionForgotten, mcpLibrary } from "./mcp-client.ts";
+import { reasonOf, truncated } from "./error-mapping.ts";
+import { type McpRequestOptions, type McpClient, SessionExpired, mcpLibrary } from "./mcp-client.ts";
 import { boundedJson, memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
-import { ForeignConnection, NEVER_MS, pause } from "./upstream-connection.ts";
-import type { ForeignCaller, ForeignServersOptions, HttpServer, LinkOptions, StdioServer } from "./upstream-server.ts";
+import { UpstreamConnection, NO_TIMEOUT_MS, pause } from "./upstream-connection.ts";
+import type { ForeignCaller, ForeignServersOptions, HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
 
 /** Other MCP servers, each with one connection that all callers share. Disposing ends what was begun. */
 export interface ForeignServers extends Closable {
@@ -18,7 +18,7 @@ export interface ForeignServers extends Closable {
 /** Needs `@modelcontextprotocol/client`, once a server is called. Throws `BAD_DEFINITION` for an address that is none. */
 export function foreignServers(options: ForeignServersOptions): ForeignServers {
   const { clock, timeoutMs = 30_000, maxBytes = 1_048_576, maxDepth = 64, maxCalls = 100 } = options;
-  const links = new Map<string, ForeignLink>();
+  const links = new Map<string, UpstreamLink>();
   for (const [name, server] of Object.entries(options.servers)) {
     if (server.url !== undefined && !/^https?:$/.test(URL.parse(server.url)?.protocol ?? ""))
       throw new TroupeError(
@@ -26,7 +26,7 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
         `The tool server ${JSON.stringify(name)} is at no address: give a \`url\` that begins with http:// or https://.`,
       );
     const log = (line: string): void => options.log?.(name, line);
-    links.set(name, new ForeignLink(name, server, { clock, timeoutMs, maxBytes, maxDepth, maxCalls, log }));
+    links.set(name, new UpstreamLink(name, server, { clock, timeoutMs, maxBytes, maxDepth, maxCalls, log }));
   }
   const names = [...links.keys()];
   const killAll = (): void => {
@@ -46,11 +46,13 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
         async call(tool, args = {}) {
           const checked = boundedJson(args, { maxBytes, maxDepth });
           if ("tooMuch" in checked) throw link.failed(tool, `its arguments: what is passed ${checked.tooMuch}`);
-          const result = await link.ask(tool, caller, (client, ask) => client.callTool({ name: tool, arguments: { ...args } }, ask));
+          const result = await link.request(tool, caller, (client, request) =>
+            client.callTool({ name: tool, arguments: { ...args } }, request),
+          );
           return resultOf(result, (reason) => link.failed(tool, reason));
         },
         async tools() {
-          return toolsOf(await link.ask(undefined, caller, (client, ask) => client.listTools(undefined, ask)));
+          return toolsOf(await link.request(undefined, caller, (client, request) => client.listTools(undefined, request)));
         },
       };
     },
@@ -60,20 +62,20 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
 }
 
 function unknownServer(name: string, known: readonly string[]): PacketError {
-  const there = known.length === 0 ? "none" : known.map((one) => JSON.stringify(one)).join(", ");
-  return new PacketError("execution_failed", `There is no tool server ${JSON.stringify(name)}. Configured: ${there}.`, {
+  const configured = known.length === 0 ? "none" : known.map((one) => JSON.stringify(one)).join(", ");
+  return new PacketError("execution_failed", `There is no tool server ${JSON.stringify(name)}. Configured: ${configured}.`, {
     server: name,
     known,
   });
 }
 
 function resultOf(result: Json, failed: (reason: string) => PacketError): ForeignResult {
-  const bag: JsonObject = isJsonObject(result) ? result : {};
-  const blocks = memberOf(bag, "content");
+  const object: JsonObject = isJsonObject(result) ? result : {};
+  const blocks = memberOf(object, "content");
   const content = isList(blocks) ? blocks : [];
   const text = content.flatMap((block) => (isJsonObject(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
-  if (memberOf(bag, "isError") === true) throw failed(text === "" ? "it did not say why" : shortened(text));
-  const structured = memberOf(bag, "structuredContent");
+  if (memberOf(object, "isError") === true) throw failed(text === "" ? "it did not say why" : truncated(text));
+  const structured = memberOf(object, "structuredContent");
   return { content, text, ...omitUndefined({ structured }) };
 }
 
@@ -90,27 +92,27 @@ function toolsOf(list: Json): readonly OfferedTool[] {
   });
 }
 
-function textOf(bag: JsonObject, key: string): string {
-  const value = memberOf(bag, key);
+function textOf(object: JsonObject, key: string): string {
+  const value = memberOf(object, key);
   return typeof value === "string" ? value : "";
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
+const MIN_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 10_000;
 /** A connection that held for so long was no failed attempt. */
-const STEADY_MS = 60_000;
+const STABLE_MS = 60_000;
 
-class OutOfTime extends Error {}
-class CallerGone extends Error {}
+class CallTimeout extends Error {}
+class CallerAborted extends Error {}
 
 /** The one way to one server: connects when it is first needed, and again once the connection was lost. */
-class ForeignLink {
+class UpstreamLink {
   readonly #name: string;
   readonly #server: StdioServer | HttpServer;
-  readonly #options: LinkOptions;
+  readonly #options: UpstreamLinkOptions;
   readonly #closing = new AbortController();
-  #opening: Promise<ForeignConnection> | undefined;
-  #connection: ForeignConnection | undefined;
+  #opening: Promise<UpstreamConnection> | undefined;
+  #connection: UpstreamConnection | undefined;
   /** Whether it is of the old era, where that was found out. */
   #isLegacy = false;
   #calls = 0;
@@ -118,42 +120,42 @@ class ForeignLink {
   #notBefore = 0;
   #lastFailure: string | undefined;
 
-  constructor(name: string, server: StdioServer | HttpServer, options: LinkOptions) {
+  constructor(name: string, server: StdioServer | HttpServer, options: UpstreamLinkOptions) {
     this.#name = name;
     this.#server = server;
     this.#options = options;
   }
 
   /** Throws `PacketError`: `cancelled` where the caller has gone, otherwise `execution_failed`. */
-  async ask(
+  async request(
     tool: string | undefined,
     caller: ForeignCaller,
-    request: (client: McpClient, options: AskOptions) => Promise<unknown>,
+    request: (client: McpClient, options: McpRequestOptions) => Promise<unknown>,
   ): Promise<Json> {
     const { clock, timeoutMs, maxCalls } = this.#options;
     if (this.#calls >= maxCalls) throw this.failed(tool, `${maxCalls} calls are under way already: wait until some have ended`);
     const stop = new AbortController();
-    const leave = (): void => stop.abort(new CallerGone("the caller has gone"));
-    if (caller.signal?.aborted === true) leave();
-    caller.signal?.addEventListener("abort", leave, { once: true });
-    const undo = clock.after(timeoutMs, () => stop.abort(new OutOfTime(`no answer within ${timeoutMs} ms`)));
+    const onAbort = (): void => stop.abort(new CallerAborted("the caller has gone"));
+    if (caller.signal?.aborted === true) onAbort();
+    caller.signal?.addEventListener("abort", onAbort, { once: true });
+    const undo = clock.after(timeoutMs, () => stop.abort(new CallTimeout(`no answer within ${timeoutMs} ms`)));
     this.#calls += 1;
-    let connection: ForeignConnection | undefined;
-    const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
+    let connection: UpstreamConnection | undefined;
+    const options = { timeout: NO_TIMEOUT_MS, signal: stop.signal, ...progressOf(caller) };
     const attempt = async (): Promise<unknown> => {
       connection = await untilAborted(stop.signal, () => this.#connected());
       const { client, signal: ended } = connection;
       try {
         return await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
       } catch (error) {
-        if (error instanceof SessionForgotten) connection.forgotten(error);
+        if (error instanceof SessionExpired) connection.sessionExpired(error);
         throw error;
       }
     };
     try {
       const answer = await attempt().catch((error: unknown) => {
         // What was refused for its session has done nothing, and may be sent again in another.
-        if (error instanceof SessionForgotten) return attempt();
+        if (error instanceof SessionExpired) return attempt();
         throw error;
       });
       const found = boundedJson(answer, this.#options);
@@ -161,16 +163,16 @@ class ForeignLink {
       return found.json;
     } catch (thrown) {
       const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
-      if (error instanceof CallerGone) throw this.failed(tool, error.message, "cancelled");
+      if (error instanceof CallerAborted) throw this.failed(tool, error.message, "cancelled");
       if (error instanceof PacketError) throw error;
-      if (!(error instanceof OutOfTime)) throw this.failed(tool, reasonOf(error), "execution_failed", error);
-      connection?.doubt();
+      if (!(error instanceof CallTimeout)) throw this.failed(tool, reasonOf(error), "execution_failed", error);
+      connection?.probe();
       const why = connection === undefined && this.#lastFailure !== undefined ? ` (it is not connected: ${this.#lastFailure})` : "";
       throw this.failed(tool, `${error.message}${why}`);
     } finally {
       this.#calls -= 1;
       undo();
-      caller.signal?.removeEventListener("abort", leave);
+      caller.signal?.removeEventListener("abort", onAbort);
     }
   }
 
@@ -194,26 +196,26 @@ class ForeignLink {
     this.#connection?.kill();
   }
 
-  #connected(): Promise<ForeignConnection> {
+  #connected(): Promise<UpstreamConnection> {
     return (this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
     }));
   }
 
-  async #open(): Promise<ForeignConnection> {
+  async #open(): Promise<UpstreamConnection> {
     const library = await mcpLibrary();
-    await this.#pause();
+    await this.#backOff();
     this.#closing.signal.throwIfAborted();
     const { clock } = this.#options;
-    const connection = new ForeignConnection(library, this.#server, this.#options);
+    const connection = new UpstreamConnection(library, this.#server, this.#options);
     this.#connection = connection;
     let openedAt = Number.POSITIVE_INFINITY;
     connection.signal.addEventListener("abort", () => {
       this.#opening = undefined;
       this.#connection = undefined;
-      this.#failures = clock.now() - openedAt >= STEADY_MS ? 1 : this.#failures + 1;
-      this.#notBefore = clock.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
+      this.#failures = clock.now() - openedAt >= STABLE_MS ? 1 : this.#failures + 1;
+      this.#notBefore = clock.now() + Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** (this.#failures - 1));
       this.#lastFailure = reasonOf(connection.signal.reason);
     });
     const wasLegacy = this.#isLegacy;
@@ -226,18 +228,18 @@ class ForeignLink {
   }
 
   /** A server that keeps dying is not begun anew each time somebody calls. */
-  async #pause(): Promise<void> {
+  async #backOff(): Promise<void> {
     const { clock } = this.#options;
     const wait = this.#notBefore - clock.now();
     if (wait <= 0) return;
-    const { over, undo } = pause(clock, Math.min(wait, LONGEST_PAUSE_MS));
+    const { over, undo } = pause(clock, Math.min(wait, MAX_BACKOFF_MS));
     await untilAborted(this.#closing.signal, () => over).finally(undo);
   }
 }
 
-function progressOf({ progress }: ForeignCaller): Pick<AskOptions, "onprogress"> {
+function progressOf({ progress }: ForeignCaller): Pick<McpRequestOptions, "onprogress"> {
   if (progress === undefined) return {};
   return {
-    onprogress: ({ progress: done, total, message }) => progress(done, total, message === undefined ? undefined : shortened(message)),
+    onprogress: ({ progress: done, total, message }) => progress(done, total, message === undefined ? undefined : truncated(message)),
   };
 }

@@ -320,11 +320,11 @@ test("where the store was restored from a copy, the index follows the chains tha
     await using store = sqliteStore({ path: at.path(name) });
     await using engine = await start(store);
     await using search = open(engine, file);
-    for (const [id, text] of Object.entries(texts)) if (isId(id)) await tell(engine, id, { text }, "ann");
+    for (const [id, text] of Object.entries(texts)) if (isRpcId(id)) await tell(engine, id, { text }, "ann");
     await search.caughtUp();
     await then(search);
   };
-  const isId = (id: string): id is ActorId => id.includes("/");
+  const isRpcId = (id: string): id is ActorId => id.includes("/");
   await told({ "diary/a": "first", "diary/b": "first", "diary/c": "first" }, "one.db", async () => undefined);
   copyFileSync(at.path("one.db"), at.path("two.db"));
   await told({ "diary/a": "lost", "diary/b": "lost", "diary/new": "lost" }, "one.db", async (search) => {

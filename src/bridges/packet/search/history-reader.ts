@@ -9,114 +9,123 @@ import {
   isJsonObject,
 } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
-import { type Cursor, type Doc, type Owner, type Rows, type Step, isAhead, split } from "./index-rows.ts";
-import type { Fields, SearchKind } from "./searchable-fields.ts";
+import { type Cursor, type IndexedText, type Owner, type IndexWriter, type IndexUpdate, isAhead, splitActorId } from "./index-rows.ts";
+import type { SearchableFields, SearchKind } from "./searchable-fields.ts";
 
 /** Events read of one actor before others have their turn. */
 const PAGE = 256;
 
-export interface Searched {
+export interface IndexedKind {
   readonly spec: SearchKind;
-  readonly fields: Fields;
+  readonly fields: SearchableFields;
 }
 
-export interface Look {
+export interface ReadRequest {
   readonly id: ActorId;
-  readonly of: Searched;
+  readonly of: IndexedKind;
   /** How far its history has been read; undefined: not at all. */
   readonly cursor: Cursor | undefined;
   /** What is known of it goes first, whatever that is. */
-  readonly anew: boolean;
+  readonly rebuild: boolean;
   /** It has been told to have ended. */
   readonly stopped: boolean;
   /** Events caught as they were told: an actor in memory keeps its last one only. */
-  readonly early: readonly ChainEvent[];
+  readonly captured: readonly ChainEvent[];
 }
 
-export interface Looked {
-  readonly step: Step;
+export interface ReadResult {
+  readonly update: IndexUpdate;
   readonly more: boolean;
 }
 
 /** What has come to an actor's history since. Throws what the engine throws, and `STORE_CORRUPT`. */
-export async function lookAt(engine: Engine, look: Look): Promise<Looked> {
-  const { id, of, stopped } = look;
-  const gone = stopped && (await hasGone(engine, id));
-  if (gone) return { step: { id, anew: true, docs: [] }, more: false };
-  const { events, cursor, anew, from, more } = await newEvents(engine, look);
-  const docs: Doc[] = [];
-  let place = cursor;
+export async function readActorHistory(engine: Engine, request: ReadRequest): Promise<ReadResult> {
+  const { id, of, stopped } = request;
+  const removed = stopped && (await isRemoved(engine, id));
+  if (removed) return { update: { id, rebuild: true, docs: [] }, more: false };
+  const { events, cursor, rebuild, replaceFrom: from, more } = await newEvents(engine, request);
+  const docs: IndexedText[] = [];
+  let cursorNow = cursor;
   for (const event of events) {
     const { seq, at, message, reply } = event;
-    const owner = event.life === place?.life ? place.owner : await ownerOf(engine, id, of.spec, event, place);
-    place = { life: event.life, owner, seq, head: event.id };
+    const owner = event.life === cursorNow?.life ? cursorNow.owner : await ownerOf(engine, id, of.spec, event, cursorNow);
+    cursorNow = { life: event.life, owner, seq, head: event.id };
     if (owner === undefined || message === undefined) continue;
     const text = of.fields.textOf(message["args"], reply);
     if (text !== "") docs.push({ seq, at, event: event.id, text, owner });
   }
-  return { step: { id, anew, docs, ...omitUndefined({ cursor: place, from }) }, more };
+  return { update: { id, rebuild, docs, ...omitUndefined({ cursor: cursorNow, replaceFrom: from }) }, more };
 }
 
 /** An actor in memory takes all it was with it. */
-async function hasGone(engine: Engine, id: ActorId): Promise<boolean> {
+async function isRemoved(engine: Engine, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now === undefined || (now.persistence === "memory" && now.status === "stopped");
 }
 
-const follows = ({ seq }: Reading, place: Cursor | undefined): boolean => seq === (place?.seq ?? 0) + 1;
+const follows = ({ seq }: ParsedEvent, cursorNow: Cursor | undefined): boolean => seq === (cursorNow?.seq ?? 0) + 1;
 
 interface Page {
-  readonly events: readonly Reading[];
+  readonly events: readonly ParsedEvent[];
   readonly cursor: Cursor | undefined;
-  readonly anew: boolean;
+  readonly rebuild: boolean;
   /** What was read from this event on goes first. */
-  readonly from?: number;
+  readonly replaceFrom?: number;
   readonly more: boolean;
 }
 
-async function newEvents(engine: Engine, look: Look): Promise<Page> {
-  const { id, cursor } = look;
-  const early = oneChain(look.early.map(readEvent));
-  if (cursor === undefined || look.anew) return withEarly(engine, look, early, undefined);
+async function newEvents(engine: Engine, request: ReadRequest): Promise<Page> {
+  const { id, cursor } = request;
+  const captured = latestChain(request.captured.map(parseEvent));
+  if (cursor === undefined || request.rebuild) return withCaptured(engine, request, captured, undefined);
   const page = await read(engine, id, cursor.seq);
   const [next] = page;
-  const goesOn = next === undefined ? isAt(cursor, await engine.read(id)) : follows(next, cursor) && isOn(cursor, next);
-  if (goesOn) return { events: page, cursor, anew: false, more: page.length === PAGE };
-  return withEarly(engine, look, early, replacedFrom(cursor, early));
+  const continues = next === undefined ? isAtHead(cursor, await engine.read(id)) : follows(next, cursor) && continuesChain(cursor, next);
+  if (continues) return { events: page, cursor, rebuild: false, more: page.length === PAGE };
+  return withCaptured(engine, request, captured, replacedFrom(cursor, captured));
 }
 
 /** Where what was read does not simply go on. `from`: the first event that was replaced. */
-async function withEarly(engine: Engine, look: Look, early: readonly Reading[], from: number | undefined): Promise<Page> {
+async function withCaptured(
+  engine: Engine,
+  request: ReadRequest,
+  captured: readonly ParsedEvent[],
+  from: number | undefined,
+): Promise<Page> {
   // What an actor on disk has there cannot be read while it lives in memory, so all of it is read again once it can be.
-  const anew = look.anew || from === 1 || (from !== undefined && !(await livesInMemory(engine, look.id)));
+  const rebuild = request.rebuild || from === 1 || (from !== undefined && !(await livesInMemory(engine, request.id)));
   const cursor =
-    anew || look.cursor === undefined ? undefined : from === undefined ? look.cursor : { ...look.cursor, life: "", seq: from - 1 };
-  const page = await read(engine, look.id, cursor?.seq ?? 0);
+    rebuild || request.cursor === undefined
+      ? undefined
+      : from === undefined
+        ? request.cursor
+        : { ...request.cursor, life: "", seq: from - 1 };
+  const page = await read(engine, request.id, cursor?.seq ?? 0);
   const [next] = page;
-  if (cursor !== undefined && from === undefined && (await isOfAnotherChain(engine, look.id, cursor, next)))
-    return { events: await read(engine, look.id, 0), cursor: undefined, anew: true, more: true };
-  const found = { cursor, anew, more: page.length === PAGE, ...(from !== undefined && !anew && { from }) };
+  if (cursor !== undefined && from === undefined && (await isOfAnotherChain(engine, request.id, cursor, next)))
+    return { events: await read(engine, request.id, 0), cursor: undefined, rebuild: true, more: true };
+  const found = { cursor, rebuild, more: page.length === PAGE, ...(from !== undefined && !rebuild && { replaceFrom: from }) };
   if (next !== undefined && follows(next, cursor)) return { events: page, ...found };
-  const since = early.filter(({ seq }) => seq > (cursor?.seq ?? 0) && (next === undefined || seq < next.seq));
-  return { events: [...(next === undefined ? await stillThere(engine, look.id, since) : since), ...page], ...found };
+  const since = captured.filter(({ seq }) => seq > (cursor?.seq ?? 0) && (next === undefined || seq < next.seq));
+  return { events: [...(next === undefined ? await stillPresent(engine, request.id, since) : since), ...page], ...found };
 }
 
-const isAt = ({ seq, head }: Cursor, now: Pick<Cursor, "seq" | "head"> | undefined): boolean => now?.seq === seq && now.head === head;
+const isAtHead = ({ seq, head }: Cursor, now: Pick<Cursor, "seq" | "head"> | undefined): boolean => now?.seq === seq && now.head === head;
 
-const isOn = ({ head }: Cursor, { parent }: Reading): boolean => parent === null || parent === head;
+const continuesChain = ({ head }: Cursor, { parent }: ParsedEvent): boolean => parent === null || parent === head;
 
 /** An actor in memory that began again counts from 1 again, or on from what it has on disk: an event takes the place of those that were at or after it. */
-function oneChain(taken: readonly Reading[]): readonly Reading[] {
-  const chain: Reading[] = [];
-  for (const event of taken) {
+function latestChain(captured: readonly ParsedEvent[]): readonly ParsedEvent[] {
+  const chain: ParsedEvent[] = [];
+  for (const event of captured) {
     while ((chain.at(-1)?.seq ?? 0) >= event.seq) chain.pop();
     chain.push(event);
   }
   return chain;
 }
 
-const replacedFrom = (cursor: Cursor | undefined, early: readonly Reading[]): number | undefined =>
-  cursor === undefined ? undefined : early.find(({ life, seq }) => life !== cursor.life && seq <= cursor.seq)?.seq;
+const replacedFrom = (cursor: Cursor | undefined, captured: readonly ParsedEvent[]): number | undefined =>
+  cursor === undefined ? undefined : captured.find(({ life, seq }) => life !== cursor.life && seq <= cursor.seq)?.seq;
 
 async function livesInMemory(engine: Engine, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
@@ -124,21 +133,21 @@ async function livesInMemory(engine: Engine, id: ActorId): Promise<boolean> {
 }
 
 /** Without those of a life in memory that has ended, of an actor on disk. */
-async function stillThere(engine: Engine, id: ActorId, events: readonly Reading[]): Promise<readonly Reading[]> {
+async function stillPresent(engine: Engine, id: ActorId, events: readonly ParsedEvent[]): Promise<readonly ParsedEvent[]> {
   const now = events.length === 0 ? undefined : await engine.read(id);
   return now === undefined ? events : events.filter(({ seq }) => seq <= now.seq);
 }
 
 /** The store was restored from a copy, or the actor on disk had a life in memory, which has taken its events with it. */
-async function isOfAnotherChain(engine: Engine, id: ActorId, cursor: Cursor, next: Reading | undefined): Promise<boolean> {
-  if (next !== undefined) return follows(next, cursor) && !isOn(cursor, next);
+async function isOfAnotherChain(engine: Engine, id: ActorId, cursor: Cursor, next: ParsedEvent | undefined): Promise<boolean> {
+  if (next !== undefined) return follows(next, cursor) && !continuesChain(cursor, next);
   return isAhead(cursor, await engine.read(id));
 }
 
-async function read(engine: Engine, id: ActorId, afterSeq: number): Promise<readonly Reading[]> {
-  const page: Reading[] = [];
+async function read(engine: Engine, id: ActorId, afterSeq: number): Promise<readonly ParsedEvent[]> {
+  const page: ParsedEvent[] = [];
   for await (const event of engine.history(id, afterSeq)) {
-    page.push(readEvent(event));
+    page.push(parseEvent(event));
     if (page.length === PAGE) break;
   }
   return page;
@@ -149,16 +158,16 @@ async function ownerOf(
   engine: Engine,
   id: ActorId,
   spec: SearchKind,
-  event: Reading,
-  place: Cursor | undefined,
+  event: ParsedEvent,
+  cursorNow: Cursor | undefined,
 ): Promise<Owner | undefined> {
-  const atBirth = follows(event, place) ? ownerAtBirth(spec, event) : undefined;
-  if (atBirth !== undefined) return atBirth;
+  const atStart = follows(event, cursorNow) ? ownerAtStart(spec, event) : undefined;
+  if (atStart !== undefined) return atStart;
   const now = await engine.read(id);
   if (now === undefined || now.seq < event.seq) return undefined;
   // Only where it still is that life: another one may be somebody else's.
   for await (const last of engine.history(id, now.seq - 1)) {
-    if (readEvent(last).life !== event.life) return undefined;
+    if (parseEvent(last).life !== event.life) return undefined;
     if (now.owner !== undefined) return { principal: now.owner };
     return spec.policy.owner === "anyone" ? "everybody" : "nobody";
   }
@@ -166,7 +175,7 @@ async function ownerOf(
 }
 
 /** What of an event matters here. */
-interface Reading {
+interface ParsedEvent {
   readonly id: string;
   readonly life: string;
   readonly seq: number;
@@ -178,14 +187,14 @@ interface Reading {
 }
 
 /** Throws `STORE_CORRUPT`. */
-function readEvent({ id, header, body }: ChainEvent): Reading {
+function parseEvent({ id, header, body }: ChainEvent): ParsedEvent {
   const { life, seq, parent, at } = parsed(header, id);
   if (typeof life !== "string" || typeof seq !== "number" || typeof at !== "number" || !(parent === null || typeof parent === "string"))
-    throw damaged(id);
+    throw corruptEvent(id);
   const known = { id, life, seq, parent, at };
   if (body === undefined) return known;
   const { message, reply } = parsed(body, id);
-  if (!isJsonObject(message)) throw damaged(id);
+  if (!isJsonObject(message)) throw corruptEvent(id);
   return { ...known, message, ...(reply === undefined ? {} : { reply }) };
 }
 
@@ -194,16 +203,16 @@ function parsed(text: string, id: string): JsonObject {
     const value: Json = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch (error) {
-    throw damaged(id, error);
+    throw corruptEvent(id, error);
   }
-  throw damaged(id);
+  throw corruptEvent(id);
 }
 
-const damaged = (id: string, cause?: unknown): TroupeError =>
+const corruptEvent = (id: string, cause?: unknown): TroupeError =>
   new TroupeError("STORE_CORRUPT", `Event ${id} cannot be read: verify the chain, and restore the store from a copy.`, { cause });
 
 /** The first event of a life says whose it is, as the engine decided it then. Undefined: it cannot be told from this one. */
-function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owner | undefined {
+function ownerAtStart({ policy }: SearchKind, { message }: ParsedEvent): Owner | undefined {
   if (message === undefined) return undefined;
   const override = message["start"] === undefined ? undefined : message["policy"];
   const owner = (isJsonObject(override) ? override["owner"] : undefined) ?? policy.owner;
@@ -213,26 +222,26 @@ function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owner | und
 }
 
 /** How many events may be held until they are looked at, of all actors together: more are lost. */
-export class Room {
-  left = 1_000;
+export class CaptureQuota {
+  remaining = 1_000;
 }
 
 /** Events taken as they are told. An actor in memory keeps its last one alone: a moment later it is another. */
-export class Early {
+export class CapturedEvents {
   readonly #engine: Engine;
   readonly #id: ActorId;
-  readonly #room: Room;
+  readonly #quota: CaptureQuota;
   #events: Promise<ChainEvent | undefined>[] = [];
 
-  constructor(engine: Engine, id: ActorId, room: Room) {
+  constructor(engine: Engine, id: ActorId, quota: CaptureQuota) {
     this.#engine = engine;
     this.#id = id;
-    this.#room = room;
+    this.#quota = quota;
   }
 
-  take(seq: number): void {
-    if (this.#room.left <= 0) return;
-    this.#room.left -= 1;
+  capture(seq: number): void {
+    if (this.#quota.remaining <= 0) return;
+    this.#quota.remaining -= 1;
     this.#events.push(first(this.#engine.history(this.#id, seq - 1)));
   }
 
@@ -244,12 +253,12 @@ export class Early {
 
   /** They have been looked at. */
   release(): void {
-    this.#room.left += this.#events.length;
+    this.#quota.remaining += this.#events.length;
     this.#events = [];
   }
 
   /** What was held before these. */
-  prepend(before: Early): void {
+  prepend(before: CapturedEvents): void {
     this.#events.unshift(...before.#events);
     before.#events = [];
   }
@@ -269,7 +278,7 @@ const ACTORS_PER_PAGE = 500;
 const END = "\u{7f}";
 
 /** A walk along all actors: which were changed, and which have gone, while nobody listened. */
-export class Sweep {
+export class ActorScan {
   readonly #engine: Engine;
   readonly #kinds: readonly string[];
   #kind = 0;
@@ -281,13 +290,13 @@ export class Sweep {
     this.#kinds = kinds;
   }
 
-  get over(): boolean {
+  get isFinished(): boolean {
     return this.#kind >= this.#kinds.length;
   }
 
   /** From the first actor on: something was missed. Where it is under way, once it is over. */
   restart(): void {
-    if (!this.over) this.#again = true;
+    if (!this.isFinished) this.#again = true;
     else this.#kind = 0;
   }
 
@@ -299,7 +308,7 @@ export class Sweep {
   }
 
   /** The next some: actors whose history goes on, and, told apart, those that have to be read anew. */
-  async page(rows: Rows): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly anew: boolean }[]> {
+  async page(rows: IndexWriter): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly rebuild: boolean }[]> {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
     const after = this.#after;
@@ -308,30 +317,30 @@ export class Sweep {
     const found = [];
     for (const change of page) {
       const cursor = rows.cursor(change.id);
-      if (cursor === undefined || cursor.seq < change.seq) found.push({ change, anew: false });
-      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, rows))) found.push({ change, anew: true });
+      if (cursor === undefined || cursor.seq < change.seq) found.push({ change, rebuild: false });
+      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, rows))) found.push({ change, rebuild: true });
     }
     const there = new Set(page.map(({ id }) => id));
-    const from = after === undefined ? "" : split(after)[1];
-    const to = last === undefined ? END : split(last)[1];
+    const from = after === undefined ? "" : splitActorId(after)[1];
+    const to = last === undefined ? END : splitActorId(last)[1];
     for (let at = from; ;) {
-      const keys = rows.known(kind, at, to, ACTORS_PER_PAGE);
+      const keys = rows.knownKeys(kind, at, to, ACTORS_PER_PAGE);
       for (const key of keys) {
         const id: ActorId = `${kind}/${key}`;
         // One that began after the list was made is there.
-        if (!there.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, anew: true });
+        if (!there.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, rebuild: true });
       }
       at = keys.at(-1) ?? to;
       if (keys.length < ACTORS_PER_PAGE) break;
     }
     this.#after = last;
     if (last === undefined) this.#kind += 1;
-    if (this.over && this.#again) this.reset();
+    if (this.isFinished && this.#again) this.reset();
     return found;
   }
 
   /** The store was restored from a copy: what was read is ahead of it, or is another chain. Asked again, since the list may be older than the cursor. */
-  async #isBehind(id: ActorId, rows: Rows): Promise<boolean> {
+  async #isBehind(id: ActorId, rows: IndexWriter): Promise<boolean> {
     const cursor = rows.cursor(id);
     return cursor !== undefined && isAhead(cursor, await this.#engine.read(id));
   }

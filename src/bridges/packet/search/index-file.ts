@@ -31,12 +31,12 @@ const codeOf = (error: unknown): number | undefined =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 
 /** A column or a row that is not what was written. */
-export class Unreadable extends Error {
+export class CorruptRow extends Error {
   override readonly name = "Unreadable";
 }
 
 export const isDamage = (error: unknown): boolean =>
-  error instanceof Unreadable || codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
+  error instanceof CorruptRow || codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
 
 /** Says in which file, and what to do. */
 function fileFault(error: unknown, file: string): StoreError {
@@ -64,27 +64,27 @@ const connect = (file: string): DatabaseSync =>
  * Opens the index; makes it anew where that is wanted, and where it is missing, damaged, or made for another `purpose`. One
  * process at a time has it. Throws `StoreError`.
  */
-export function openIndex(file: string, purpose: string, anew: boolean): DatabaseSync {
+export function openIndex(file: string, purpose: string, recreate: boolean): DatabaseSync {
   try {
-    if (file === ":memory:") return made(connect(file), purpose);
+    if (file === ":memory:") return withTables(connect(file), purpose);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    return (anew ? undefined : existing(file, purpose)) ?? made(fresh(file), purpose);
+    return (recreate ? undefined : openExisting(file, purpose)) ?? withTables(createFile(file), purpose);
   } catch (error) {
     throw fileFault(error, file);
   }
 }
 
 /** Undefined: what is there is of no use. */
-function existing(file: string, purpose: string): DatabaseSync | undefined {
+function openExisting(file: string, purpose: string): DatabaseSync | undefined {
   // Opening a pipe waits for its other end.
   if (!existsSync(file) || FILES.some((end) => statSync(file + end, { throwIfNoEntry: false })?.isFIFO() === true)) return undefined;
   let database: DatabaseSync | undefined;
   try {
-    database = prepared(connect(file));
+    database = configured(connect(file));
     const known = database.prepare("SELECT value FROM meta WHERE name = 'purpose'").get()?.["value"];
     // Reads the words' own directory too.
     database.prepare("SELECT rowid FROM words WHERE words MATCH '\"a\"' LIMIT 1").get();
-    if (known === stamped(purpose)) return database;
+    if (known === purposeStamp(purpose)) return database;
   } catch (error) {
     database?.close();
     // What is no index of ours lacks our tables (1); whose file it is must be known before it is thrown away.
@@ -96,15 +96,15 @@ function existing(file: string, purpose: string): DatabaseSync | undefined {
 }
 
 /** An empty file in its place. What was erased elsewhere is in none of its pages. */
-function fresh(file: string): DatabaseSync {
+function createFile(file: string): DatabaseSync {
   for (const end of FILES) rmSync(file + end, { force: true });
   // SQLite would make it for all to read; its WAL takes the mode of the file.
   closeSync(openSync(file, "a", 0o600));
-  return prepared(connect(file));
+  return configured(connect(file));
 }
 
 /** A loss of power takes the last commits, rows and cursors alike: they are read again. So `synchronous` need not be FULL. */
-function prepared(database: DatabaseSync): DatabaseSync {
+function configured(database: DatabaseSync): DatabaseSync {
   try {
     // What goes is overwritten: it may have been erased.
     database.exec(
@@ -117,10 +117,10 @@ function prepared(database: DatabaseSync): DatabaseSync {
   }
 }
 
-function made(database: DatabaseSync, purpose: string): DatabaseSync {
+function withTables(database: DatabaseSync, purpose: string): DatabaseSync {
   try {
     database.exec(`BEGIN; ${TABLES}; INSERT INTO words(words, rank) VALUES('secure-delete', 1)`);
-    database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(stamped(purpose));
+    database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(purposeStamp(purpose));
     database.exec("COMMIT");
     return database;
   } catch (error) {
@@ -129,4 +129,4 @@ function made(database: DatabaseSync, purpose: string): DatabaseSync {
   }
 }
 
-const stamped = (purpose: string): string => `${LAYOUT} ${purpose}`;
+const purposeStamp = (purpose: string): string => `${LAYOUT} ${purpose}`;

@@ -1,19 +1,19 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { type SearchTerm, containedIn } from "../../../core/contract/internal.ts";
-import { Unreadable, openIndex } from "./index-file.ts";
+import { CorruptRow, openIndex } from "./index-file.ts";
 import {
   EVERYBODY,
   NOBODY,
   type Range,
-  Rows,
-  type Times,
-  WHOLE,
-  compareTimes,
+  IndexWriter,
+  type TimeRange,
+  ALL_OWNERS,
+  compareDocTimes,
   int,
   principalText,
   rangeOf,
-  split,
+  splitActorId,
   text,
   wordsOf,
 } from "./index-rows.ts";
@@ -23,7 +23,7 @@ export class SearchIndex {
   readonly #file: string;
   readonly #purpose: string;
   readonly #kinds: readonly string[];
-  #open: { readonly database: DatabaseSync; readonly rows: Rows; readonly finder: Finder } | undefined;
+  #open: { readonly database: DatabaseSync; readonly rows: IndexWriter; readonly finder: Finder } | undefined;
 
   /** `purpose`: an index made for another one is made anew. Throws `StoreError`. */
   constructor(file: string, purpose: string, kinds: readonly string[]) {
@@ -34,7 +34,7 @@ export class SearchIndex {
   }
 
   /** Undefined: it is closed, or could not be made anew so far. */
-  get rows(): Rows | undefined {
+  get rows(): IndexWriter | undefined {
     return this.#open?.rows;
   }
 
@@ -43,13 +43,13 @@ export class SearchIndex {
   }
 
   /** Empty again, whatever is in it. Throws `StoreError`: then there is none until this is called again. */
-  renew(): void {
+  recreate(): void {
     this.close();
     this.#open = this.#opened(true);
   }
 
   /** What was taken out is in the log no more either. */
-  clean(): void {
+  truncateLog(): void {
     this.#open?.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
@@ -59,10 +59,10 @@ export class SearchIndex {
     open?.database.close();
   }
 
-  #opened(anew: boolean): { readonly database: DatabaseSync; readonly rows: Rows; readonly finder: Finder } {
-    const database = openIndex(this.#file, this.#purpose, anew);
+  #opened(recreate: boolean): { readonly database: DatabaseSync; readonly rows: IndexWriter; readonly finder: Finder } {
+    const database = openIndex(this.#file, this.#purpose, recreate);
     try {
-      return { database, rows: new Rows(database, this.#kinds), finder: new Finder(database, this.#kinds) };
+      return { database, rows: new IndexWriter(database, this.#kinds), finder: new Finder(database, this.#kinds) };
     } catch (error) {
       database.close();
       throw error;
@@ -71,11 +71,11 @@ export class SearchIndex {
 }
 
 /** Of one owner's matches the newest are ranked: a word that is everywhere would take as long as all texts together. */
-const RANKED = 2_048;
+const MAX_RANKED = 2_048;
 /** Of their texts, in UTF-16 units: they are read again to be ranked. */
-const RANKED_CHARS = 131_072;
+const MAX_RANKED_CHARS = 131_072;
 
-export interface Wanted extends Times {
+export interface FindRequest extends TimeRange {
   readonly match: string;
   readonly terms: readonly SearchTerm[];
   readonly owner: string | undefined;
@@ -86,7 +86,7 @@ export interface Wanted extends Times {
   readonly limit: number;
 }
 
-export interface Found {
+export interface FoundEvent {
   readonly actor: ActorId;
   readonly seq: number;
   readonly event: string;
@@ -97,14 +97,14 @@ export interface Found {
 }
 
 const MATCHING = "words MATCH ? AND words.rowid BETWEEN ? AND ?";
-const NEWEST = `ORDER BY words.rowid DESC LIMIT ${RANKED}`;
+const NEWEST = `ORDER BY words.rowid DESC LIMIT ${MAX_RANKED}`;
 
 /** Reads: the best matches in what an owner may see. */
 export class Finder {
   readonly #kinds = new Map<string, number>();
   readonly #actor: StatementSync;
   readonly #owner: StatementSync;
-  readonly #late: StatementSync;
+  readonly #maxDelay: StatementSync;
   readonly #all: StatementSync;
   readonly #timed: StatementSync;
   readonly #text: StatementSync;
@@ -114,7 +114,7 @@ export class Finder {
     for (const [n, kind] of kinds.entries()) this.#kinds.set(kind, n);
     this.#actor = database.prepare("SELECT id FROM actor WHERE kind = ? AND key = ?");
     this.#owner = database.prepare("SELECT id FROM owner WHERE principal = ?");
-    this.#late = database.prepare("SELECT late FROM owner WHERE id = ?");
+    this.#maxDelay = database.prepare("SELECT late FROM owner WHERE id = ?");
     this.#all = database.prepare(`SELECT words.rowid AS id FROM words WHERE ${MATCHING} ${NEWEST}`);
     this.#timed = database.prepare(
       `SELECT words.rowid AS id FROM words CROSS JOIN doc ON doc.id = words.rowid WHERE ${MATCHING} AND doc.at >= ? AND doc.at < ? ${NEWEST}`,
@@ -127,16 +127,16 @@ export class Finder {
     );
   }
 
-  find(wanted: Wanted): readonly Found[] {
-    const scope = this.#scope(wanted);
+  find(request: FindRequest): readonly FoundEvent[] {
+    const scope = this.#scope(request);
     if (scope === undefined) return [];
-    const match = scope + wanted.match;
-    const { terms, limit } = wanted;
+    const match = scope + request.match;
+    const { terms, limit } = request;
     // Of each owner as many: what others write to shared actors must not take the place of one's own.
-    const candidates = this.#rangesOf(wanted).flatMap((range) => this.#candidates(this.#newest(match, range, wanted), limit));
+    const candidates = this.#rangesOf(request).flatMap((range) => this.#candidates(this.#newest(match, range, request), limit));
     // Newest first, of all owners: of two texts as good as each other the newer one comes first.
-    return ranked(
-      candidates.toSorted((one, other) => compareTimes(other.id, one.id)),
+    return rankByTerms(
+      candidates.toSorted((one, other) => compareDocTimes(other.id, one.id)),
       terms,
     )
       .slice(0, limit)
@@ -144,7 +144,7 @@ export class Finder {
   }
 
   /** Undefined: there is nothing there. */
-  #scope({ kind, actor }: Wanted): string | undefined {
+  #scope({ kind, actor }: FindRequest): string | undefined {
     const scope: string[] = [];
     if (kind !== undefined) {
       const number = this.#kinds.get(kind);
@@ -152,7 +152,7 @@ export class Finder {
       scope.push(`{scope} : "k${number}" AND `);
     }
     if (actor !== undefined) {
-      const columns = this.#actor.get(...split(actor));
+      const columns = this.#actor.get(...splitActorId(actor));
       if (columns === undefined) return undefined;
       scope.push(`{scope} : "a${int(columns["id"])}" AND `);
     }
@@ -160,19 +160,19 @@ export class Finder {
   }
 
   /** Whose texts are looked through: what is everybody's, one's own, and where an actor is named, what is nobody's. */
-  #ownersOf({ owner, actor }: Wanted): readonly number[] {
+  #ownersOf({ owner, actor }: FindRequest): readonly number[] {
     const owners = actor === undefined ? [EVERYBODY] : [EVERYBODY, NOBODY];
     const own = owner === undefined ? undefined : this.#owner.get(principalText(owner));
     return own === undefined ? owners : [...owners, int(own["id"])];
   }
 
-  #rangesOf(wanted: Wanted): readonly Range[] {
-    if (wanted.everyone === true) return [WHOLE];
-    const late = (owner: number): number => (wanted.before === undefined ? 0 : int(this.#late.get(owner)?.["late"] ?? 0));
-    return this.#ownersOf(wanted).map((owner) => rangeOf(owner, wanted, late(owner)));
+  #rangesOf(request: FindRequest): readonly Range[] {
+    if (request.everyone === true) return [ALL_OWNERS];
+    const maxDelay = (owner: number): number => (request.before === undefined ? 0 : int(this.#maxDelay.get(owner)?.["late"] ?? 0));
+    return this.#ownersOf(request).map((owner) => rangeOf(owner, request, maxDelay(owner)));
   }
 
-  #newest(match: string, range: Range, { after, before }: Wanted): readonly bigint[] {
+  #newest(match: string, range: Range, { after, before }: FindRequest): readonly bigint[] {
     const rows =
       after === undefined && before === undefined
         ? this.#all.all(match, ...range)
@@ -184,9 +184,9 @@ export class Finder {
     const candidates: Candidate[] = [];
     let chars = 0;
     for (const id of ids) {
-      if (chars >= RANKED_CHARS && candidates.length >= limit) break;
+      if (chars >= MAX_RANKED_CHARS && candidates.length >= limit) break;
       const columns = this.#text.get(id);
-      if (columns === undefined) throw new Unreadable("a text is missing");
+      if (columns === undefined) throw new CorruptRow("a text is missing");
       const one = text(columns["text"]);
       chars += one.length;
       candidates.push({ id, words: wordsOf(one) });
@@ -194,17 +194,17 @@ export class Finder {
     return candidates;
   }
 
-  #found(id: bigint, rank: number): Found {
+  #found(id: bigint, rank: number): FoundEvent {
     const columns = this.#doc.get(id);
-    if (columns === undefined) throw new Unreadable("a text is missing");
-    const { kind, key, seq, at, event, text: kept } = columns;
-    return { actor: `${text(kind)}/${text(key)}`, seq: int(seq), at: int(at), event: text(event), text: text(kept), rank };
+    if (columns === undefined) throw new CorruptRow("a text is missing");
+    const { kind, key, seq, at, event, text: docText } = columns;
+    return { actor: `${text(kind)}/${text(key)}`, seq: int(seq), at: int(at), event: text(event), text: text(docText), rank };
   }
 }
 
 function bigintOf(value: SQLOutputValue | undefined): bigint {
   if (typeof value === "bigint") return value;
-  throw new Unreadable("an id is missing");
+  throw new CorruptRow("an id is missing");
 }
 
 /** A text that matches, as words. */
@@ -227,14 +227,14 @@ const LENGTH_WEIGHT = 0.75;
  * The best first; of two as good as each other the order stays. By these texts alone: FTS5's bm25() also weighs words by how many texts
  * of all owners have them, and so would show each user what the others write.
  */
-function ranked(candidates: readonly Candidate[], terms: readonly SearchTerm[]): readonly Ranked[] {
+function rankByTerms(candidates: readonly Candidate[], terms: readonly SearchTerm[]): readonly Ranked[] {
   const average = candidates.reduce((sum, { words }) => sum + words.length, 0) / candidates.length;
   const marks = terms.map(containedIn);
   return candidates
     .map(({ id, words }) => {
       const damping = SATURATION * (1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * words.length) / average);
       const rank = marks.reduce((sum, mark) => {
-        const times = timesIn(words, mark);
+        const times = occurrences(words, mark);
         return sum + times / (times + damping);
       }, 0);
       return { id, rank };
@@ -242,7 +242,7 @@ function ranked(candidates: readonly Candidate[], terms: readonly SearchTerm[]):
     .toSorted((one, other) => other.rank - one.rank);
 }
 
-function timesIn(words: string, mark: string): number {
+function occurrences(words: string, mark: string): number {
   let times = 0;
   // Two words that follow each other share the space between them.
   for (let at = words.indexOf(mark); at >= 0; at = words.indexOf(mark, at + mark.length - 1)) times += 1;

@@ -18,11 +18,11 @@ import {
 } from "../../../core/contract/internal.ts";
 import { PacketError } from "../packet.ts";
 import { Follower } from "./follower.ts";
-import type { Searched } from "./history-reader.ts";
+import type { IndexedKind } from "./history-reader.ts";
 import { isDamage } from "./index-file.ts";
-import { type Times, split } from "./index-rows.ts";
-import { type Found, SearchIndex } from "./search-index.ts";
-import { Fields, type Marked, type SearchKind, parted } from "./searchable-fields.ts";
+import { type TimeRange, splitActorId } from "./index-rows.ts";
+import { type FoundEvent, SearchIndex } from "./search-index.ts";
+import { SearchableFields, type FieldText, type SearchKind, splitFields } from "./searchable-fields.ts";
 
 /** What `searchIndex` takes. */
 export interface SearchIndexOptions {
@@ -38,7 +38,7 @@ export interface SearchIndexOptions {
 }
 
 /** A query of the full-text search. */
-export interface SearchOptions extends Times {
+export interface SearchOptions extends TimeRange {
   /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
   readonly owner: string | undefined;
   /** For operators: the actors of all owners. */
@@ -89,24 +89,24 @@ export interface Search extends Closable {
   readonly lag: number;
 }
 
-const CHARS = 16_384;
-const MOST_CHARS = 1_048_576;
-const WITHIN_MS = 10_000;
-const HITS = 10;
-const MOST_HITS = 50;
-const SNIPPET = 240;
+const DEFAULT_CHARS = 16_384;
+const MAX_CHARS = 1_048_576;
+const DEFAULT_WAIT_MS = 10_000;
+const DEFAULT_HITS = 10;
+const MAX_HITS = 50;
+const DEFAULT_SNIPPET_CHARS = 240;
 
 /** Follows the engine until it is disposed of; disposes of no engine. Throws `StoreError` for its file, `BAD_DEFINITION` for its fields. */
 export function searchIndex(options: SearchIndexOptions): Search {
-  const { engine, file, clock = systemClock, maxChars = CHARS, onFault } = options;
-  if (!Number.isInteger(maxChars) || maxChars < 1 || maxChars > MOST_CHARS)
-    throw new TroupeError("BAD_DEFINITION", `Search: maxChars is ${maxChars}, not from 1 to ${MOST_CHARS}.`);
+  const { engine, file, clock = systemClock, maxChars = DEFAULT_CHARS, onFault } = options;
+  if (!Number.isInteger(maxChars) || maxChars < 1 || maxChars > MAX_CHARS)
+    throw new TroupeError("BAD_DEFINITION", `Search: maxChars is ${maxChars}, not from 1 to ${MAX_CHARS}.`);
   // In one order, however they are given: they are numbered in the file.
   const specs = options.kinds.toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
-  const kinds = new Map<string, Searched>();
+  const kinds = new Map<string, IndexedKind>();
   for (const spec of specs) {
     if (kinds.has(spec.kind)) throw new TroupeError("BAD_DEFINITION", `Search: ${spec.kind} is named twice. Put all its fields into one.`);
-    kinds.set(spec.kind, { spec, fields: new Fields(spec, maxChars) });
+    kinds.set(spec.kind, { spec, fields: new SearchableFields(spec, maxChars) });
   }
   const purpose = JSON.stringify([maxChars, specs.map(({ kind, policy, fields }) => [kind, policy.owner, policy.persistence, fields])]);
   const index = new SearchIndex(file, purpose, [...kinds.keys()]);
@@ -121,16 +121,16 @@ export function searchIndex(options: SearchIndexOptions): Search {
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= follower.close().finally(() => index.close()));
   return {
-    async search(query, wanted) {
+    async search(query, searchOptions) {
       if (closed) throw new PacketError("cancelled", "The search index has been closed: open it again.");
       const read = readQuery(query);
-      const limit = bounded("limit", wanted.limit ?? HITS, 1, MOST_HITS);
-      const chars = bounded("snippetChars", wanted.snippetChars ?? SNIPPET, 20, 2_000);
-      const times = timesOf(wanted);
+      const limit = boundedInteger("limit", searchOptions.limit ?? DEFAULT_HITS, 1, MAX_HITS);
+      const chars = boundedInteger("snippetChars", searchOptions.snippetChars ?? DEFAULT_SNIPPET_CHARS, 20, 2_000);
+      const times = timesOf(searchOptions);
       const { finder } = index;
       if (finder === undefined) throw unavailable();
       try {
-        const { owner, everyone, kind, actor } = wanted;
+        const { owner, everyone, kind, actor } = searchOptions;
         const found = finder.find({
           match: read.match,
           terms: read.terms,
@@ -146,7 +146,7 @@ export function searchIndex(options: SearchIndexOptions): Search {
         throw unavailable(error);
       }
     },
-    caughtUp: (actor, seq = 1, withinMs = WITHIN_MS) => follower.caughtUp(actor, seq, withinMs),
+    caughtUp: (actor, seq = 1, withinMs = DEFAULT_WAIT_MS) => follower.caughtUp(actor, seq, withinMs),
     async rebuild(actor) {
       follower.rebuild(actor);
       await follower.caughtUp(undefined, 0, undefined);
@@ -167,25 +167,26 @@ const unavailable = (cause?: unknown): PacketError =>
     { cause },
   );
 
-const bad = (field: string, message: string): PacketError =>
+const invalidField = (field: string, message: string): PacketError =>
   new PacketError("validation_failed", message, { issues: [{ path: `/${field}`, message }] });
 
-function bounded(field: string, value: number, least: number, most: number): number {
+function boundedInteger(field: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw bad(field, `${field} is ${value}: give a whole number from ${least} to ${most}.`);
+  throw invalidField(field, `${field} is ${value}: give a whole number from ${least} to ${most}.`);
 }
 
-function timesOf({ after, before }: Times): Times {
+function timesOf({ after, before }: TimeRange): TimeRange {
   for (const [field, value] of Object.entries({ after, before }))
-    if (value !== undefined && !Number.isSafeInteger(value)) throw bad(field, `${field} is no time: give milliseconds since 1970.`);
+    if (value !== undefined && !Number.isSafeInteger(value))
+      throw invalidField(field, `${field} is no time: give milliseconds since 1970.`);
   return omitUndefined({ after, before });
 }
 
-function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<string, Searched>, chars: number): readonly Hit[] {
+function hitsOf(found: readonly FoundEvent[], { terms }: Query, kinds: ReadonlyMap<string, IndexedKind>, chars: number): readonly Hit[] {
   const best = found[0]?.rank ?? 0;
   return found.map(({ actor, seq, event, at, text, rank }) => {
-    const { field, snippet } = snippetOf(parted(text), terms, chars);
-    const name = kinds.get(split(actor)[0])?.fields.name(field) ?? "";
+    const { field, snippet } = snippetOf(splitFields(text), terms, chars);
+    const name = kinds.get(splitActorId(actor)[0])?.fields.name(field) ?? "";
     return { actor, seq, event, at, field: name, snippet, score: best === 0 ? 1 : rank / best };
   });
 }
@@ -208,17 +209,17 @@ function readQuery(query: string): Query {
   }
 }
 
-interface Shown {
+interface Snippet {
   readonly field: number;
   readonly snippet: string;
 }
 
 /** Of a snippet, before the match. */
-const LEAD = 1 / 4;
+const SHARE_BEFORE_MATCH = 1 / 4;
 
 /** The field with most of what was looked for, and its text around the first match, on one line. */
-function snippetOf(fields: readonly Marked[], terms: readonly SearchTerm[], length: number): Shown {
-  let best: { readonly one: Marked; readonly found: number; readonly at: number } | undefined;
+function snippetOf(fields: readonly FieldText[], terms: readonly SearchTerm[], length: number): Snippet {
+  let best: { readonly one: FieldText; readonly found: number; readonly at: number } | undefined;
   for (const one of fields) {
     const words = [...placedWords(one.text)];
     const places = terms.map((term) => placeOf(words, term)).filter((place) => place !== undefined);
@@ -228,17 +229,17 @@ function snippetOf(fields: readonly Marked[], terms: readonly SearchTerm[], leng
   return best === undefined ? { field: -1, snippet: "" } : { field: best.one.field, snippet: around(best.one.text, best.at, length) };
 }
 
-function placeOf(words: readonly PlacedWord[], { words: wanted, isPrefix }: SearchTerm): number | undefined {
-  const last = wanted.length - 1;
+function placeOf(words: readonly PlacedWord[], { words: phrase, isPrefix }: SearchTerm): number | undefined {
+  const last = phrase.length - 1;
   for (let start = 0; start + last < words.length; start += 1)
-    if (wanted.every((word, n) => fits(words[start + n]?.text ?? "", word, isPrefix && n === last))) return words[start]?.at;
+    if (phrase.every((word, n) => fits(words[start + n]?.text ?? "", word, isPrefix && n === last))) return words[start]?.at;
   return undefined;
 }
 
-const fits = (word: string, wanted: string, prefix: boolean): boolean => (prefix ? word.startsWith(wanted) : word === wanted);
+const fits = (word: string, expected: string, prefix: boolean): boolean => (prefix ? word.startsWith(expected) : word === expected);
 
 function around(text: string, at: number, length: number): string {
-  let start = Math.max(0, Math.min(at - Math.floor(length * LEAD), text.length - length));
+  let start = Math.max(0, Math.min(at - Math.floor(length * SHARE_BEFORE_MATCH), text.length - length));
   if (start > 0) {
     // From the next word on, and never within a character.
     const space = text.slice(start, at).search(/\s/u);

@@ -15,10 +15,10 @@ export interface SearchKind {
   readonly payload?: (args: Json) => Json | undefined;
 }
 
-const MOST_FIELDS = 32;
-const MOST_NAMES = 16;
+const MAX_FIELDS = 32;
+const MAX_PATH_NAMES = 16;
 /** Values looked at in one event: a star in a huge list ends there. */
-const MOST_VISITED = 10_000;
+const MAX_VISITED = 10_000;
 const PATH = /^(?:(payload|result):)?([^.:]+(?:\.[^.:]+)*)$/u;
 
 const FROM = ["payload", "result"] as const;
@@ -31,14 +31,14 @@ interface Field {
 }
 
 /** The texts of one kind's events. Throws `BAD_DEFINITION`. */
-export class Fields {
+export class SearchableFields {
   readonly #fields: readonly Field[];
   readonly #payload: (args: Json) => Json | undefined;
   readonly #maxChars: number;
 
   constructor({ kind, fields, payload = (args) => args }: SearchKind, maxChars: number) {
-    if (fields.length === 0 || fields.length > MOST_FIELDS)
-      throw bad(kind, `names ${fields.length} searchable fields: name 1 to ${MOST_FIELDS}, or leave it out.`);
+    if (fields.length === 0 || fields.length > MAX_FIELDS)
+      throw bad(kind, `names ${fields.length} searchable fields: name 1 to ${MAX_FIELDS}, or leave it out.`);
     this.#fields = fields.flatMap((field) => fieldsOf(kind, field));
     this.#payload = payload;
     this.#maxChars = maxChars;
@@ -53,7 +53,7 @@ export class Fields {
     const payload = args === undefined ? undefined : this.#payload(args);
     const result = isJsonObject(reply) ? reply["ok"] : undefined;
     const seen = new Set<string>([REDACTED, ""]);
-    const found: Marked[] = [];
+    const found: FieldText[] = [];
     let left = this.#maxChars;
     for (const [field, { from, path }] of this.#fields.entries()) {
       const texts: string[] = [];
@@ -61,20 +61,20 @@ export class Fields {
         if (left <= 0) break;
         if (seen.has(text)) continue;
         seen.add(text);
-        const kept = cleanText(cutText(text, left)).trim();
-        left -= kept.length;
-        if (kept !== "") texts.push(kept);
+        const cleaned = cleanText(cutText(text, left)).trim();
+        left -= cleaned.length;
+        if (cleaned !== "") texts.push(cleaned);
       }
       if (texts.length > 0) found.push({ field, text: texts.join("\n") });
     }
-    return joined(found);
+    return joinFields(found);
   }
 }
 
 function fieldsOf(kind: string, field: string): readonly Field[] {
   const [, from, names = ""] = PATH.exec(field) ?? [];
   const path = names.split(".");
-  if (names === "" || path.length > MOST_NAMES)
+  if (names === "" || path.length > MAX_PATH_NAMES)
     throw bad(kind, `"${field.slice(0, 80)}" is no path: write names joined by dots, \`*\` for each item, as in "notes.*.text".`);
   return FROM.filter((one) => from === undefined || one === from).map((one) => ({ name: `${one}:${names}`, from: one, path }));
 }
@@ -87,8 +87,8 @@ function textsAt(value: Json | undefined, path: readonly string[]): readonly str
   for (const name of path) {
     const next: Json[] = [];
     for (const one of values)
-      for (const inner of name === "*" ? itemsOf(one) : named(one, name)) {
-        if ((visited += 1) > MOST_VISITED) break;
+      for (const inner of name === "*" ? itemsOf(one) : membersOf(one, name)) {
+        if ((visited += 1) > MAX_VISITED) break;
         next.push(inner);
       }
     values = next;
@@ -101,7 +101,7 @@ function* itemsOf(value: Json): Iterable<Json> {
   else if (isJsonObject(value)) yield* Object.values(value);
 }
 
-function named(value: Json, name: string): readonly Json[] {
+function membersOf(value: Json, name: string): readonly Json[] {
   const inner = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return inner === undefined ? [] : [inner];
 }
@@ -112,19 +112,19 @@ const FIRST_MARK = 0xe000;
 const MARKS = /([\u{e000}-\u{f8ff}])/u;
 
 /** The texts of an event's fields as one. */
-const joined = (fields: readonly Marked[]): string =>
+const joinFields = (fields: readonly FieldText[]): string =>
   fields.map(({ field, text }) => `${String.fromCharCode(FIRST_MARK + field)} ${text}`).join(" ");
 
 /** A field by its number, and its text. */
-export interface Marked {
+export interface FieldText {
   readonly field: number;
   readonly text: string;
 }
 
 /** The other way round. */
-export function parted(text: string): readonly Marked[] {
+export function splitFields(text: string): readonly FieldText[] {
   const parts = text.split(MARKS);
-  const fields: Marked[] = [];
+  const fields: FieldText[] = [];
   for (let n = 1; n + 1 < parts.length; n += 2)
     fields.push({ field: (parts[n] ?? "").charCodeAt(0) - FIRST_MARK, text: (parts[n + 1] ?? "").trim() });
   return fields;

@@ -1,3 +1,5 @@
+// Owns: the handlers of an actor capability as messages of its actor, and which handler takes a payload.
+//   Does not own: what a handler receives (handler-context.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type RunContext, type Value, type WorkContext, refuse } from "../../core/actor/index.ts";
 import { type Clock, DEFAULT_POLICY, type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
@@ -13,16 +15,16 @@ import { type PacketContext, PacketError } from "./packet.ts";
 import { type CapabilityCalls, recordedServers } from "./recorded-calls.ts";
 import type { Servers } from "./upstream-server.ts";
 
-/** What a payload must be like: parts of it, or a schema. */
+/** Selects payloads: values that parts of the payload must equal, or a schema of the whole. */
 export type Pattern = StandardSchemaV1 | JsonObject;
 
-/** The payload as its handler gets it: as a schema made it, or with the parts a pattern names known. */
+/** The payload as its handler receives it: the output of a schema, or a payload with the literal types of the pattern. */
 export type PayloadOf<P> = P extends StandardSchemaV1<unknown, infer T> ? T : P extends object ? JsonObject & P : JsonObject;
 
-/** Undefined: it does not match. */
+/** Undefined: the payload does not match. */
 export type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
 
-/** Throws `BAD_DEFINITION` where a pattern can never match. */
+/** Throws `BAD_DEFINITION` if the pattern can never match. */
 export function matcher(pattern: object | undefined, where: string): Matcher {
   if (pattern === undefined) return (payload) => ({ payload });
   if (isStandard(pattern)) return bySchema(pattern, where);
@@ -41,7 +43,7 @@ export function matcher(pattern: object | undefined, where: string): Matcher {
     parts.every(([name, part]) => Object.hasOwn(payload, name) && matchesPart(payload[name], part)) ? { payload } : undefined;
 }
 
-/** Where within a part of a payload a library's schema stands. */
+/** The path of a library's schema within a part of the pattern. */
 function schemaIn(part: unknown): string | undefined {
   if (typeof part !== "object" || part === null) return undefined;
   for (const [name, inner] of Object.entries(part)) {
@@ -52,7 +54,7 @@ function schemaIn(part: unknown): string | undefined {
   return undefined;
 }
 
-/** Objects by the parts named, all else as it is. */
+/** Objects match by the members that the pattern names; all other values must be equal. */
 function matchesPart(value: Json | undefined, part: unknown): boolean {
   if (!isJsonObject(part) || !isJsonObject(value)) return value !== undefined && sameJson(value, part);
   return Object.entries(part).every(([name, inner]) => Object.hasOwn(value, name) && matchesPart(value[name], inner));
@@ -62,7 +64,7 @@ function bySchema(schema: StandardSchemaV1, where: string): Matcher {
   return (payload) => {
     const result = schema["~standard"].validate(payload);
     if ("then" in result) {
-      // Its own failure is nobody's news any more.
+      // The error is reported below; the promise's own rejection is ignored.
       result.then(undefined, () => undefined);
       throw new TroupeError(
         "BAD_DEFINITION",
@@ -80,7 +82,7 @@ function isJson(part: unknown): boolean {
   return Object.prototype.toString.call(part) === "[object Object]" && Object.values(part).every(isJson);
 }
 
-/** A handler with its inference taken off. */
+/** A handler without the author's type parameters. */
 export interface UntypedHandler {
   readonly match?: object;
   run?(context: HandlerContext): unknown;
@@ -101,13 +103,13 @@ export interface UntypedPeriodic {
 export interface ActorHandlersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
-  /** Of its kind, in memory: it ends after so long without a message. */
+  /** The idle timeout of the kind, for actors in memory. */
   readonly expireMs: number | undefined;
   readonly messages: Readonly<Record<string, UntypedHandler>>;
   readonly periodic: Readonly<Record<string, UntypedPeriodic>>;
   readonly servers: Servers;
   readonly calls: CapabilityCalls;
-  /** For how long calls of other servers took. */
+  /** Measures how long recorded calls take. */
   readonly clock: Clock;
 }
 
@@ -123,10 +125,10 @@ interface Handler {
   readonly handler: UntypedHandler;
 }
 
-/** What `troupe/begin` runs. Its arguments: `expire_ms`, as its policy was chosen. */
+/** The message that `troupe/begin` becomes. Its arguments: `expire_ms`, according to the chosen policy. */
 export const BEGIN_MESSAGE = `${RESERVED_PREFIX}begin`;
 
-/** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
+/** The handlers of one capability. */
 export class ActorHandlers {
   readonly #options: ActorHandlersOptions;
   readonly #handlers: readonly Handler[];
@@ -148,18 +150,18 @@ export class ActorHandlers {
     if (this.#handlers.length === 0) throw new TroupeError("BAD_DEFINITION", `${options.id} takes no messages: name one.`);
   }
 
-  /** Its first message sets timers. */
+  /** The first message sets timers. */
   get hasTimers(): boolean {
     return this.#timers.fingerprint !== undefined;
   }
 
-  /** The first pattern, in the order they were written, that it matches. */
+  /** The first handler in source order whose pattern matches. */
   route(payload: JsonObject): Routed | undefined {
     const found = this.#handlers.find(({ match }) => match(payload) !== undefined);
     return found && { action: found.name, reads: found.handler.view !== undefined };
   }
 
-  /** A read of a durable state (law 2). */
+  /** Runs a `view` on a durable state (law 2). */
   read(action: string, state: Json, metadata: ActorTimes, payload: JsonObject, context: PacketContext): unknown {
     const found = this.#handlers.find(({ name }) => name === action);
     const matched = found?.match(payload);
@@ -167,7 +169,7 @@ export class ActorHandlers {
     const result = found?.handler.view?.({ state, payload: matched.payload, context, metadata });
     const where = `${this.#options.id}: messages.${action}`;
     if (isPromise(result)) {
-      // Its own failure is nobody's news any more.
+      // The error is reported below; the promise's own rejection is ignored.
       Promise.resolve(result).catch(() => undefined);
       throw new TroupeError("BAD_DEFINITION", `${where}: a \`view\` gave a promise. What waits is \`work\`.`);
     }
@@ -245,15 +247,15 @@ export class ActorHandlers {
   }
 }
 
-/** A `PacketError` says no, and is no crash: its type comes to the caller through whatever engine. */
+/** A `PacketError` is a refusal, not a crash. As a refusal its type reaches the caller through any engine. */
 function toRefusal(error: unknown): unknown {
   return error instanceof PacketError ? refuse(error.message, { code: error.type, data: error.details }) : error;
 }
 
-/** What a turn awaits is lost: `actor()` says so, where it is given the promise. */
+/** `actor()` reports a promise that a turn returns, so it is passed on unchanged. */
 const isPromise = (value: unknown): value is object => typeof value === "object" && value !== null && "then" in value;
 
-/** Left away in silence, it would be a reply that says nothing. */
+/** Throws `BAD_DEFINITION` for a value that JSON cannot hold: dropping it would send an empty reply. */
 function checkedValue(result: unknown, where: string): Value {
   if (isValue(result)) return result;
   throw new TroupeError("BAD_DEFINITION", `${where} gave a ${typeof result}, which no reply can hold: return JSON.`);

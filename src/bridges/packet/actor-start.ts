@@ -1,3 +1,5 @@
+// Owns: starting actors of capabilities: once per actor, restored from disk, within the user's quota.
+//   Does not own: their first state (actor-state.ts).
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./actor-access.ts";
@@ -16,21 +18,21 @@ export interface ActorStarterOptions {
   readonly replyMs: number;
 }
 
-/** What is to begin, and what it is told first. */
+/** The actor to start, and the message that starts it. */
 export interface StartRequest {
   readonly does: Acts;
   readonly id: ActorId;
   readonly actor_id: string;
   readonly sending: Sending;
-  /** Runs with its beginning, so that no later message comes before it; not at all where the engine keeps no order of calls. */
+  /** Sends the first message together with the start, so that no later message overtakes it. Not called if the engine does not keep call order. */
   readonly firstMessage?: () => void;
 }
 
-/** Actors that begin: each once, however many messages ask for it, within its user's quota. */
+/** Starts each actor once, however many messages need it, within the quota of its user. */
 export class ActorStarter {
   readonly #options: ActorStarterOptions;
   readonly #quota: ActorQuota;
-  /** Those under way; false: it came to nothing. */
+  /** Starts in progress. Resolves to false if the start failed. */
   readonly #starting = new Map<ActorId, Promise<boolean>>();
 
   constructor(options: ActorStarterOptions) {
@@ -38,7 +40,7 @@ export class ActorStarter {
     this.#quota = new ActorQuota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
   }
 
-  /** Settles with the actor there. Throws `PacketError`. */
+  /** Resolves once the actor exists. Throws `PacketError`. */
   async start(birth: StartRequest): Promise<void> {
     for (let other = this.#starting.get(birth.id); other !== undefined; other = this.#starting.get(birth.id)) if (await other) return;
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -53,7 +55,6 @@ export class ActorStarter {
     }
   }
 
-  /** It begins just now. */
   isStarting(id: ActorId): boolean {
     return this.#starting.has(id);
   }
@@ -91,10 +92,10 @@ export class ActorStarter {
     const expire_ms = policy.expireMs ?? usual.expireMs;
     const args = expire_ms === undefined ? null : { expire_ms };
     await this.#quota.within(owner, async () => {
-      // After all other checks: whether another user has taken the id must not follow from which of them fails.
+      // Checked last: the order of refusals must not reveal whether another user has taken the id.
       if (found !== undefined && previous === undefined) throw actorNotFound(actor_id);
       const begun = engine.call({ to: id, action: BEGIN_ACTION, args, start, policy, viewer });
-      // An engine that promises no order of calls might take it first.
+      // Without call order, the first message could arrive before the start.
       if (engine.traits.has("call-order")) firstMessage?.();
       try {
         resultOf(await begun);
@@ -112,7 +113,7 @@ export class ActorStarter {
   }
 }
 
-/** Kinds of whose actors each belongs to somebody. */
+/** The kinds whose actors have an owner each. */
 const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
   new Set(
     capabilities
@@ -120,21 +121,21 @@ const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
       .flatMap(({ does }) => (does.how === "actor" && !does.shared && does.own === undefined ? [does.behaviour.kind] : [])),
   );
 
-/** How many actors of capabilities one user has at a time. Stopped ones do not count. */
+/** Limits how many actors of capabilities a user has at a time. Stopped actors do not count. */
 export class ActorQuota {
   readonly #engine: Engine;
   readonly #limit: number;
   readonly #kinds: () => ReadonlySet<string>;
   readonly #queues = new Map<string, Promise<void>>();
 
-  /** `kinds`: those of whose actors each has an owner. */
+  /** `kinds`: the kinds whose actors have an owner each. */
   constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
     this.#engine = engine;
     this.#limit = limit;
     this.#kinds = kinds;
   }
 
-  /** Runs `begin` where there is room for one more: one after the other for each user. Throws `actor_limit_exceeded`. */
+  /** Runs `begin` if the user has room for one more actor. Runs one start per user at a time. Throws `actor_limit_exceeded`. */
   async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
     if (user === undefined || !Number.isFinite(this.#limit)) return begin();
     const before = this.#queues.get(user) ?? Promise.resolve();
@@ -156,10 +157,10 @@ export class ActorQuota {
     }
   }
 
-  /** Counted up to the limit. */
+  /** Stops counting at the limit. */
   async #used(owner: string): Promise<number> {
     let used = 0;
-    // Kind by kind: an owner may have any number of actors of other kinds.
+    // List by kind: an owner may have any number of actors of other kinds, which do not count.
     for (const kind of this.#kinds()) {
       if (used >= this.#limit) break;
       const found = await this.#engine.list({ owner, kind, live: true, limit: this.#limit - used });

@@ -1,22 +1,24 @@
+// Owns: the state that an actor of a capability stores: its first value, restoring, migration and validation.
+//   Does not own: timers (actor-timers.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { InitialContext } from "../../core/actor/index.ts";
 import { EngineError, type Json, TroupeError, type Viewer, isJsonObject } from "../../core/contract/index.ts";
 import { isOtherUsersDefaultId } from "./actor-access.ts";
 import type { CapabilityState } from "./capability.ts";
 
-/** The same, while a turn writes it. */
+/** The stored state, as a turn writes it. */
 export interface CapabilityStateDraft {
   readonly state: object;
   readonly metadata: { created_at: number; last_message_at: number; message_count: number };
-  /** Which timers this life has set (`Timers`). Empty: none yet. Absent: it has none, or was written by what did not say. */
+  /** The timers that this life of the actor has set (`ActorTimers`). Empty: none set yet. Absent: no timers, or written by an older version. */
   timers?: string;
-  /** Of this life, where it is not the first: a lifetime counts from it. Milliseconds since 1970. */
+  /** When this life started, in milliseconds since 1970, if it is not the first life. A `lifetime` timeout counts from here. */
   readonly begun_at?: number;
-  /** Whose it is, as the engine has it too: what it begins by itself is theirs. Absent: it is everybody's. */
+  /** The owner, as in the engine. Actors that this actor starts belong to the same owner. Absent: the actor is shared. */
   readonly owner?: string;
 }
 
-/** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
+/** The state of an earlier life, which a start passes on. On disk a state outlives the actor. */
 interface RestoredStart {
   readonly restore: Json;
   readonly version: number;
@@ -34,7 +36,7 @@ export function parseCapabilityState(value: Json): CapabilityState<Json> | undef
   return { state, metadata: { created_at, last_message_at, message_count } };
 }
 
-/** What belongs to a life beside the two, and stays as it is when its state is migrated. */
+/** The fields that belong to the current life. Migration does not change them. */
 function lifecycleFieldsIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
   if (!isJsonObject(value)) return {};
   const { timers, begun_at, owner } = value;
@@ -45,10 +47,10 @@ function lifecycleFieldsIn(value: Json): Pick<CapabilityStateDraft, "timers" | "
   };
 }
 
-/** What a state keeps that has set no timers yet in this life. */
+/** Value of `timers` before this life has set any. */
 export const TIMERS_UNSET = "";
 
-/** What an actor of a capability begins with, with inference taken off. */
+/** The definition of an actor's first state, without the author's type parameters. */
 export interface StartDefinition {
   readonly id: string;
   readonly initialState: object;
@@ -57,11 +59,11 @@ export interface StartDefinition {
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
   /** It has timers, which its first message sets. */
   readonly hasTimers: boolean;
-  /** Everybody's: otherwise it begins as somebody's, or not at all. */
+  /** Shared by all users. Otherwise the actor must have an owner to start. */
   readonly shared: boolean;
 }
 
-/** Its first state; or, where one on disk ended before, the state of that. */
+/** The first state, or the stored state of an earlier life on disk. */
 export function firstState(
   definition: StartDefinition,
   { key, now: at, args: start, viewer, random, id }: InitialContext,
@@ -77,7 +79,7 @@ export function firstState(
   return { ...draftOf(definition, state, { created_at: at, last_message_at: at, message_count: 0 }), ...own };
 }
 
-/** Whatever way it begins: an actor that is nobody's would be everybody's. */
+/** Every way to start an actor passes here. An actor without an owner would be visible to everyone. */
 function ownerOf(capability: string, key: string, viewer: Viewer | undefined): string {
   const principal = viewer?.principal;
   if (principal === undefined)
@@ -98,7 +100,7 @@ function restoredState(definition: StartDefinition, { restore, version }: Restor
     : draftOf(definition, previous.state, previous.metadata);
 }
 
-/** Of an actor that lives on. */
+/** Migrates the state of a running actor. */
 export const migratedState = (definition: StartDefinition, value: Json, from: number): CapabilityStateDraft => ({
   ...migratedDraft(definition, value, from),
   ...lifecycleFieldsIn(value),
@@ -114,7 +116,7 @@ function migratedDraft(definition: StartDefinition, value: Json, from: number): 
 function draftOf({ id, state: schema }: StartDefinition, state: unknown, metadata: CapabilityStateDraft["metadata"]): CapabilityStateDraft {
   const checked = schema?.["~standard"].validate(state) ?? { value: state };
   if ("then" in checked) {
-    // Its own failure is nobody's news any more.
+    // The error is reported below; the promise's own rejection is ignored.
     checked.then(undefined, () => undefined);
     throw new TroupeError(
       "BAD_DEFINITION",
@@ -133,10 +135,10 @@ function draftOf({ id, state: schema }: StartDefinition, state: unknown, metadat
 
 const isFactory = (initial: object): initial is (first: FirstTimes) => object => typeof initial === "function";
 
-/** What an actor begins with. */
+/** What an `initialState` function receives. */
 export interface FirstTimes {
   readonly actor_id: string;
-  /** Milliseconds since 1970. */
+  /** Start time in milliseconds since 1970. */
   readonly at: number;
   readonly random: () => number;
   readonly id: () => string;

@@ -1,3 +1,5 @@
+// Owns: when an actor ends by itself, and the wake-ups for that and for periodic handlers.
+//   Does not own: what periodic handlers do (actor-handlers.ts).
 import type { RunContext } from "../../core/actor/index.ts";
 import {
   type Behaviour,
@@ -14,19 +16,19 @@ import { type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
 
 /** When an actor ends by itself. */
 export type Timeout =
-  /** After so long without a message. On disk its state stays, and the next message finds it as it was. */
+  /** After `ms` milliseconds without a message. On disk the state stays, and the next message continues from it. */
   | { readonly ends: "idle"; readonly ms: number }
-  /** So long after it began, whatever happens. */
+  /** `ms` milliseconds after its start, whatever happens. */
   | { readonly ends: "lifetime"; readonly ms: number }
   | { readonly ends: "never" }
-  /** Asked when it begins and after each message: in how many milliseconds; undefined or infinite for not at all. Pure. */
+  /** Called at the start and after each message. Returns milliseconds until the end; undefined or infinite for no end. Pure. */
   | ((metadata: ActorTimes, now: number) => number | undefined);
 
-/** An actor's timeout: it ends after `ms` milliseconds without a message. Throws where `ms` is not above 0. */
+/** A timeout: the actor ends after `ms` milliseconds without a message. Throws `BAD_DEFINITION` if `ms` is not above 0. */
 export const idle = (ms: number): Timeout => ({ ends: "idle", ms: positiveMs("idle", ms) });
-/** An actor's timeout: it ends `ms` milliseconds after its start. Throws where `ms` is not above 0. */
+/** A timeout: the actor ends `ms` milliseconds after its start. Throws `BAD_DEFINITION` if `ms` is not above 0. */
 export const lifetime = (ms: number): Timeout => ({ ends: "lifetime", ms: positiveMs("lifetime", ms) });
-/** An actor's timeout: it never ends by time. */
+/** A timeout: the actor does not end by itself. */
 export const never: Timeout = { ends: "never" };
 
 function positiveMs(name: string, ms: number): number {
@@ -38,8 +40,8 @@ function positiveMs(name: string, ms: number): number {
 }
 
 /**
- * An idle actor in memory ends. One on disk sleeps: its state stays, and the next message finds it as it was.
- * Absent timeouts are the configuration's, which is known where an actor begins.
+ * The engine policy for a timeout. An idle actor in memory ends; one on disk is only unloaded, and the next message reloads it.
+ * Without a timeout the configuration decides when the actor starts.
  */
 export function policyFor(persistence: Persistence, timeout: Timeout | undefined): Partial<Policy> {
   if (typeof timeout !== "object" || timeout.ends !== "idle") return { persistence };
@@ -49,7 +51,7 @@ export function policyFor(persistence: Persistence, timeout: Timeout | undefined
 export const idlePolicy = (persistence: Persistence, ms: number): Partial<Policy> =>
   persistence === "memory" ? { expireMs: ms } : { idleMs: ms };
 
-/** The same for an actor that begins otherwise than its kind says: what the kind set for its own persistence is put off for good. */
+/** The policy of an actor with another persistence than its kind. It also neutralises what the kind set for its own persistence. */
 export function policyOverride(usual: Persistence, chosen: Persistence, timeout: Timeout | undefined): Partial<Policy> {
   if (chosen === usual) return {};
   const over = policyFor(chosen, timeout);
@@ -59,25 +61,25 @@ export function policyOverride(usual: Persistence, chosen: Persistence, timeout:
 export interface ActorTimersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
-  /** Of its kind, in memory: it ends after so long without a message. */
+  /** The idle timeout of the kind, for actors in memory. */
   readonly expireMs: number | undefined;
   readonly periodic: Readonly<Record<string, { readonly everyMs: number }>>;
 }
 
 type Turn = RunContext<CapabilityStateDraft, unknown>;
 
-/** How the names of messages begin that every such actor has beside its author's. */
+/** Prefix of the messages that every such actor has in addition to its author's. */
 export const RESERVED_PREFIX = "troupe_";
 export const TIMEOUT_MESSAGE = `${RESERVED_PREFIX}timeout`;
 const IDLE_TIMER = "idle";
 const PERIODIC_PREFIX = `${RESERVED_PREFIX}every_`;
 
-/** The message, and the wake, of a periodic handler. */
+/** The name of a periodic handler's message and timer. */
 export const periodicMessage = (name: string): string => `${PERIODIC_PREFIX}${name}`;
 
-/** The wakes that a definition gives its actors. A state keeps which it has set: after new code its next turn sets what differs. */
+/** Sets the timers of a definition. The state stores which are set, so that after a code change the next turn corrects them. */
 export class ActorTimers {
-  /** Text, since each turn compares it: as a value it would be walked through the draft. Absent: none. */
+  /** A string, because each turn compares it: an object would be read through the draft. Absent: no timers. */
   readonly fingerprint: string | undefined;
   readonly #options: ActorTimersOptions;
 
@@ -85,13 +87,13 @@ export class ActorTimers {
     this.#options = options;
     const { periodic, timeout } = options;
     const every = Object.fromEntries(Object.entries(periodic).map(([name, { everyMs }]) => [name, everyMs]));
-    // What a function says is asked after each message: that it is one is enough.
+    // A timeout function is called after each message, so only its presence matters here.
     const ends = typeof timeout === "function" ? "asked" : timeout?.ends === "lifetime" ? timeout.ms : undefined;
     if (ends !== undefined || Object.keys(every).length > 0)
       this.fingerprint = JSON.stringify({ every, ...(ends !== undefined && { ends }) });
   }
 
-  /** True: they were others, and are set now. */
+  /** Sets what differs. Returns whether anything did. */
   sync(turn: Turn, expireMs = this.#options.expireMs): boolean {
     const { timers } = turn.state;
     if (timers === this.fingerprint) return false;
@@ -102,7 +104,8 @@ export class ActorTimers {
       const action = periodicMessage(name);
       if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, message: { to: turn.self, action, args: null } });
     }
-    // A periodic handler keeps the engine from seeing that nobody else says anything. Not later in a life: only its beginning knows its policy.
+    // Periodic messages hide from the engine that the actor is idle, so a timer checks it.
+    // Only the start knows the policy, so this is not done later in a life.
     if (timers === TIMERS_UNSET && expireMs !== undefined && Object.keys(periodic).length > 0) this.#checkIdleIn(turn, expireMs, expireMs);
     if (typeof timeout === "object" && timeout.ends === "lifetime")
       turn.wake(TIMEOUT_MESSAGE, {
@@ -116,7 +119,7 @@ export class ActorTimers {
     return true;
   }
 
-  /** A function says when it ends: asked again after each message. */
+  /** Calls the timeout function, if there is one, and sets the timer accordingly. */
   updateTimeout(turn: Turn): void {
     const { id, timeout } = this.#options;
     if (typeof timeout !== "function") return;
@@ -141,7 +144,7 @@ export class ActorTimers {
       return;
     }
     const { timeout } = this.#options;
-    // One that was set by a definition which is no more ends nobody: where the new one says so, it was set anew.
+    // A timer of an earlier definition ends nothing: if the current one has a timeout, `sync` has just set it.
     if (!changed && (typeof timeout === "function" || timeout?.ends === "lifetime")) turn.stop("timeout");
   }
 
@@ -152,7 +155,7 @@ export class ActorTimers {
 
 const timeoutMessage = ({ self }: Turn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT_MESSAGE, args });
 
-/** From the arguments of what begins an actor, and of what ends it. */
+/** Reads `expire_ms` from the arguments of the begin and timeout messages. */
 export function expireMsIn(args: unknown): number | undefined {
   const ms = isJsonObject(args) ? args["expire_ms"] : undefined;
   return typeof ms === "number" ? ms : undefined;
@@ -165,14 +168,14 @@ function periodicIn(timers: string | undefined): ReadonlyMap<string, unknown> {
 }
 
 /**
- * The same, where a wake finds no periodic handler: it takes itself off. States that do not say which wakes they have set, as
- * older ones, would be woken for ever to refuse it.
+ * A `receive` that cancels a wake-up without a handler. A state that does not say which timers it has set, such as an older one,
+ * would otherwise be woken forever to refuse it.
  */
 export function cancellingUnknownWakes<S>(kind: Behaviour<S>, known: (action: string) => boolean): Behaviour<S>["receive"] {
   return (state, message, life, seq, uid) =>
     isUnknownWake(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq, uid);
 }
 
-/** Nobody outside is: to them it is unknown. */
+/** Only the actor's own wake-ups qualify. For other senders the message is unknown. */
 const isUnknownWake = ({ action, from, to, start }: Message, known: (action: string) => boolean): boolean =>
   action.startsWith(PERIODIC_PREFIX) && from === to && start === undefined && !known(action);

@@ -1,20 +1,22 @@
+// Owns: the registry of capabilities: adding, removing, discovering them, and notification of changes. Does not own: running them
+//   (running.ts), planning chains of them (chain-plan.ts).
 import { TroupeError, type Behaviour, type Engine } from "../../core/contract/index.ts";
 import type { Capability, Given } from "./capability.ts";
 import type { Running } from "./running.ts";
 
-/** What a capability must be like: all that is given must hold. */
+/** Criteria of a search. All given ones must hold. */
 export interface Criteria {
-  /** Words: any of them is part of the intent. */
+  /** Words; the intent must contain at least one of them. */
   readonly intent?: string;
-  /** "Who needs x": they require all of these. */
+  /** Fields that the capability requires. */
   readonly requires?: readonly string[];
-  /** "Who gives x": they provide all of these. */
+  /** Fields that the capability provides. */
   readonly provides?: readonly string[];
 }
 
 type KindLookup = Pick<Engine, "knows">;
 
-/** What runs capabilities, and where their actors are. */
+/** The flow that runs the capabilities, and its engine. */
 interface Flow {
   readonly engine: KindLookup;
   readonly run: Running["run"];
@@ -32,7 +34,7 @@ function checkKind(id: string, kind: string, engine: KindLookup): void {
     );
 }
 
-/** The capabilities there are, in the order they came. */
+/** The registered capabilities, in order of registration. */
 export class Capabilities {
   readonly #byId = new Map<string, Capability>();
   readonly #kinds = new Map<string, string>();
@@ -40,18 +42,18 @@ export class Capabilities {
   readonly #flows = new Set<Flow>();
   readonly #given: Given;
 
-  /** Of actors that no configuration was told to yet, it has its own: what runs them is another flow's elsewhere. */
+  /** Actors without a configuration get their own copy with `given` applied: another flow may run the same definition. */
   constructor(capabilities: readonly Capability[] = [], given: Given = {}) {
     this.#given = given;
     this.register(...capabilities);
   }
 
-  /** Kinds of actors that the engine must know. */
+  /** The kinds of actors that the engine must know. */
   get kinds(): readonly Behaviour[] {
     return this.list().flatMap(({ does }) => (does.how === "actor" ? [does.behaviour] : []));
   }
 
-  /** All of them or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for actors that the engine was not started with. Returns its undo. */
+  /** Registers all or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for kinds the engine does not know. Returns its undo. */
   register(...capabilities: readonly Capability[]): () => void {
     const added: Capability[] = [];
     try {
@@ -66,12 +68,12 @@ export class Capabilities {
     }
     if (added.length > 0) this.#notify();
     return () => {
-      // One of that name that came later is not this one.
+      // Another capability may have been registered under the same id since.
       for (const one of added) if (this.#byId.get(one.id) === one) this.unregister(one.id);
     };
   }
 
-  /** Its actors stay where they are. False: there is none. */
+  /** Removes a capability; its actors stay. Returns false if there is none. */
   unregister(id: string): boolean {
     if (!this.#remove(id)) return false;
     this.#notify();
@@ -86,7 +88,7 @@ export class Capabilities {
     return [...this.#byId.values()];
   }
 
-  /** By words of the intent, case aside: any of them is enough. Or by criteria, which must all hold. */
+  /** Finds by words of the intent, in any case: one match is enough. Or by criteria, which must all hold. */
   discover(query: string | Criteria): readonly Capability[] {
     const { intent, requires = [], provides = [] } = typeof query === "string" ? { intent: query } : query;
     const words = intent
@@ -103,7 +105,7 @@ export class Capabilities {
     });
   }
 
-  /** Tells when capabilities come and go. Returns its undo. */
+  /** Notifies when capabilities are added or removed. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void {
     const own = (): void => listener();
     this.#listeners.add(own);
@@ -111,8 +113,8 @@ export class Capabilities {
   }
 
   /**
-   * Those that come from now on must be of kinds the engine knows; their handlers ask others by `run`. Throws as `register` where one that
-   * is there is not. Returns its undo.
+   * Binds the capabilities to an engine and to `run`, by which handlers call others. From then on only kinds that the engine knows are
+   * accepted. Throws as `register` does. Returns its undo.
    */
   runOn(engine: KindLookup, run: Running["run"]): () => void {
     for (const { does, id } of this.list()) if (does.how === "actor") checkKind(id, does.behaviour.kind, engine);

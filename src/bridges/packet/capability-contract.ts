@@ -1,3 +1,5 @@
+// Owns: checking what a capability declares: required fields and parameters of a payload, provided fields of a result.
+//   Does not own: the declaration itself (define-capability.ts).
 import { type Behaviour, type JsonObject, type Reply, type Turn, isJsonObject, isList } from "../../core/contract/index.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 import { checkJson } from "../../mcp/source/index.ts";
@@ -6,8 +8,8 @@ import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /**
- * What is declared holds whichever way a request comes; a guess from a name is for showing. What an actor takes that was there before
- * capabilities, it checks itself. Throws `validation_failed`: `details` say what is `missing`, or have `issues`, each `{path, message}`.
+ * Checks a payload, however the request arrived. Guessed types are not enforced. Kinds defined with `actor()` check their own input.
+ * Throws `validation_failed`: `details` have the `missing` fields, or `issues`, each `{path, message}`.
  */
 export function checkPayload({ requires, parameters, does }: Capability, payload: JsonObject): void {
   const declared = does.how === "actor" && does.own !== undefined ? undefined : parameters;
@@ -15,7 +17,7 @@ export function checkPayload({ requires, parameters, does }: Capability, payload
   if (declared !== undefined) checkSchema(declared, payload);
 }
 
-/** The same of one tool's arguments, which are an object or nothing. */
+/** Checks the arguments of one tool: an object or nothing. */
 export function checkArguments({ inputSchema, guessed }: OfferedTool, parameters: unknown): JsonObject {
   const args = parameters ?? {};
   if (!isJsonObject(args))
@@ -27,7 +29,7 @@ export function checkArguments({ inputSchema, guessed }: OfferedTool, parameters
   return args;
 }
 
-/** What a schema itself marks as required: there, null is a value. */
+/** The fields that the schema itself requires. There, null is a value. */
 export function requiredFields(schema: JsonObject | undefined): readonly string[] {
   const required = schema === undefined ? undefined : memberOf(schema, "required");
   return isList(required) ? required.filter((field) => typeof field === "string") : [];
@@ -50,7 +52,7 @@ function checkSchema(schema: JsonObject, value: JsonObject): void {
   throw new PacketError("validation_failed", wrong, { issues: [{ path, message: wrong }] });
 }
 
-/** Undefined: the reply has all of these fields, or is no result. */
+/** A refusal if a successful reply lacks provided fields; otherwise undefined. */
 function contractViolation(id: string, provides: readonly string[], reply: Reply): Reply | undefined {
   if (!hasOwn(reply, "ok")) return undefined;
   const missing = missingFields(provides, reply.ok);
@@ -60,8 +62,8 @@ function contractViolation(id: string, provides: readonly string[], reply: Reply
 }
 
 /**
- * The same; a reply that lacks what a capability provides is refused, and its turn changes nothing (C3). One that a later turn or another
- * actor gives is not there yet: it is checked where it arrives (`Running`).
+ * A `receive` that refuses a reply without the provided fields, so that its turn changes nothing (C3).
+ * Deferred and forwarded replies do not exist yet in this turn: `Running` checks them when they arrive.
  */
 export function enforcingProvides<S>(
   kind: Behaviour<S>,
@@ -83,7 +85,7 @@ export function enforcingProvides<S>(
   };
 }
 
-/** The fields of those names that a value does not have: absent and null are the same. */
+/** The names of fields that are absent or null. */
 export function missingFields(names: readonly string[], value: unknown): string[] {
   if (names.length === 0) return [];
   return names.filter((name) => !isJsonObject(value) || !Object.hasOwn(value, name) || value[name] === undefined || value[name] === null);

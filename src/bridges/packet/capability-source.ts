@@ -1,3 +1,5 @@
+// Owns: capabilities as an MCP source: tools, calls of them, and resources of capabilities and actors.
+//   Does not own: the schemas of tools (mcp-tools.ts), notification of actors' changes (actor-watch.ts).
 import {
   CONTENT,
   type CallOptions,
@@ -28,12 +30,12 @@ import { ACTOR_ID, type IndexedTool, type Expose, type ToolIndex, actorUri, buil
 import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
-/** What a source takes that offers capabilities as MCP tools. */
+/** Options of `capabilitySource`. */
 export interface CapabilitySourceOptions extends ToolCallOptions {
   readonly actors: Pick<Actors, "listActors" | "getActorState">;
-  /** Where the actors are: whose changes are told. */
+  /** The engine of the actors, for notification of their changes. */
   readonly engine: Pick<Engine, "read" | "watch">;
-  /** Default all. Of what is not exposed nothing is listed, called, read or told. */
+  /** Default all. Capabilities that are not exposed are not listed, called, read or notified. */
   readonly expose?: Expose;
   /** False: only tools that capabilities define themselves. Default true. */
   readonly generate?: boolean;
@@ -42,8 +44,8 @@ export interface CapabilitySourceOptions extends ToolCallOptions {
 }
 
 /**
- * Capabilities as MCP has them: tools, and what there is and who is at work as resources. A call runs its capability as the
- * viewer. Throws `NAME_COLLISION` where two tools have one name; where that comes about later, the tool that was there stays.
+ * Capabilities as an MCP source: tools, and resources that list capabilities and running actors. A call runs its capability as the viewer.
+ * Throws `NAME_COLLISION` if two tools have one name. If that happens later, the earlier tool keeps the name.
  */
 export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable & { close(): void } {
   const source = new CapabilitySource(options);
@@ -51,7 +53,7 @@ export function capabilitySource(options: CapabilitySourceOptions): Source & Dis
   return source;
 }
 
-// The most of one viewer's actors that are listed.
+// Actors of one viewer in a list.
 const MAX_LISTED = 1_000;
 
 class CapabilitySource implements Source, Disposable {
@@ -122,8 +124,6 @@ class CapabilitySource implements Source, Disposable {
     this.#listeners.clear();
   }
 
-  // ── resources ─────────────────────────────────────────────────────────────
-
   async #actors(viewer: Viewer): Promise<Json> {
     const all = await this.#options.actors.listActors(viewer, MAX_LISTED);
     const own = all.filter(({ capability_id }) => this.#index.exposed.has(capability_id));
@@ -157,14 +157,12 @@ class CapabilitySource implements Source, Disposable {
     return capability !== undefined && isActorCapability(capability) ? { capability, actor_id } : undefined;
   }
 
-  // ── changes ───────────────────────────────────────────────────────────────
-
   #buildIndex(): ToolIndex {
     const { capabilities, expose = "all", generate = true } = this.#options;
     return buildToolIndex(capabilities.list(), expose, generate);
   }
 
-  /** They may come later; who misspelt one waits for ever. */
+  /** An exposed id may be registered later, so an unknown one is only a warning. */
   #warnOfUnknown(): void {
     const { expose = "all", capabilities } = this.#options;
     if (expose === "all") return;
@@ -195,22 +193,22 @@ const NOT_FOUND_TYPES: ReadonlySet<string> = new Set(["actor_not_found", "capabi
 
 type ActorCapability = Capability & { readonly does: { readonly how: "actor" } };
 
-/** Whose actors publish their states. */
+/** Capabilities whose actors have readable states. */
 const isActorCapability = (capability: Capability): capability is ActorCapability =>
   capability.does.how === "actor" && capability.does.own === undefined;
 
 const kindsOf = ({ exposed }: ToolIndex): readonly WatchedKind[] =>
   [...exposed.values()].filter(isActorCapability).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));
 
-/** What runs behind a tool call. */
+/** What tool calls need. */
 interface ToolCallOptions {
   readonly capabilities: Capabilities;
   readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
-  /** How long a tool call may take. Default 30,000. */
+  /** Limit on a tool call in milliseconds. Default 30,000. */
   readonly toolTimeoutMs?: number;
 }
 
-/** Runs the capability as the viewer. Throws only what is no `PacketError`. */
+/** Runs the capability as the viewer. A `PacketError` becomes a reply. */
 async function callTool(
   { capabilities, run, toolTimeoutMs = 30_000 }: ToolCallOptions,
   { capability, tool }: IndexedTool,
@@ -236,13 +234,13 @@ async function callTool(
   } catch (error) {
     if (error instanceof AnswersNeeded) return { needs: error.needs };
     if (!(error instanceof PacketError)) throw error;
-    // It went while it was called: the same answer as a moment later.
+    // Unregistered during the call: reply as to any later call.
     const isUnregistered = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;
     return isUnregistered ? UNKNOWN_REPLY : toolFailure(error);
   }
 }
 
-/** What runs is given, and for whom: `actor_id` names the actor, and is part of the payload only where that requires it. */
+/** The payload and actor of a tool call. `actor_id` is part of the payload only if the capability requires it. */
 function payloadOf(
   capability: Capability,
   tool: OfferedTool,
@@ -269,15 +267,15 @@ function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["c
   return { ...(principal !== undefined && { user_id: principal }), ...(trace_id !== undefined && { trace_id }) };
 }
 
-/** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */
+/** A result as a reply to a tool call: text as it is, anything else as JSON, objects also as structured content. */
 function toolReply(result: Json): Reply {
-  // The author's own content blocks.
+  // The result already has the form of content blocks.
   if (isContent(result)) return { ok: { isError: false, ...result } };
   const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
   return { ok: { [CONTENT]: [{ type: "text", text }], ...(isJsonObject(result) ? { structured: result } : {}), isError: false } };
 }
 
-/** What it answered that it could not do: the caller's mistake is an error of the request, all else a result to be read. */
+/** An error as a reply to a tool call: invalid arguments are a request error, all else an error result for the model. */
 function toolFailure({ type, message, details }: PacketError): Reply {
   if (type === "validation_failed") return invalidParams(message);
   const structured = { error: { type, message, details } };

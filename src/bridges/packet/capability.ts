@@ -1,3 +1,5 @@
+// Owns: the types of a capability: its contract, its three implementations, its effects, how it is run.
+//   Does not own: how authors define one (define-capability.ts, define-actor.ts).
 import type {
   ActorId,
   Behaviour,
@@ -18,7 +20,7 @@ import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
 import type { CapabilityCalls } from "./recorded-calls.ts";
 import type { Servers } from "./upstream-server.ts";
 
-/** What a capability is, whatever stands behind it. */
+/** A capability, whatever implements it. */
 export interface Capability {
   /** `[A-Za-z][A-Za-z0-9_-]{0,63}`. */
   readonly id: string;
@@ -34,7 +36,7 @@ export interface Capability {
   readonly does: Executes | Acts | Offers;
 }
 
-/** No state: a function. */
+/** A function, without state. */
 export interface Executes {
   readonly how: "execute";
   execute(payload: JsonObject, context: ExecutionContext): unknown;
@@ -45,57 +47,57 @@ export interface Acts {
   readonly how: "actor";
   readonly behaviour: Behaviour;
   readonly persistence: Persistence;
-  /** Everybody's: otherwise an actor is its starter's alone. */
+  /** All users share the actors. Otherwise each belongs to the user who started it. */
   readonly shared: boolean;
-  /** Of a kind that is no capability by itself: which offer a payload calls. Undefined: `no_handler`. */
+  /** For a kind defined with `actor()`: the offer that a payload calls. Undefined: `no_handler`. */
   readonly own?: (payload: JsonObject) => Offered | undefined;
-  /** Says nothing of when it ends: that is the configuration's. */
+  /** It defines no timeout, so the configuration's applies. */
   readonly idle: boolean;
   /** Fields of payloads and results whose text is searchable. */
   readonly search: readonly string[];
-  /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
+  /** The message that a payload becomes: the first pattern in source order that matches. Undefined: `no_handler`. */
   route(payload: JsonObject): Routed | undefined;
-  /** The author's state, and the spec's metadata, of what is durable. */
+  /** The author's state and the specification's metadata of a durable state. */
   known(snapshot: Snapshot): CapabilityState<Json>;
-  /** A read, for what `route` said reads. */
+  /** Runs the read that `route` chose. */
   read(routed: Routed, snapshot: Snapshot, payload: JsonObject, context: PacketContext, viewer: Viewer): unknown;
-  /** Overrides of the policy for an actor that begins. */
+  /** Policy overrides for an actor that starts. */
   policyFor(options: { readonly state_timeout?: number; readonly persistence?: Persistence }): Partial<Policy>;
-  /** Which actor is meant where a packet or a tool call names none. Absent: one for each principal or session. */
+  /** The actor that a packet or tool call without `actor_id` means. Absent: one for each principal or session. */
   readonly defaultKey?: (viewer: Viewer) => string | undefined;
-  /** The same, with what only a configuration knows. Absent: it was told already, or needs nothing of it. */
+  /** This capability with the configuration applied. Absent: already applied, or not needed. */
   readonly configured?: (given: Given) => Capability;
-  /** By which its handlers ask other capabilities. Absent: they ask none. */
+  /** Binds calls of its handlers to other capabilities. Absent: they make none. */
   readonly asks?: Pick<CapabilityCalls, "bind">;
 }
 
-/** What a configuration tells capabilities that are actors. */
+/** What the configuration passes to capabilities that are actors. */
 export interface Given {
   /** Tool servers that handlers may call. */
   readonly servers?: Servers;
-  /** Of those that do not say where they are kept. */
+  /** Where actors are stored whose definition does not say. */
   readonly persistence?: Persistence;
-  /** Of those that do not say when they end: so long without a message. Default 30 minutes. */
+  /** Idle timeout in milliseconds of actors whose definition has none. Default 30 minutes. */
   readonly idleMs?: number;
   readonly clock?: Clock;
 }
 
-/** The message that a capability's packet becomes for its actor. */
+/** The actor's message that a packet becomes. */
 export interface Routed {
   readonly action: string;
-  /** What the message holds. Absent: payload and context. */
+  /** The arguments of the message. Absent: payload and context. */
   readonly args?: Json;
   /** A pure read: no mailbox, no event, not counted. */
   readonly reads: boolean;
 }
 
-/** A call of an offer of a source. */
+/** A call of a source's offer. */
 interface Offered {
   readonly ref: OfferRef;
   readonly args: JsonObject;
 }
 
-/** Several tools and no state. */
+/** Several tools, without state. */
 export interface Offers {
   readonly how: "tools";
   readonly tools: readonly OfferedTool[];
@@ -108,11 +110,11 @@ export interface OfferedTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
-  /** Its types are guessed from names: they are shown, and nothing is held to them. */
+  /** The types are guessed from names: they are listed, but not enforced. */
   readonly guessed?: true;
 }
 
-/** What runs without an actor is given. */
+/** What a capability without an actor receives. */
 export interface ExecutionContext {
   readonly capability_id: string;
   readonly execution_id: string;
@@ -122,11 +124,11 @@ export interface ExecutionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly viewer: Viewer;
-  /** The caller is gone, or time is up. */
+  /** Aborted when the caller has disconnected or the time is over. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
   readonly log: Log;
-  /** Another capability, within the same trace. Throws `PacketError`. */
+  /** Calls another capability within the same trace. Throws `PacketError`. */
   readonly call: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
   /** A tool server by its name in the configuration. */
   readonly mcp: (server: string) => ForeignServer;
@@ -134,7 +136,7 @@ export interface ExecutionContext {
 
 /** Another MCP server, as a capability calls it. */
 export interface ForeignServer {
-  /** Throws `PacketError` (`execution_failed`) where it cannot be reached or the tool failed. */
+  /** Throws `PacketError` (`execution_failed`) if the server cannot be reached or the tool failed. */
   call(tool: string, args?: JsonObject): Promise<ForeignResult>;
   tools(): Promise<readonly OfferedTool[]>;
 }
@@ -143,11 +145,11 @@ export interface ForeignServer {
 export interface ForeignResult {
   readonly content: readonly Json[];
   readonly structured?: Json;
-  /** All text blocks, one after the other. */
+  /** All text blocks, joined by line feeds. */
   readonly text: string;
 }
 
-/** What is known of an actor, by the spec's names. */
+/** An actor's state and metadata, by the specification's names. */
 export interface ActorState {
   readonly actor_id: string;
   readonly capability_id: string;
@@ -162,45 +164,45 @@ export interface ActorState {
   };
 }
 
-/** A handle on an actor of a capability. */
+/** Identifies an actor of a capability. */
 export interface ActorRef {
   readonly capability_id: string;
   readonly actor_id: string;
   readonly id: ActorId;
 }
 
-/** What a timeout strategy knows of an actor. Times in milliseconds since 1970. */
+/** What a timeout function knows of an actor. Times in milliseconds since 1970. */
 export interface ActorTimes {
   readonly created_at: number;
   readonly last_message_at: number;
   readonly message_count: number;
 }
 
-/** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */
+/** The stored state of an actor: the author's state, and what the specification calls its metadata. */
 export interface CapabilityState<S> {
   readonly state: S;
   readonly metadata: ActorTimes;
 }
 
-/** Who runs a capability, and how. */
+/** The caller of a capability, and options of the run. */
 export interface RunOptions {
   readonly viewer: Viewer;
   readonly context: PacketContext;
   readonly actor_id?: string;
   readonly actor_options?: ActorOptions;
   readonly signal?: CancelSignal;
-  /** A message to an actor: refused by a capability that has none. */
+  /** The packet is a message to an actor: capabilities without actors refuse it. */
   readonly actorOnly?: boolean;
-  /** C4, for actors. */
+  /** Idempotency key (C4), for actors. */
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
-  /** What the client answered, and could be asked (`CallOptions`). */
+  /** The client's answers, and what it can be asked (`CallOptions`). */
   readonly answers?: JsonObject;
   readonly can?: readonly string[];
-  /** Never longer than the configuration's own. */
+  /** Capped by the configuration's limit. */
   readonly timeoutMs?: number;
-  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
+  /** How to call actors from the work of an actor: the engine's own call, which detects actors that wait for each other. */
   readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
@@ -216,16 +218,16 @@ export interface Ran {
 /** The level of an audit entry. Default `info`. */
 export type AuditLevel = "debug" | "info" | "warning" | "error";
 
-/** What is told once a capability has run, after the commit. Data: nothing happens by declaring it. */
+/** What is emitted after a capability has run and its turn is committed. Data: declaring one does nothing. */
 export type Effect =
   | { readonly effect: "audit_log"; readonly level: AuditLevel; readonly name: string }
   | { readonly effect: "metric"; readonly metric: "counter" | "histogram"; readonly name: string };
 
 /** An effect: each run writes an audit entry, after its commit. */
 export const auditLog = (level: AuditLevel = "info", name = "audit"): Effect => ({ effect: "audit_log", level, name });
-/** One for each run. */
+/** An effect: counts the runs. */
 export const counter = (name: string): Effect => ({ effect: "metric", metric: "counter", name });
-/** The milliseconds of each run. */
+/** An effect: the duration of each run in milliseconds. */
 export const histogram = (name: string): Effect => ({ effect: "metric", metric: "histogram", name });
 
 /** An effect that happened. */
@@ -238,9 +240,9 @@ export interface Emitted {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly duration_ms: number;
-  /** Of a counter 1, of a histogram the duration. */
+  /** 1 for a counter, the duration for a histogram. */
   readonly value: number;
-  /** Absent: it succeeded. */
+  /** The type of error. Absent: the run succeeded. */
   readonly error?: string;
   readonly fields?: JsonObject;
 }

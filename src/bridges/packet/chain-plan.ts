@@ -1,15 +1,17 @@
+// Owns: chains of capabilities: finding one that leads from given fields to wanted ones, and running it.
+//   Does not own: running one capability (running.ts).
 import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import type { Capability, Ran, RunOptions } from "./capability.ts";
 import { PacketError } from "./packet.ts";
 
-/** One capability of a chain: which of the fields at hand it takes, and which it adds. */
+/** One capability of a chain: the fields it takes and the fields it adds. */
 export interface Step {
   readonly capability_id: string;
   readonly takes: readonly string[];
   readonly gives: readonly string[];
 }
 
-/** Capabilities one after the other, found by what they require and provide. */
+/** Capabilities in sequence, found by what they require and provide. */
 export interface ChainPlan {
   readonly steps: readonly Step[];
   readonly from: readonly string[];
@@ -24,13 +26,13 @@ export interface ChainRan {
 }
 
 /**
- * From fields at hand to fields that are wanted: with as few capabilities as their contracts allow step by step, in the order
- * they can run. Undefined: these capabilities do not lead there.
+ * Finds a chain from the given fields to the wanted ones, in an order in which it can run. Steps are added only as needed.
+ * Undefined: these capabilities cannot provide them.
  */
 export function planChain(capabilities: readonly Capability[], from: readonly string[], to: readonly string[]): ChainPlan | undefined {
   const providers = new Map<string, Capability>();
   const known = new Set(from);
-  // In rounds: what is found in an earlier one needs no more steps than what is found in a later one.
+  // In rounds: a field found in an earlier round needs no more steps than one found later.
   for (let hasGrown = true; hasGrown && !to.every((field) => known.has(field));) {
     const ready = capabilities.filter(
       ({ requires, provides }) => requires.every((field) => known.has(field)) && provides.some((field) => !known.has(field)),
@@ -57,7 +59,7 @@ export function planChain(capabilities: readonly Capability[], from: readonly st
   return { steps: order.map(({ id, requires, provides }) => ({ capability_id: id, takes: requires, gives: provides })), from, to };
 }
 
-/** Runs the steps as one caller, within one trace: each is given what it takes of all that is known so far. Throws `PacketError`. */
+/** Runs the steps as one caller within one trace. Each step receives what it takes of all fields known so far. Throws `PacketError`. */
 export async function runChain(
   { steps }: ChainPlan,
   payload: JsonObject,

@@ -1,3 +1,5 @@
+// Owns: a client's connection over WebSocket or TCP: opening, reconnecting, and matching replies with requests.
+//   Does not own: the sockets (client-transports.ts).
 import type { Clock, Entropy } from "../../core/contract/index.ts";
 import { PacketClientError, abortError, failureReason } from "./client-error.ts";
 import type { ClientTransport, OpenSocket, OutgoingPacket, ClientSocket } from "./client-transports.ts";
@@ -10,7 +12,7 @@ export interface ClientConnectionOptions {
   readonly token: () => Promise<string | undefined>;
   readonly maxChars: number;
   readonly connectMs: number;
-  /** How long a packet waits for a connection, attempt after attempt. 0: for one attempt. */
+  /** How long a packet waits for a connection across attempts, in milliseconds. 0: one attempt. */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -28,24 +30,24 @@ interface PendingPacket {
 const MIN_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
 const FOREVER_MS = 2_147_483_647;
-/** Of a server that does not reply to what was cancelled. */
+/** Bounds memory if a server never replies to cancelled packets. */
 const MAX_ABANDONED = 10_000;
 
 /**
- * One connection for all packets, replies told apart by their ids. It is opened for a packet and stays; one that ended while
- * nothing waited is missed by nobody, and the next packet opens another.
+ * One connection for all packets; replies are matched by id. It is opened for the first packet and stays open. If it ends while nothing is
+ * pending, the next packet opens another.
  */
 export class ClientConnection implements ClientTransport {
   readonly #options: ClientConnectionOptions;
   readonly #pending = new Map<string, PendingPacket>();
-  /** Ids of packets that were given up on this connection, whose replies still come. */
+  /** Ids of packets that were cancelled on this connection and whose replies are still expected. */
   readonly #abandoned = new Set<string>();
   #socket: ClientSocket | undefined;
-  /** Aborted with each connection that is given up. */
+  /** Aborts the current connection or the attempt to open one. */
   #abortSocket = new AbortController();
   #opening = false;
   #cancelBackoff: (() => void) | undefined;
-  /** Connections in a row that brought nothing. */
+  /** Consecutive connections without a reply. */
   #failures = 0;
   #hasReplied = false;
   #serverError: string | undefined;
@@ -109,9 +111,9 @@ export class ClientConnection implements ClientTransport {
   #backOff(): void {
     const { clock, entropy } = this.#options;
     const longest = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 10));
-    // Half of it by chance: clients that lost their server together do not come back together.
+    // Half of the pause is random, so that clients of a restarted server do not reconnect all at once.
     const ms = (longest / 2) * (1 + Number.parseInt(entropy.hex(2), 16) / 65_536);
-    // A clock keeps no process alive, and somebody waits for this.
+    // A `Clock` does not keep the process alive, but a packet is waiting.
     const held = setInterval(() => undefined, FOREVER_MS);
     const undoTimer = clock.after(ms, () => {
       undo();
@@ -136,7 +138,7 @@ export class ClientConnection implements ClientTransport {
     let failure: unknown;
     try {
       const secret = await token();
-      // Closed meanwhile.
+      // The client was closed while it waited for the token.
       if (abortSocket.signal.aborted) return;
       socket = await open({
         url,
@@ -200,7 +202,7 @@ export class ClientConnection implements ClientTransport {
     if (packet.id !== undefined && this.#abandoned.has(packet.id)) {
       if (packet.type === "capability_progress") return;
       this.#abandoned.delete(packet.id);
-      // Another packet of that id has waited, or this would have been its reply.
+      // A new packet with the same id has been waiting for the old reply.
       if (waiting !== undefined && this.#socket !== undefined) this.#send(this.#socket, waiting);
     } else if (waiting?.sent === true) {
       this.#hasReplied = true;

@@ -1,61 +1,62 @@
+// Owns: how a client sends packets over HTTP, TCP and WebSocket. Does not own: reconnecting (client-connection.ts).
 import { type Clock, isJsonObject, untilAborted } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { PacketClientError, errorCode, abortError, failureReason } from "./client-error.ts";
 import { PACKET_PROTOCOL, PACKET_VERSION, PacketError, type ReplyPacket, type RequestPacket, errorIn } from "./packet.ts";
 import { readReply } from "./read-packet.ts";
 
-/** A packet on its way. */
+/** A packet to send. */
 export interface OutgoingPacket {
   readonly packet: RequestPacket;
-  /** The whole of it. */
+  /** The packet as text. */
   readonly text: string;
-  /** Aborted: nobody waits for the reply any more. */
+  /** Aborted if the caller no longer waits for the reply. */
   readonly signal: AbortSignal;
   readonly onProgress: ((packet: ReplyPacket) => void) | undefined;
 }
 
-/** What brings a packet to the server, and its reply back. */
+/** Sends packets and returns their replies. */
 export interface ClientTransport {
-  /** Throws `PacketClientError`, and `PacketError` (`unauthorized`) where the server refuses the token. */
+  /** Throws `PacketClientError`, or `PacketError` (`unauthorized`) if the server refuses the token. */
   exchange(outbound: OutgoingPacket): Promise<ReplyPacket>;
-  /** Whatever waits is given up. */
+  /** Rejects everything pending. */
   close(): void;
 }
 
-/** One connection that is open: packets go out and come in, one text each. It ends with the signal it was opened with. */
+/** An open connection that carries one packet per text. It ends with the signal it was opened with. */
 export interface ClientSocket {
   send(text: string): void;
 }
 
-/** How one is opened. */
+/** How to open a socket. */
 export interface SocketOptions {
   readonly url: URL;
   readonly token: string | undefined;
-  /** Of one text that comes in, in UTF-16 units; a longer one ends the connection. */
+  /** Longest incoming text in UTF-16 units; a longer one ends the connection. */
   readonly maxChars: number;
   readonly connectMs: number;
   readonly clock: Clock;
-  /** Aborted: it is not wanted any more, and ends without a word. */
+  /** Aborted to close the connection without notice. */
   readonly signal: AbortSignal;
   readonly onMessage: (text: string) => void;
-  /** Once, after it was open: why it is not any more. */
+  /** Called once, with the reason, when an open connection ends. */
   readonly onClose: (why: string) => void;
 }
 
-/** Settles when it is open. Rejects, in words, where it does not come about. */
+/** Resolves when the connection is open. Rejects with a readable reason otherwise. */
 export type OpenSocket = (options: SocketOptions) => Promise<ClientSocket>;
 
 export interface HttpTransportOptions {
   readonly url: URL;
   readonly token: () => Promise<string | undefined>;
-  /** Of one packet that comes back. */
+  /** Longest packet in a response. */
   readonly maxChars: number;
 }
 
-/** Errors of sockets that were never connected: nothing was sent. */
+/** Error codes of sockets that were never connected: nothing was sent. */
 const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/** One POST for each packet; one of lines where progress is wanted, since a single reply has no room for it. */
+/** One POST per packet. With progress it is a body of lines, since a single reply has no room for progress. */
 export class HttpTransport implements ClientTransport {
   readonly #options: HttpTransportOptions;
   readonly #closing = new AbortController();
@@ -79,7 +80,7 @@ export class HttpTransport implements ClientTransport {
           ...(token === undefined ? undefined : { authorization: `Bearer ${token}` }),
         },
         body: text,
-        // A token is for this address alone.
+        // The token must not be sent to another address.
         redirect: "manual",
         signal: both,
       });
@@ -102,7 +103,7 @@ export class HttpTransport implements ClientTransport {
       if (packet === undefined) throw notAPacket(response, line);
       if (packet.type !== "capability_progress") return packet;
       onProgress?.(packet);
-      // Whoever was told may have given up by that, while the reply is here already.
+      // The listener may have aborted the request while the reply was already here.
       signal.throwIfAborted();
     }
     throw response.ok
@@ -113,23 +114,23 @@ export class HttpTransport implements ClientTransport {
 
 async function* linesOf({ body }: Response, maxChars: number): AsyncGenerator<string> {
   const lines = new LineReader(maxChars);
-  // Not `for await`: some browsers' streams cannot be iterated.
+  // Not `for await`: some browsers' streams are not iterable.
   const reader = body?.getReader();
   try {
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) yield* lines.push(read.value);
     yield* lines.end();
   } finally {
-    // What follows the reply is of no use. It fails where the connection is gone already.
+    // Nothing after the reply is needed. Fails if the connection has already ended.
     void reader?.cancel().catch(() => undefined);
   }
 }
 
-/** The server, or something before it, answered in words of its own. */
+/** The response is not a packet: it may come from the server or from a proxy. */
 function notAPacket({ status, url }: Response, line: string): PacketClientError | PacketError {
   const why = messageIn(line);
   const answered = `${url} answered ${status}${why === "" ? "" : ` (${why})`}`;
   if (status === 401 || status === 403) return new PacketError("unauthorized", `${answered}: give a token that is valid there.`);
-  // A proxy that lost its server cannot say what became of the request.
+  // A proxy that lost its server cannot know what became of the request.
   const applied = (status >= 300 && status < 500) || status === 503 ? false : "unknown";
   if (status === 503 || status === 429) return new PacketClientError("UNREACHABLE", `${answered}: try again later.`, { applied });
   return new PacketClientError(
@@ -164,12 +165,12 @@ const unreachable = ({ origin }: URL, error: unknown): PacketClientError =>
     cause: error,
   });
 
-/** Where a packet carries the token of a TCP connection: in its `metadata`, and only in the first of the connection. */
+/** The metadata key for the token of a TCP connection. Only the first packet of the connection may carry it. */
 const AUTHORIZATION_KEY = "troupe/authorization";
 
-/** `tcp://host:port`: one packet a line. With a token it is open when the server has taken that. */
+/** `tcp://host:port`: one packet per line. With a token, the connection is open once the server has accepted it. */
 export function openTcp({ url, token, maxChars, connectMs, clock, signal, onMessage, onClose }: SocketOptions): Promise<ClientSocket> {
-  // Not an import: whatever bundles this for a browser must not look for it.
+  // Not an import, so that browser bundlers ignore it.
   const { connect } = globalThis.process.getBuiltinModule("node:net");
   const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
   const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port) });
@@ -223,7 +224,7 @@ export function openTcp({ url, token, maxChars, connectMs, clock, signal, onMess
     resolve({ send: (text) => void socket.write(`${text}\n`) });
   }
 
-  // A packet of a stranger may be short only, and those behind it are lost where the token is refused: so the token goes ahead, alone.
+  // Before authentication the server accepts only short packets, and drops those behind a refused token. So the token is sent first, alone.
   function onAuthenticationReply(line: string): void {
     const packet = readReply(line);
     if (packet?.type === "heartbeat") return onOpen();
@@ -236,7 +237,7 @@ export function openTcp({ url, token, maxChars, connectMs, clock, signal, onMess
 const authentication = (token: string): string =>
   JSON.stringify({ version: PACKET_VERSION, type: "heartbeat", metadata: { [AUTHORIZATION_KEY]: `Bearer ${token}` } });
 
-/** `ws://` and `wss://`: one packet a text frame. */
+/** `ws://` and `wss://`: one packet per text frame. */
 export function openWebSocket({
   url,
   token,
@@ -272,7 +273,7 @@ export function openWebSocket({
     else if (data.length > maxChars) close(`It sent a frame of more than ${maxChars} characters.`);
     else onMessage(data);
   });
-  // It does not say why: an address that is none, a token that is not taken, and a server that is away look alike.
+  // The event has no reason: a wrong address, a refused token and a server that is down look the same.
   socket.addEventListener("error", () => close("no WebSocket came about, or it broke: look at the address, the token and the server"));
   socket.addEventListener("close", ({ code, reason }) =>
     close(`the server closed the WebSocket (${code}${reason === "" ? "" : `, ${reason}`})`),
@@ -293,22 +294,22 @@ function createWebSocket(url: URL, token: string | undefined): WebSocket {
   return new WebSocket(url, { protocols: [PACKET_PROTOCOL], headers: { authorization: `Bearer ${token}` } });
 }
 
-/** Thrown for a line that is longer than was allowed, or no UTF-8. */
+/** Thrown for a line that is too long or not UTF-8. */
 class InvalidLine extends Error {}
 
-/** Cuts bytes into lines, however they arrive: in work linear in them, holding one line at most. */
+/** Splits chunks of bytes into lines. Takes linear time and holds at most one line. */
 class LineReader {
   readonly #maxChars: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #parts: string[] = [];
   #chars = 0;
 
-  /** `maxChars`: of one line, in UTF-16 units. */
+  /** `maxChars`: longest line in UTF-16 units. */
   constructor(maxChars: number) {
     this.#maxChars = maxChars;
   }
 
-  /** The lines that have ended, without blank ones. Throws `BadLine`. */
+  /** The lines completed by this chunk, without blank ones. Throws `InvalidLine`. */
   push(chunk: Uint8Array): readonly string[] {
     const [first = "", ...rest] = this.#decoded(chunk).split("\n");
     const lines: string[] = [];
@@ -320,7 +321,7 @@ class LineReader {
     return lines.filter((line) => line.trim() !== "");
   }
 
-  /** What is there without a line end: nothing, or one line. Throws `BadLine`. */
+  /** The last line, if it has no line feed. Throws `InvalidLine`. */
   end(): readonly string[] {
     this.#append(this.#decoded());
     const line = this.#takeLine();

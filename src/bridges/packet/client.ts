@@ -1,3 +1,5 @@
+// Owns: `packetClient`: requests to a packet server, their timeouts and limits. Does not own: transports (client-transports.ts,
+//   client-connection.ts).
 import {
   type JsonObject,
   type Clock,
@@ -22,23 +24,23 @@ import {
 } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
 
-/** What `packetClient` takes besides the address. */
+/** Options of `packetClient`. */
 export interface PacketClientOptions {
-  /** Whose packets these are, without `Bearer`. A function is asked for each connection, and over HTTP for each packet. */
+  /** The access token, without `Bearer`. A function is called for each connection, and over HTTP for each packet. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Goes with each `request` and `heartbeat`; the request's own comes before it. */
+  /** Sent with each `request` and `heartbeat`; the request's own context has precedence. */
   readonly context?: PacketContext;
-  /** How long a reply may take, with the token that is asked for before it. Default 60,000. */
+  /** How long a reply may take, including the call of `token`. Default 60,000. */
   readonly timeoutMs?: number;
-  /** How long an attempt to connect may take, over WebSocket and TCP. Default 10,000. */
+  /** How long an attempt to connect may take over WebSocket and TCP. Default 10,000. */
   readonly connectMs?: number;
-  /** How long a packet waits there for a connection, attempt after attempt; 0 is one attempt. Default 10,000. */
+  /** How long a packet waits for such a connection, across attempts; 0 is one attempt. Default 10,000. */
   readonly patienceMs?: number;
   /** Packets that may wait for their replies at once. Default 1,000. */
   readonly maxWaiting?: number;
-  /** Of their texts together, in UTF-16 units. Default 16 Mi. */
+  /** Total length of their texts in UTF-16 units. Default 16 Mi. */
   readonly maxWaitingChars?: number;
-  /** Of one packet that comes back, in UTF-16 units. Default 16 Mi. */
+  /** Longest reply in UTF-16 units. Default 16 Mi. */
   readonly maxReplyChars?: number;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
@@ -46,21 +48,21 @@ export interface PacketClientOptions {
 
 /** Options of one request of a packet client. */
 export interface Asking {
-  /** Aborted: the server is told to cancel, and nobody waits any more. */
+  /** Aborted: the request is rejected, and cancelled on the server. */
   readonly signal?: AbortSignal;
-  /** Default the client's. */
+  /** Default: the client's. */
   readonly timeoutMs?: number;
 }
 
 /** Options of an `actor_message`. */
 export interface SendOptions extends Asking {
-  /** Each `capability_progress`. */
+  /** Receives each `capability_progress`. */
   readonly onProgress?: (packet: ReplyPacket) => void;
 }
 
 /** Options of a `capability_request`. */
 export interface RequestOptions extends Asking {
-  /** The actor that is meant, of a capability that has actors. Default: the one that is the caller's own. */
+  /** The actor to use, for capabilities that have actors. Default: the caller's own. */
   readonly actor_id?: string;
   readonly actor_options?: ActorOptions;
   readonly intent?: string;
@@ -72,25 +74,24 @@ export interface RequestOptions extends Asking {
 export type PacketToSend = Pick<RequestPacket, "type"> & Partial<RequestPacket>;
 
 /**
- * Packets to one server. All that asks throws `PacketClientError` where no reply came: its `applied` says whether the packet
- * can be sent again as it was. Nothing is ever sent twice by itself.
+ * Sends packets to one server. Requests throw `PacketClientError` if there is no reply: its `applied` says whether the packet can be sent
+ * again. The client never sends a packet twice by itself.
  */
 export interface PacketClient extends Disposable {
-  /** Its reply, which may be a `capability_error`. Throws `PacketError` for what is no packet, without sending it, and for a token that is refused. */
+  /** The reply, which may be a `capability_error`. Throws `PacketError` for an invalid packet, which is not sent, and for a refused token. */
   send(packet: PacketToSend | JsonObject, options?: SendOptions): Promise<ReplyPacket>;
-  /** The payload of the reply. Throws `PacketError`: what the server says instead. */
+  /** The payload of the reply. Throws the server's `PacketError`. */
   request(capability_id: string, payload: JsonObject, options?: RequestOptions): Promise<JsonObject>;
-  /** Settles when the server has answered. */
+  /** Resolves when the server has answered. */
   heartbeat(options?: Asking): Promise<void>;
-  /** What waits is given up (`CLOSED`), and the server cancels what it runs of it. Until then a connection keeps the process alive. */
+  /** Rejects what is pending (`CLOSED`); the server cancels it. Until then an open connection keeps the process alive. */
   close(): void;
 }
 
 /**
- * A client for `http(s)://…` (each packet a POST), `ws(s)://…`, and `tcp://host:port`, which needs Node. Without a path it is
- * `/packets`. WebSocket and TCP keep one connection: it is opened for the first packet, and again after it ended, at first at
- * once, then after pauses that double up to 10 s. Packets that had been sent fail then (`LOST`), others wait.
- * Throws `BAD_DEFINITION` for an address that is none.
+ * A client for `http(s)://…` (a POST for each packet), `ws(s)://…`, and `tcp://host:port`, which needs Node. The default path is `/packets`.
+ * WebSocket and TCP use one connection: it is opened for the first packet, and reopened after it ended, first at once, then after pauses
+ * that double up to 10 s. Packets that had been sent then fail (`LOST`); others wait. Throws `BAD_DEFINITION` for an invalid address.
  */
 export function packetClient(url: string | URL, options: PacketClientOptions = {}): PacketClient {
   return new Client(transportFor(parseAddress(url), options), options);
@@ -100,7 +101,7 @@ class Client implements PacketClient {
   readonly #transport: ClientTransport;
   readonly #options: PacketClientOptions;
   readonly #entropy: Entropy;
-  /** Of packets that wait, how long each is. */
+  /** The lengths of pending packets by id. */
   readonly #pending = new Map<string, number>();
   #chars = 0;
 
@@ -129,7 +130,7 @@ class Client implements PacketClient {
       try {
         onProgress?.(reply);
       } catch (error) {
-        // It is the caller's, who learns of it as the cause; thrown here it would end the process.
+        // The listener's error becomes the cause of the rejection. Rethrown here, it would end the process.
         stop.abort(error);
       }
     };

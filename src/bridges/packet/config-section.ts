@@ -1,17 +1,19 @@
+// Owns: reading one level of a configuration: typed values with defaults, unknown keys, all issues at once.
+//   Does not own: which keys there are (config.ts).
 import { isList, TroupeError } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
 export interface ConfigIssue {
-  /** `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
+  /** Such as `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-// A file of nothing but mistakes must not become a message of its size.
+// Bounds the error message for a file with many mistakes.
 const MAX_REPORTED = 50;
 
-/** What is wrong, gathered while everything is read: whoever wrote it mends it once. */
+/** Collects issues while everything is read, so that the user can fix them all at once. */
 export class ConfigIssues {
   readonly #issues: ConfigIssue[] = [];
   #more = 0;
@@ -21,7 +23,7 @@ export class ConfigIssues {
     else this.#more += 1;
   }
 
-  /** Throws `BAD_DEFINITION` that names all of them, with the same as `data.issues`. */
+  /** Throws `BAD_DEFINITION` that lists all issues, also as `data.issues`. */
   throwIfAny(): void {
     if (this.#issues.length === 0) return;
     const lines = this.#issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
@@ -34,17 +36,17 @@ export class ConfigIssues {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What members may be called that have any name, and what they hold. */
+/** Rules for a map whose keys the user chooses. */
 export interface MapRules {
   readonly pattern: RegExp;
-  /** What a name that does not fit is told. */
+  /** The issue for a key that does not match `pattern`. */
   readonly sentence: string;
   readonly maxChars: number;
-  /** Control characters but NUL may be in the text: a key in PEM has line ends. */
+  /** Values may contain control characters except NUL: a PEM key has line feeds. */
   readonly multiline?: true;
 }
 
-/** One level of a configuration: each key is read once, and what is left over is named. */
+/** One level of a configuration. */
 export class ConfigSection {
   readonly #issues: ConfigIssues;
   readonly #path: string;
@@ -56,7 +58,7 @@ export class ConfigSection {
     this.#members = members;
   }
 
-  /** Undefined: it is no object, which is told. Absent, and `null` (an empty section of YAML), is an empty one. */
+  /** Undefined, with an issue: the value is not an object. Absent and `null` (an empty section in YAML) are an empty section. */
   static of(issues: ConfigIssues, path: string, value: unknown): ConfigSection | undefined {
     if (value === undefined || value === null) return new ConfigSection(issues, path, {});
     if (isMembers(value)) return new ConfigSection(issues, path, value);
@@ -67,7 +69,7 @@ export class ConfigSection {
     return new ConfigSection(issues, "", {});
   }
 
-  /** Of what is there: in code, `undefined` is absent. */
+  /** Keys with a value: in code, `undefined` means absent. */
   get keys(): readonly string[] {
     return Object.keys(this.#members).filter((key) => this.has(key));
   }
@@ -76,7 +78,7 @@ export class ConfigSection {
     return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined;
   }
 
-  /** Names each key that is not one of these. */
+  /** Adds an issue for each other key. */
   allowOnly(...allowed: readonly string[]): void {
     for (const key of this.keys) {
       if (allowed.includes(key)) continue;
@@ -98,7 +100,7 @@ export class ConfigSection {
     return this.optionalText(key, maxChars) ?? fallback;
   }
 
-  /** One to `maxChars` characters, none of them a control character. */
+  /** One to `maxChars` characters, without control characters. */
   optionalText(key: string, maxChars: number): string | undefined {
     const value = this.#own(key);
     if (value === undefined || isText(value, maxChars)) return value;
@@ -113,7 +115,7 @@ export class ConfigSection {
     return fallback;
   }
 
-  /** A whole number from 1 to `most`. `unit`: how the number is meant, for the sentence. */
+  /** An integer from 1 to `most`. `unit` describes it in the issue. */
   count(key: string, fallback: number, most: number, unit = "a whole number"): number {
     const value = this.#own(key);
     if (value === undefined) return fallback;
@@ -132,7 +134,7 @@ export class ConfigSection {
     return fallback;
   }
 
-  /** Undefined: absent, or wrong, which is told of each item that is. */
+  /** Undefined: absent, or wrong. Adds an issue for each wrong item. */
   texts(key: string, maxItems: number, maxChars: number): readonly string[] | undefined {
     const value = this.#own(key);
     if (value === undefined) return undefined;
@@ -144,7 +146,7 @@ export class ConfigSection {
     });
   }
 
-  /** Undefined: absent, or wrong, which is told of each member that is. */
+  /** Undefined: absent, or wrong. Adds an issue for each wrong member. */
   textMap(key: string, rules: MapRules): Readonly<Record<string, string>> | undefined {
     if (!this.has(key)) return undefined;
     const section = this.section(key);
@@ -163,7 +165,7 @@ export class ConfigSection {
     if (!pattern.test(name)) this.addIssue(name, sentence);
     const value = this.#own(name);
     const fits = multiline === true ? isMultilineText : isText;
-    // Empty is a value that may be meant, unlike an empty name.
+    // An empty value may be intended, unlike an empty name.
     if (value === "" || fits(value, maxChars)) return [[name, value]];
     this.addIssue(name, `Must be text of at most ${maxChars} characters${multiline === true ? "" : " on one line"}${quoted(value)}.`);
     return [];
@@ -186,5 +188,5 @@ const isMultilineText = (value: unknown, maxChars: number): value is string =>
 
 const isText = (value: unknown, maxChars: number): value is string => isMultilineText(value, maxChars) && !/\p{Cc}/u.test(value);
 
-/** In YAML, `version: 1.0` and `debug: yes` are not the texts they look like. */
+/** YAML reads `version: 1.0` and `debug: yes` as a number and a boolean. */
 const quoted = (value: unknown): string => (typeof value === "number" || typeof value === "boolean" ? `: write "${value}", in quotes` : "");

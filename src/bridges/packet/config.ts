@@ -1,3 +1,4 @@
+// Owns: PacketFlow's configuration file: its sections, defaults and checks. Does not own: reading single values (config-section.ts).
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { ConfigIssues, ConfigSection, type MapRules } from "./config-section.ts";
 import { ID_BYTES, PERSISTENCES, type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
@@ -5,42 +6,42 @@ import type { HttpServer, StdioServer } from "./upstream-server.ts";
 
 /** The section `actors` of PacketFlow's configuration. Times in milliseconds. */
 export interface ActorsConfig {
-  /** Milliseconds without a message until an actor ends whose capability does not say when. Default 1,800,000. */
+  /** Milliseconds without a message until an actor ends, for capabilities that define no timeout. Default 1,800,000. */
   readonly default_timeout: number;
-  /** Of one user at a time. Default 10. */
+  /** Actors of one user at a time. Default 10. */
   readonly max_actors_per_user: number;
-  /** Of capabilities that do not say where their actors are kept. Default `memory`. */
+  /** For capabilities that define no persistence. Default `memory`. */
   readonly persistence_strategy: Persistence;
   /**
-   * Always 300,000 milliseconds, the specification's default, which may be written; any other value is refused. Each actor ends when
-   * its own time comes, and nothing goes through all of them from time to time, so there is no interval to set.
+   * Must be 300,000 milliseconds, the specification's default; other values are refused. Each actor ends at its own time, so there is no
+   * cleanup cycle with an interval.
    */
   readonly cleanup_interval: number;
 }
 
 /** The section `mcp` of PacketFlow's configuration. */
 export interface McpConfig {
-  /** As MCP clients see it. Default `PacketFlow Capabilities`. */
+  /** The name that MCP clients see. Default `PacketFlow Capabilities`. */
   readonly server_name: string;
   /** Default `1.0.0`. */
   readonly server_version: string;
-  /** False: the only tools are those that capabilities define themselves. Default true. */
+  /** False: only tools that capabilities define themselves. Default true. */
   readonly auto_generate_tools: boolean;
-  /** Capabilities that MCP shows and takes calls for: all, or those of these ids. Default `all`. */
+  /** The capabilities that MCP lists and calls: all, or those of these ids. Default `all`. */
   readonly expose_capabilities: "all" | readonly string[];
-  /** Milliseconds that a tool call may take. Default 30,000. */
+  /** Limit on a tool call in milliseconds. Default 30,000. */
   readonly tool_timeout: number;
   /** Other MCP servers, by the name that capabilities call them by. Default none. */
   readonly servers: Readonly<Record<string, StdioServer | HttpServer>>;
 }
 
-/** The whole of it, with defaults filled in. */
+/** The whole configuration, with defaults filled in. */
 export interface Config {
   readonly actors: ActorsConfig;
   readonly mcp: McpConfig;
 }
 
-/** As it is written in code or in a file: what is absent has its default. */
+/** The configuration as written in code or in a file: absent keys have their defaults. */
 export interface ConfigInput {
   readonly actors?: Partial<ActorsConfig>;
   readonly mcp?: Partial<McpConfig>;
@@ -50,14 +51,14 @@ const MILLISECONDS = "milliseconds, a whole number";
 const MAX_EXPOSED = 10_000;
 
 /**
- * Reads a `ConfigInput` from wherever it came. Throws one `TroupeError` (`BAD_DEFINITION`) that names every wrong or unknown
- * key by its path (`data.issues`: each `{path, message}`), what may be there, and which key was probably meant.
+ * Reads a `ConfigInput` from any source. Throws one `TroupeError` (`BAD_DEFINITION`) that lists every wrong or unknown key by its path
+ * (`data.issues`: each `{path, message}`), with the allowed values and the closest match.
  */
 export function readConfig(value: unknown): Config {
   const issues = new ConfigIssues();
   const root = ConfigSection.of(issues, "", value);
   root?.allowOnly("actors", "mcp");
-  // What is wrong is read as absent, so that all else is looked at too.
+  // A wrong section is read as empty, so that the others are checked too.
   const actors = readActors(root?.section("actors") ?? ConfigSection.empty(issues));
   const mcp = readMcp(root?.section("mcp") ?? ConfigSection.empty(issues));
   issues.throwIfAny();
@@ -125,7 +126,7 @@ const HEADER_RULES: MapRules = {
   maxChars: MAX_URL_CHARS,
 };
 
-/** `mcp.servers`: each by its name, a process or an address. */
+/** `mcp.servers`: by name, each a process or a URL. */
 function readServers(section: ConfigSection): Readonly<Record<string, StdioServer | HttpServer>> {
   if (section.keys.length > MAX_SERVERS) section.addIssue("…", `There may be ${MAX_SERVERS} tool servers.`);
   return Object.fromEntries(

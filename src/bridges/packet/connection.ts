@@ -1,3 +1,5 @@
+// Owns: packets on one ordered connection: which run now, which wait, replies and progress to a slow reader.
+//   Does not own: handling a packet (packet-session.ts), listeners (endpoints.ts).
 import type { Caller, Channel, Connection } from "../../core/contract/index.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { PacketError, type ReplyPacket } from "./packet.ts";
@@ -5,26 +7,24 @@ import { readPacket } from "./read-packet.ts";
 import { type Frame, refuseFrame } from "./reply.ts";
 
 export interface PacketConnectionOptions {
-  /** Packets at once: under way, held, or answered and not read; one more is answered `rate_limited`. Default 1,000. */
+  /** Packets at once: running, queued, or answered but unread. One more is refused as `rate_limited`. Default 1,000. */
   readonly inFlight?: number;
 }
 
 const DEFAULT_IN_FLIGHT = 1_000;
-/** Beyond the bound there is room for what frees it, and for who asks whether we live. */
+/** Extra slots for cancels, which free others, and for heartbeats. */
 const RESERVED_SLOTS = 64;
-/** Of frames that have not begun. */
+/** Limit on frames that wait to be started. */
 const MAX_QUEUED_BYTES = 4_194_304;
-/** Begun in one turn of the event loop: one read may bring thousands before the channel can say that nobody reads the replies. */
+/** Starts per turn of the event loop: one read may bring thousands of frames before the channel notices that the client does not read. */
 const STARTS_PER_TICK = 8;
 
 /**
- * Packets on one ordered stream both ways, one a frame: a line over TCP, a text
- * frame over WebSocket, a message in memory. Replies leave as they become ready,
- * not in the order of their requests. What a client sends that does not read is held,
- * and begins in order once it reads (C8); only a cancel and a heartbeat go ahead.
+ * Packets on one bidirectional stream, one per frame: a line over TCP, a text frame over WebSocket, a message in memory. Replies are sent in
+ * order of completion. Frames of a client that does not read are queued and start in order once it reads (C8); only cancels and heartbeats
+ * bypass the queue.
  *
- * A client whose side has ended (`close`) is still answered what it asked for;
- * for one that is gone (`channel.disconnected`) what runs is cancelled.
+ * After `close`, requests that were received are still answered. Once the channel is disconnected, what runs is cancelled.
  */
 export function packetConnection(
   flow: Pick<PacketFlow, "open">,
@@ -103,7 +103,7 @@ export function packetConnection(
 
 const bypassesQueue = (read: Frame): boolean => "type" in read && (read.type === "cancel" || read.type === "heartbeat");
 
-/** What a cancel means that has not begun, answered. */
+/** Cancels queued requests: returns their replies. */
 function cancelQueued(held: FrameQueue, read: Frame): readonly string[] {
   if (!("payload" in read) || read.type !== "cancel" || held.count === 0) return [];
   const { id } = read.payload;
@@ -123,17 +123,17 @@ function tooManyBytes(read: Frame, used: number): string {
 interface QueuedFrame {
   readonly frame: Uint8Array | string;
   readonly size: number;
-  /** Read once, however many cancels ask for it: there may be megabytes of frames, and a cancel is short. */
+  /** Cached: parsing megabytes of frames again for each cancel would be too cheap an attack. */
   cancelTarget: CancelTarget | undefined;
 }
 
-/** What a cancel can name. `none`: the frame is no request. */
+/** What a cancel can refer to. `none`: the frame is not a request. */
 interface CancelTarget {
   readonly id?: string | undefined;
   readonly none?: true;
 }
 
-/** Frames that have come and not begun, the first first. */
+/** Frames that wait to be started, in order. */
 class FrameQueue {
   #frames: QueuedFrame[] = [];
   #bytes = 0;
@@ -147,7 +147,7 @@ class FrameQueue {
   }
 
   push(frame: Uint8Array | string): void {
-    // A frame may be a few bytes of a whole read, which would be held with them.
+    // Copied: a small frame may be a view of a large read buffer, which it would keep in memory.
     const own = typeof frame === "string" ? frame : new Uint8Array(frame);
     this.#frames.push({ frame: own, size: frame.length, cancelTarget: undefined });
     this.#bytes += frame.length;
@@ -159,7 +159,7 @@ class FrameQueue {
     return first?.frame;
   }
 
-  /** Takes out the requests of that id; a cancel is none. */
+  /** Removes and returns the requests with that id. Cancels are not requests. */
   takeRequests(id: unknown): readonly (Uint8Array | string)[] {
     const all = this.#frames;
     this.clear();
@@ -190,13 +190,13 @@ export interface InFlightPacketsOptions {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
-  /** Of how many requests progress is held for a client that does not read. */
+  /** For how many requests progress is queued while the client does not read. */
   readonly maxProgress: number;
-  /** Runs each time a packet has been answered. */
+  /** Called after each reply. */
   readonly onAnswered: () => void;
 }
 
-/** Packets of one client that run: each is answered on the channel as soon as it is ready, its progress before it. */
+/** The running packets of one client. Each is answered on the channel when it is ready, after its progress. */
 export class InFlightPackets {
   readonly #channel: Channel;
   readonly #session: PacketSession;
@@ -217,9 +217,9 @@ export class InFlightPackets {
     return this.#count;
   }
 
-  /** Replies the client has not read yet. */
+  /** Replies that the client has not read. */
   get unread(): number {
-    // Counted when sent: a channel that gathers what it writes says only later that it is not ready.
+    // Counted when sent, since a buffering channel reports only later that it is not ready.
     if (this.#channel.ready) this.#unread = 0;
     return this.#unread;
   }
@@ -229,7 +229,7 @@ export class InFlightPackets {
     void this.#run(frame);
   }
 
-  /** What still runs is cancelled. Settles when it has ended. */
+  /** Cancels what runs. Resolves when it has ended. */
   close(): Promise<void> {
     this.#progress.close();
     return (this.#closed ??= this.#session.close());
@@ -252,10 +252,7 @@ export class InFlightPackets {
   }
 }
 
-/**
- * The way of progress to a client: where it does not read, only the newest of
- * each request is held, so a slow reader costs what it has under way (C8).
- */
+/** Sends progress to a client. While it does not read, only the newest progress of each request is queued, so memory stays bounded (C8). */
 export class ProgressQueue {
   readonly #channel: Channel;
   readonly #queued = new Map<string, ReplyPacket>();
@@ -275,7 +272,7 @@ export class ProgressQueue {
     this.#undoReady ??= this.#channel.onReady(() => this.#flush());
   }
 
-  /** Its reply is on its way: progress would come too late. */
+  /** Drops queued progress of a request whose reply is sent now. */
   discard(reply: ReplyPacket): void {
     if (this.#queued.size > 0) this.#queued.delete(keyOf(reply));
   }
@@ -295,5 +292,5 @@ export class ProgressQueue {
   }
 }
 
-/** A trace may be shared by requests, and an id may be missing. */
+/** Both: requests may share a trace, and the id is optional. */
 const keyOf = ({ id, context }: ReplyPacket): string => JSON.stringify([id, context.trace_id]);

@@ -1,3 +1,5 @@
+// Owns: `actorCapability`: a capability whose state is in actors, its definition and how it is checked.
+//   Does not own: handlers, state and timers (actor-handlers.ts, actor-state.ts, actor-timers.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type InitialContext, type Kind, type RunContext, type Value, type WorkContext, actor } from "../../core/actor/index.ts";
 import {
@@ -40,7 +42,7 @@ import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts"
 import { CapabilityCalls } from "./recorded-calls.ts";
 import { noServers } from "./upstream-server.ts";
 
-/** What a message handler of an actor is given: a turn (`RunContext`), the payload and who sent it. */
+/** What a message handler of an actor receives: a turn (`RunContext`), the payload and the sender's context. */
 export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {
   readonly payload: P;
   readonly context: PacketContext;
@@ -48,15 +50,15 @@ export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request
   readonly metadata: ActorTimes;
 }
 
-/** What one that waits is given beside. */
+/** What a `work` handler receives in addition. */
 export interface ActorWork<S, P> extends ActorRun<S, P>, Pick<WorkContext<S, P>, "signal" | "progress" | "log" | "call"> {
-  /** A tool server by its name in the configuration; what is called there is recorded in the actor's chain. */
+  /** A tool server by its name in the configuration. Calls to it are recorded in the actor's chain. */
   readonly mcp: (server: string) => ForeignServer;
-  /** Another capability, as a packet of the actor's own user would; what it was asked is recorded in the actor's chain. Throws `PacketError`. */
+  /** Calls another capability as the actor's owner. The call is recorded in the actor's chain. Throws `PacketError`. */
   readonly request: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 }
 
-/** What a read has at hand: the last durable state, read-only, and the payload. */
+/** What a `view` receives: the last durable state, read-only, and the payload. */
 export interface ActorView<S, P> {
   readonly state: Frozen<S>;
   readonly payload: P;
@@ -70,23 +72,23 @@ type Handles<S, P> =
   | { view(context: ActorView<S, P>): Value; run?: never; work?: never };
 
 export interface ActorCapabilityDefinition<S extends object, M> extends Described {
-  /** JSON, copied for each actor that begins; or made from what it begins with. */
+  /** JSON that is copied for each new actor, or a function that returns the first state. */
   readonly initialState: S | ((first: FirstTimes) => S);
-  /** What a state must be like, checked where one begins. */
+  /** A schema of the state, checked when an actor starts. */
   readonly state?: StandardSchemaV1<unknown, S>;
   /** Default `memory`. */
   readonly persistence?: Persistence;
-  /** Default: as the configuration says, 30 minutes idle. */
+  /** Default: the configuration's, which is 30 minutes idle. */
   readonly timeout?: Timeout;
-  /** Everybody's. Default: an actor is there for its starter alone. */
+  /** Whether all users share the actors. Default: each actor belongs to the user who started it. */
   readonly shared?: boolean;
-  /** Of the state, from 1. Default 1. */
+  /** Version of the state, from 1. Default 1. */
   readonly version?: number;
-  /** A state of a lower version. Pure. */
+  /** Migrates a state of a lower version. Pure. */
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
-  /** The first pattern, in the order they stand here, that a payload matches. A message without `match` takes any. */
+  /** The first pattern in source order that matches the payload selects the handler. A message without `match` takes any payload. */
   readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] & object } & Handles<S, PayloadOf<M[N]>> };
-  /** While the actor lives, every so often. */
+  /** Handlers that run at an interval while the actor lives. */
   readonly periodic?: Readonly<Record<string, { readonly everyMs: number; run(context: Omit<ActorRun<S, null>, "payload">): void }>>;
   /** Fields of payloads and results whose text is searchable (`message`, `notes.*.text`). */
   readonly search?: readonly string[];
@@ -100,7 +102,7 @@ export interface ActorCapability<S = unknown> extends Capability {
   readonly kind: Kind<string, CapabilityState<S>, unknown>;
 }
 
-/** A definition with its inference taken off. */
+/** A definition without the author's type parameters. */
 interface UntypedDefinition extends Described {
   readonly initialState: object;
   readonly state?: StandardSchemaV1;
@@ -124,7 +126,7 @@ export function actorCapability(id: string, definition: UntypedDefinition): obje
   return buildActorCapability(id, definition);
 }
 
-/** `given`: as a configuration has it. */
+/** `given`: what the configuration says, once it is known. */
 function buildActorCapability(id: string, definition: UntypedDefinition, given?: Given): Capability {
   checkActorDefinition(id, definition);
   const { servers = noServers, clock = systemClock } = given ?? {};
@@ -132,7 +134,7 @@ function buildActorCapability(id: string, definition: UntypedDefinition, given?:
   const about = checkedDescription(id, definition);
   checkCompilable(id, about.parameters);
   const { persistence = given?.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
-  // Of its kind too, for actors that other actors begin: those that packets begin get what the configuration says.
+  // The kind gets a default too, for actors that other actors start. Actors that packets start follow the configuration.
   const ends = timeout ?? idle(given?.idleMs ?? DEFAULT_IDLE_MS);
   const policy = policyFor(persistence, ends);
   const { messages } = definition;
@@ -186,10 +188,10 @@ function storedStateOf({ id, state }: Snapshot): CapabilityState<Json> {
   return stored;
 }
 
-/** Where nobody says otherwise. */
+/** The idle timeout if neither the definition nor the configuration has one. */
 const DEFAULT_IDLE_MS = 30 * 60_000;
 
-/** The name of the kind of actor a capability is. */
+/** The name of the capability's kind of actor. */
 const kindName = (id: string): string => id.toLowerCase().replaceAll("_", "-");
 
 const ACTOR_KEYS = [

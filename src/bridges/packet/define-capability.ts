@@ -1,10 +1,12 @@
+// Owns: `capability` and `mcpCapability`: capabilities without state, and the checks that all definitions share.
+//   Does not own: capabilities that are actors (define-actor.ts).
 import { type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 import { toJsonSchema } from "../../mcp/source/index.ts";
 import type { Capability, Effect, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema, isComposed } from "./mcp-tools.ts";
 
-/** What every capability says of itself. */
+/** The description that every capability has. */
 export interface Described {
   readonly intent: string;
   /** Fields the payload must have. */
@@ -12,7 +14,7 @@ export interface Described {
   /** Fields the result has. */
   readonly provides?: readonly string[];
   readonly effects?: readonly Effect[];
-  /** JSON Schema of the payload, as MCP shows it. Absent: inferred from `requires`. */
+  /** JSON Schema of the payload, as MCP lists it. Absent: inferred from `requires`. */
   readonly parameters?: JsonObject;
 }
 
@@ -21,10 +23,10 @@ export interface CapabilityDefinition<R extends string> extends Described {
   execute(payload: Payload<R>, context: ExecutionContext): Returned | Promise<Returned>;
 }
 
-/** The fields that are required are there, whatever they are. */
+/** The required fields are present, with any value. */
 export type Payload<R extends string> = JsonObject & { readonly [N in R]: Json };
 
-/** JSON at run time: it is checked when it is returned. */
+/** Must be JSON; checked when it is returned. */
 export type Returned = string | number | boolean | null | undefined | void | object;
 
 /** A function with a contract: no state, no chain. Throws `BAD_NAME`, `BAD_DEFINITION`. */
@@ -32,27 +34,27 @@ export function capability<const R extends string = never>(id: string, definitio
   allowOnlyKeys(id, definition, [...COMMON_KEYS, "execute"]);
   if (typeof definition.execute !== "function") throw badDefinition(`${id} does nothing: give \`execute(payload, context)\`.`);
   const execute = definition.execute.bind(definition);
-  // Whoever runs it has seen that what it requires is there.
+  // The payload has been checked before it gets here.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
   const about = checkedDescription(id, definition);
   checkCompilable(id, about.parameters);
   return Object.freeze({ ...about, does });
 }
 
-/** What a call must have is each tool's to say. */
+/** Each tool defines its own parameters, so the capability has no `requires`. */
 export interface ToolsDefinition extends Omit<Described, "requires" | "parameters"> {
   /** In the order they are listed. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
-  /** One function for all of them. */
+  /** Handles the calls of all tools. */
   handleToolCall(name: string, parameters: JsonObject, context: ExecutionContext): Returned | Promise<Returned>;
 }
 
-/** The `tool` of `defineCapability`: how MCP clients see the capability. */
+/** A tool of `mcpCapability`, as MCP clients see it. */
 export interface ToolDefinition {
   readonly description: string;
-  /** JSON Schema of an object, or of its properties by name; or names alone, whose types are guessed from them. */
+  /** JSON Schema of an object, or of its properties by name; or only names, whose types are guessed. */
   readonly parameters?: JsonObject | readonly string[];
-  /** Names of these. */
+  /** Names of required parameters. */
   readonly required?: readonly string[];
 }
 
@@ -106,7 +108,7 @@ function inputSchemaFor(tool: string, parameters: ToolDefinition["parameters"] =
   return isJsonObject(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
 }
 
-/** One that is none would make the whole list of tools unreadable to clients. */
+/** One invalid schema would make the whole list of tools unreadable to clients. */
 function checkedObjectSchema(where: string, schema: JsonObject): JsonObject {
   const { properties = {} } = schema;
   const wrong = isJsonObject(properties)
@@ -121,7 +123,7 @@ function checkedObjectSchema(where: string, schema: JsonObject): JsonObject {
 
 const isNameList = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
 
-/** Compiled at its first use only: what could not be is told where its author reads it. Throws `BAD_DEFINITION`. */
+/** Compiles the schema at the definition, where its author sees the error, instead of at its first use. Throws `BAD_DEFINITION`. */
 export function checkCompilable(where: string, parameters: JsonObject | undefined): void {
   if (parameters !== undefined) toJsonSchema(parameters, "input", `${where}: the schema of its parameters`);
 }
@@ -146,7 +148,7 @@ export function checkedDescription(
   };
 }
 
-/** A name that every MCP client takes. */
+/** A name that every MCP client accepts. */
 function checkCapabilityId(id: string): string {
   if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(id)) return id;
   throw new TroupeError(
@@ -155,15 +157,15 @@ function checkCapabilityId(id: string): string {
   );
 }
 
-// Types are gone when a module is served: a misspelled `persistence` would lose what was to be kept, and say nothing.
+// Served modules are not type-checked, so a misspelt key, such as `persistance`, would be ignored silently.
 
-/** What every capability says of itself. */
+/** Keys of every capability's definition. */
 export const COMMON_KEYS = ["intent", "requires", "provides", "effects", "parameters"] as const;
 const AUDIT_LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", "error"]);
 
 export const badDefinition = (sentence: string): TroupeError => new TroupeError("BAD_DEFINITION", sentence);
 
-/** Throws `BAD_DEFINITION` for what is no object, and for a word that nobody reads. */
+/** Throws `BAD_DEFINITION` if the value is not an object or has an unknown key. */
 export function allowOnlyKeys(where: string, given: unknown, words: readonly string[]): void {
   if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${words.join(", ")} }, those of them it needs.`);
   const unknown = Object.keys(given).find((word) => !words.includes(word));
@@ -174,7 +176,7 @@ export function allowOnlyKeys(where: string, given: unknown, words: readonly str
   );
 }
 
-/** Throws `BAD_DEFINITION` for an effect nobody would know what to do with. */
+/** Throws `BAD_DEFINITION` for an unknown effect. */
 function checkEffects(id: string, effects: unknown): void {
   const wrong: unknown = Array.isArray(effects) ? effects.find((one: unknown) => !isEffect(one)) : effects;
   if (wrong !== undefined || !Array.isArray(effects))

@@ -1,3 +1,4 @@
+// Owns: the endpoints of a packet server: HTTP, WebSocket and TCP. Does not own: ordered connections (connection.ts).
 import {
   type Answer,
   type Caller,
@@ -15,14 +16,14 @@ import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";
 import { packetRefusal, refusalText } from "./reply.ts";
 
-/** What `packetEndpoints` takes: the bounds of connections and of the HTTP endpoint. */
+/** Options of `packetEndpoints`: limits of connections and of the HTTP endpoint. */
 export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketMountOptions {}
 
-/** The ways in to a system of capabilities, for whoever opens the ports. */
+/** The endpoints of a packet server, for the listeners of an application. */
 export interface PacketEndpoints {
-  /** Of `HttpOptions.endpoints`. */
+  /** For `HttpOptions.endpoints`. */
   readonly http: HttpMount;
-  /** Of `HttpOptions.upgrades`, at the same path. */
+  /** For `HttpOptions.upgrades`, at the same path. */
   readonly webSocket: SocketMount;
   /** Part of `TcpOptions`. */
   readonly tcp: {
@@ -46,11 +47,11 @@ export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketE
 interface PacketMountOptions {
   /** Default `/packets`. */
   readonly path?: string;
-  /** What GET answers. Absent: there is no GET. */
+  /** The response to GET. Absent: GET is not supported. */
   readonly schema?: Json;
-  /** Packets of one body of lines. Default 10,000. */
+  /** Packets in one body of lines. Default 10,000. */
   readonly lines?: number;
-  /** Of one body of lines under way at once; the rest waits. Default 256. */
+  /** Packets of one body of lines that run concurrently. Default 256. */
   readonly linesInFlight?: number;
 }
 
@@ -58,15 +59,12 @@ const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 
 /**
- * `POST /packets`. `application/json`: one packet, answered with one.
- * `application/x-ndjson`: one packet a line, each answered with a line as it
- * becomes ready, its progress before it; status 200 whatever they say.
+ * `POST /packets`. With `application/json`, one packet and one reply. With `application/x-ndjson`, one packet per line; replies are lines in
+ * order of completion, each after its progress, and the status is 200.
  *
- * The status of one packet is that of the exchange, not of what the capability
- * made of it: 400 where it is none (`protocol_error`, `unsupported_version`,
- * `unknown_type`), 429 with `Retry-After` where it came too soon
- * (`rate_limited`), else 200, also for a `capability_error`. What the listener refuses
- * by itself (415, 413, 404) has a `capability_error` for a body too.
+ * The status for a single packet describes the exchange, not the capability's result: 400 if it is not a packet (`protocol_error`,
+ * `unsupported_version`, `unknown_type`), 429 with `Retry-After` if it is `rate_limited`, otherwise 200, also for a `capability_error`.
+ * Errors of the endpoint itself (415, 413, 404) also have a `capability_error` as their body.
  */
 function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
   const { path = "/packets", schema, lines: most = 10_000, linesInFlight: inFlight = 256 } = options;
@@ -129,7 +127,7 @@ const refused = (status: number, message: string, details?: JsonObject): Answer 
   body: refusalText("protocol_error", message, details),
 });
 
-/** Undefined: none, or in another charset than JSON has between systems (RFC 8259, 8.1). */
+/** Undefined: none, or with another charset than UTF-8, which RFC 8259 (8.1) requires between systems. */
 function mediaType(header: string | undefined): string | undefined {
   const [type = "", ...parameters] = (header ?? "").toLowerCase().split(";");
   const other = parameters.some((parameter) => /^\s*charset\s*=/.test(parameter) && !/=\s*"?utf-8"?\s*$/.test(parameter));
@@ -139,7 +137,7 @@ function mediaType(header: string | undefined): string | undefined {
 const LINE_FEED = 10;
 const isBlank = (line: Uint8Array): boolean => line.every((byte) => byte === 32 || byte === 9 || byte === 13);
 
-/** The lines that say something. Undefined: there are more than `most`. */
+/** The lines that are not blank. Undefined: there are more than `most`. */
 function splitLines(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
   const lines: Uint8Array[] = [];
   let from = 0;
@@ -160,14 +158,13 @@ interface LineBatch {
   readonly channel: Channel;
   readonly caller: Caller;
   readonly lines: readonly Uint8Array[];
-  /** Under way at once; the rest waits. */
+  /** Packets that run concurrently. */
   readonly inFlight: number;
 }
 
 /**
- * Runs one packet a line, begun in their order, and sends each reply as it becomes
- * ready. A client that does not read holds up what has not begun (C8). Settles
- * when all are answered, or the client has gone and nothing runs any more.
+ * Runs one packet per line, started in order, and sends each reply when it is ready. Starts no more while the client does not read (C8).
+ * Resolves when all have been answered, or when the client has disconnected and nothing runs any more.
  */
 async function runLines({ flow, channel, caller, lines, inFlight }: LineBatch): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();

@@ -1,10 +1,11 @@
+// Owns: how errors of engines, stores, nested calls and servers become packet errors.
 import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
 
 interface ErrorContext {
   readonly actor_id: string;
-  /** How long whoever sent it waits. */
+  /** How long the sender waits, in milliseconds. */
   readonly timeout_ms: number;
 }
 
@@ -25,10 +26,10 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
   UNAVAILABLE: "persistence_failed",
 };
 
-/** What these say their type says as well: the code is the same whoever found it out. */
+/** The engine codes that a packet error's type already expresses: `code` is then derived from the type. */
 const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
 
-/** A fault of the engine by the spec's names; what it does not know is our fault. */
+/** An engine's error, by the specification's names. An unknown error is the server's fault. */
 export function packetErrorOf(error: unknown, about: ErrorContext): PacketError {
   if (error instanceof PacketError) return error;
   const refusal = refusalIn(error);
@@ -66,7 +67,7 @@ function timeoutText({ actor_id, timeout_ms }: ErrorContext, { applied, data }: 
     : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${look}.`;
 }
 
-/** An actor has to ask its client something first. MCP can, and calls again with the answers; to a packet it is an error. */
+/** An actor must first ask its client something. MCP can ask and call again with the answers; for a packet it is an error. */
 export class AnswersNeeded extends PacketError {
   readonly needs: JsonObject;
   constructor(needs: JsonObject) {
@@ -77,14 +78,14 @@ export class AnswersNeeded extends PacketError {
   }
 }
 
-/** What an actor said, where it said no. */
+/** The result of a reply. Throws `PacketError` if it is a refusal. */
 export function resultOf(reply: Reply): Json {
   if (hasOwn(reply, "ok")) return reply.ok;
   if (hasOwn(reply, "needs")) throw new AnswersNeeded(reply.needs);
   throw refusedBy(reply.refused);
 }
 
-/** What `refuse` threw where no turn was there to hear it: in a read, or in what has no actor. */
+/** The error of a `refuse` that was thrown outside a turn: in a read, or in a capability without an actor. */
 export function refusalIn(error: unknown): PacketError | undefined {
   if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
   const data: unknown = "data" in error ? error.data : undefined;
@@ -101,10 +102,10 @@ function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: o
   return new PacketError("execution_failed", message, { code, ...details });
 }
 
-/** Errors on their way out of what a capability asked another for, and whose they were. */
+/** Errors of nested calls, and the capability they came from. */
 const nestedCapability = new WeakMap<PacketError, string>();
 
-/** What another capability is asked for: whose its error is, is known from here on. */
+/** Runs a nested call, and remembers which capability an error came from. */
 export async function fromNested<T>(capabilityId: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -114,7 +115,7 @@ export async function fromNested<T>(capabilityId: string, run: () => Promise<T>)
   }
 }
 
-/** As the caller of the one that asked is told it: to that one it is no fault of its request. */
+/** The error for the caller of `id`: an error of a nested call is not the caller's fault. */
 export function asCallerError(id: string, error: PacketError): PacketError {
   const whose = nestedCapability.get(error);
   if (whose === undefined || error.type === "cancelled") return error;
@@ -122,10 +123,10 @@ export function asCallerError(id: string, error: PacketError): PacketError {
   return new PacketError("execution_failed", `${id} failed, since ${whose} did: ${error.message}`, details, { cause: error });
 }
 
-/** Of what a server says of its failure. */
+/** Longest text of a failure that is passed on. */
 const MAX_CHARS = 2_000;
 
-/** Why it failed, in words; the causes behind it too, since a `fetch` says nothing else. */
+/** The error's message with those of its causes, since `fetch` explains its failures only there. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
   for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth += 1)
@@ -134,7 +135,7 @@ export function reasonOf(error: unknown): string {
   return withStatus(words, error);
 }
 
-/** What refuses may have a status and no word. */
+/** Adds the HTTP status, since some errors have no other text. */
 function withStatus(words: string, error: unknown): string {
   if (!(error instanceof Error) || !("status" in error) || typeof error.status !== "number") return words;
   const status = `HTTP ${error.status}`;

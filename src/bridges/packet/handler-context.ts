@@ -1,3 +1,5 @@
+// Owns: what the handlers of an actor capability receive: state, payload, context and the actions of a turn.
+//   Does not own: which handler runs (actor-handlers.ts).
 import type { Create, RunContext, WorkContext } from "../../core/actor/index.ts";
 import {
   type ActorId,
@@ -13,7 +15,7 @@ import type { ActorTimes, ForeignServer } from "./capability.ts";
 import type { PacketContext } from "./packet.ts";
 import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
 
-/** What the message of a packet brings. */
+/** The arguments of a packet's message. */
 export interface PacketArgs {
   readonly payload: JsonObject;
   readonly context: PacketContext;
@@ -21,7 +23,7 @@ export interface PacketArgs {
 
 type Run = RunContext<CapabilityStateDraft, unknown>;
 
-/** The turn of an actor, as the handler of a packet sees it: `state` is the author's own. Getters, since a turn pays for those it takes. */
+/** A turn, as a handler sees it: `state` is the author's own. Getters, since each turn pays only for what it uses. */
 export class HandlerContext {
   readonly payload: unknown;
   readonly context: PacketContext;
@@ -38,7 +40,7 @@ export class HandlerContext {
   get state(): object {
     return this.#turn.state.state;
   }
-  /** Whose the actor is; of everybody's, who asks. */
+  /** The owner of the actor; of a shared actor, the caller. */
   protected get owner(): string | undefined {
     return this.#turn.state.owner ?? this.#turn.message.viewer?.principal;
   }
@@ -116,7 +118,7 @@ export class HandlerContext {
   }
 }
 
-/** The same for a handler that waits. */
+/** The same for a `work` handler. */
 export class WorkHandlerContext extends HandlerContext {
   readonly #work: WorkContext<CapabilityStateDraft, unknown>;
   readonly mcp: (server: string) => ForeignServer;
@@ -148,7 +150,7 @@ export class WorkHandlerContext extends HandlerContext {
   get call(): WorkContext<CapabilityStateDraft, unknown>["call"] {
     return this.#work.call;
   }
-  /** As its user: with what whoever sent the message may do, where that is who did. */
+  /** Calls as the actor's owner. Keeps the sender's scopes only if the owner is the sender. */
   get request(): RequestCapability {
     const { viewer, owner, context, signal, record } = this;
     const caller: Viewer = viewer.principal === owner ? viewer : { scopes: [], ...(owner !== undefined && { principal: owner }) };
@@ -161,14 +163,14 @@ function withTraceId(context: PacketContext, trace: JsonObject | undefined): Pac
   return typeof trace_id === "string" ? { ...context, trace_id } : context;
 }
 
-/** What a message holds, which only the transports of this folder sends. */
+/** Reads the arguments of a message, which only this folder sends. */
 export function parsePacketArgs(args: unknown): PacketArgs {
   if (isJsonObject(args) && isJsonObject(args["payload"]) && isJsonObject(args["context"]))
     return { payload: args["payload"], context: args["context"] };
   return { payload: isJsonObject(args) ? args : {}, context: {} };
 }
 
-/** A handler's `create`. The actor belongs to whom the handler's own actor belongs to, unless the options say otherwise. */
+/** A handler's `create`. The new actor has the owner of the handler's actor, unless the options name a viewer. */
 function createOwnedBy(create: Create, owner: () => string | undefined): Create {
   return (actor, args, options) => {
     const principal = options?.viewer === undefined ? owner() : undefined;

@@ -1,3 +1,5 @@
+// Owns: actors defined with `actor()` as capabilities, reached through the same source and access rule as over MCP.
+//   Does not own: actors defined as capabilities (define-actor.ts).
 import { keyOf } from "../../core/actor/index.ts";
 import {
   type ActorId,
@@ -22,21 +24,20 @@ import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
-/** How an actor's kind becomes a capability. */
+/** Options of `capabilityOf`. */
 export interface OfActorOptions {
-  /** Default: the kind's name. */
+  /** Default: the name of the kind. */
   readonly id?: string;
   readonly requires?: readonly string[];
   readonly provides?: readonly string[];
   readonly effects?: readonly Effect[];
 }
 
-/** What is read of a kind of actor beside its behaviour. */
 type DescribedKind = Behaviour & { readonly description?: string };
 
 /**
- * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, or of one that its links lead to, with the other fields as
- * arguments. The same actors, mailboxes and access rule as over MCP. Throws `BAD_NAME`.
+ * Makes a kind of actor a capability. `{ "tool": "add", … }` calls its tool, or one of an actor that it links to; the other fields are
+ * the arguments. Packets reach the same actors and mailboxes as MCP, by the same access rule. Throws `BAD_NAME`.
  */
 export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
@@ -73,7 +74,7 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
 
 const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
 
-/** One object for all of its tools: which one, and what any of them takes. */
+/** One schema for all tools: the tool's name, and the parameters of any of them. */
 function parametersOf(kind: Behaviour): JsonObject {
   const tools = kind.catalogue?.tools ?? [];
   const properties: Record<string, Json> = { tool: { type: "string", enum: tools.map(({ name }) => name) } };
@@ -86,7 +87,7 @@ function parametersOf(kind: Behaviour): JsonObject {
   return { type: "object", properties, required: ["tool"] };
 }
 
-/** Kinds of actors that are no capabilities by themselves, reached by packets through the same source as by MCP: one access rule for both. */
+/** Sends packets to actors of such kinds. */
 
 export class KindActors {
   readonly #options: ActorsOptions;
@@ -96,7 +97,7 @@ export class KindActors {
     this.#options = options;
   }
 
-  /** Throws `PacketError`, as all that follow. */
+  /** Throws `PacketError`, as do the methods below. */
   async request(
     capabilityId: string,
     does: Acts,
@@ -112,7 +113,7 @@ export class KindActors {
     const about = { actor_id: actor_id ?? "", timeout_ms };
     try {
       const address = await this.#resolveAddress(does, actor_id, sending);
-      // Read as soon as the turn has committed: a moment later the actor may have ended, or applied other messages.
+      // Read the state right after the commit: a moment later the actor may have stopped or applied other messages.
       let after: Promise<Snapshot | undefined> | undefined;
       const read = (): Promise<Snapshot | undefined> | undefined => address && engine.read(address.id).catch(() => undefined);
       const deliver = (message: Outgoing, how: CallOptions): Promise<Reply> => {
@@ -153,7 +154,7 @@ export class KindActors {
     }
   }
 
-  /** Starts the actor if it has not started. Not by a handle: with its first call. */
+  /** Starts the actor if it does not run. An actor addressed by a handle starts with its first call instead. */
   async ensureStarted(does: Acts, actor_id: string, sending: Sending): Promise<ActorId> {
     const { engine, replyMs } = this.#options;
     try {
@@ -214,7 +215,7 @@ export class KindActors {
     return reply;
   }
 
-  /** Made anew when the registered kinds change. */
+  /** Cached until the registered kinds change. */
   #sourceFor({ kind }: Behaviour): Source {
     const { engine, clock, entropy, capabilities, handles } = this.#options;
     const { kinds } = capabilities;
@@ -228,7 +229,7 @@ export class KindActors {
   }
 }
 
-/** A tool takes it as an argument too, as over MCP. */
+/** A tool also accepts the handle as an argument, as over MCP. */
 function handleIn({ behaviour }: Acts, payload: JsonObject, { viewer }: Sending): string | undefined {
   const handle = isByHandle(behaviour, viewer) ? memberOf(payload, "handle") : undefined;
   return typeof handle === "string" ? handle : undefined;

@@ -1,9 +1,11 @@
+// Owns: the official MCP client, loaded when it is needed, and a `fetch` for it that limits what a server sends.
+//   Does not own: connections (upstream-connection.ts).
 import { reasonOf, truncated } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
 /**
- * The part of `@modelcontextprotocol/client` (2.4) that is used, by shape: only who calls other servers installs it.
- * Of the official clients it alone speaks to servers of both eras.
+ * The used part of `@modelcontextprotocol/client` (2.4), structurally: the package is an optional dependency.
+ * Of the official clients, only this one supports servers of both eras.
  */
 
 const PACKAGE = "@modelcontextprotocol/client";
@@ -18,7 +20,7 @@ export interface McpTransport {
 }
 
 interface StdioTransport extends McpTransport {
-  /** Null before its process begins, and once it was closed. */
+  /** Null before the process has started, and after it was closed. */
   readonly pid: number | null;
   /** A readable stream. */
   readonly stderr: object | null;
@@ -42,7 +44,7 @@ export interface McpRequestOptions {
 }
 
 export interface McpClient {
-  /** `prior`: it is known to be of the old era, so that no process is begun to find out. */
+  /** `prior`: the server is known to be legacy, so no extra process is started to find out. */
   connect(transport: McpTransport, options?: McpRequestOptions & { readonly prior?: { readonly kind: "legacy" } }): Promise<void>;
   getProtocolEra(): string | undefined;
   ping(options?: McpRequestOptions): Promise<unknown>;
@@ -69,15 +71,15 @@ export interface HttpOptions {
 }
 
 export interface McpLibrary {
-  /** `probeMs`: how long a process may be silent before it is taken for one of the old era. */
+  /** `probeMs`: how long a process may stay silent before it is taken for a legacy server. */
   client(probeMs: number): McpClient;
   stdio(options: StdioOptions): StdioTransport;
   http(url: URL, options: HttpOptions): HttpTransport;
-  /** What a child inherits unless told otherwise. */
+  /** Environment variables that the client passes to a process by default. */
   readonly inherited: readonly string[];
 }
 
-/** Throws `PacketError` (`execution_failed`) where it is not installed. */
+/** Throws `PacketError` (`execution_failed`) if the package is not installed. */
 export async function mcpLibrary(): Promise<McpLibrary> {
   const [main, stdio] = await Promise.all([import("@modelcontextprotocol/client"), import("@modelcontextprotocol/client/stdio")]).catch(
     (cause: unknown) => {
@@ -96,10 +98,9 @@ export async function mcpLibrary(): Promise<McpLibrary> {
         { name: "troupe", version: "1.0.0" },
         {
           versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
-          // Nobody is there who could be asked.
+          // There is no user who could answer.
           inputRequired: { autoFulfill: false },
-          // A schema from outside is not compiled: its patterns could hold up this process for as long as they like.
-          // What it would have read is asked for by nobody.
+          // Foreign schemas are not compiled: their patterns could block this process. Their output is not used anyway.
           jsonSchemaValidator: { getValidator: () => () => ({ valid: true, data: JSON.parse("null"), errorMessage: undefined }) },
         },
       ),
@@ -108,7 +109,7 @@ export async function mcpLibrary(): Promise<McpLibrary> {
   };
 }
 
-/** The server refused a message for its session, which it does not know any more: nothing came of that message. */
+/** The server refused a message because it no longer knows the session. The message was not processed. */
 export class SessionExpired extends Error {
   constructor() {
     super("it has forgotten the session");
@@ -116,9 +117,9 @@ export class SessionExpired extends Error {
 }
 
 /**
- * A `fetch` for one server. `maxBytes`: of a whole answer, or of one event of a stream. `lost` is told why nothing
- * more can come of the session: the server is not there, does not know it any more, or says too much. Where a POST
- * finds that it is forgotten, it throws `SessionForgotten`.
+ * A `fetch` for one server. `maxBytes` limits a whole response, or one event of a stream. `onLost` is called with the reason when the
+ * session cannot continue: the server is unreachable, no longer knows it, or sends too much. A POST to a session that the server no
+ * longer knows throws `SessionExpired`.
  */
 export const boundedFetch =
   (maxBytes: number, onLost: (reason: string) => void): HttpOptions["fetch"] =>
@@ -145,7 +146,7 @@ export const boundedFetch =
     if (body === null) return response;
     const count = byteCounter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
     const broken = (error: unknown): void => {
-      // A call waits for what answers its POST; a stream that was opened by GET is opened again.
+      // A call waits for the response to its POST. A stream opened by GET is reopened by the client instead.
       if (error instanceof MessageTooLarge || (isPost && !isAborted())) onLost(reasonOf(error));
     };
     const answer = new Response(countedBody(body, count, broken), { status, statusText, headers });
@@ -155,12 +156,12 @@ export const boundedFetch =
     return new Response(text, { status, statusText, headers });
   };
 
-// The official SDK's examples, and what was made after them, answer 400 where 404 is meant.
+// The official SDK's examples, and servers derived from them, answer 400 instead of 404.
 const SESSION_ERROR = /session|not initialized/i;
 
 class MessageTooLarge extends Error {}
 
-/** Throws where more comes than is allowed. */
+/** Counts bytes. Throws if a message exceeds the limit. */
 function byteCounter(maxBytes: number, isStream: boolean): (chunk: Uint8Array) => void {
   let bytes = 0;
   let lineBytes = 0;

@@ -1,8 +1,9 @@
+// Owns: capabilities as MCP tools: their schemas, and the index of what MCP lists. Does not own: calling them (capability-source.ts).
 import { type Catalogue, type Json, type JsonObject, type Offer, isJsonObject, isList } from "../../core/contract/index.ts";
 import { memoize, setOwn } from "../../core/contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 
-/** Which capabilities MCP shows and takes calls for: all, or those of these ids. */
+/** The capabilities that MCP lists and calls: all, or those of these ids. */
 export type Expose = "all" | readonly string[];
 
 /** A tool and the capability behind it. */
@@ -13,15 +14,15 @@ export interface IndexedTool {
   readonly offer: Offer;
 }
 
-/** What MCP shows of the capabilities there are at a time. */
+/** What MCP lists of the registered capabilities. */
 export interface ToolIndex {
   readonly catalogue: Catalogue;
   readonly tools: ReadonlyMap<string, IndexedTool>;
-  /** By id: those that are shown. */
+  /** The listed capabilities by id. */
   readonly exposed: ReadonlyMap<string, Capability>;
   /** The content of `packetflow://capabilities`. */
   readonly listing: Json;
-  /** Tools that cannot be called, since another has their name: in words. */
+  /** Tools that cannot be called, since another one has their name: a message for each. */
   readonly collisions: readonly string[];
 }
 
@@ -44,7 +45,7 @@ function resource(name: string, definition: Offer["definition"]): Offer {
 export const actorUri = (capability: string, actor_id: string): string =>
   `packetflow://actor/${capability}/${encodeURIComponent(actor_id)}`;
 
-// The same objects as long as the capability is there: what is compiled and written of an offer hangs on it.
+// Memoised, since compiled schemas and written text are cached by the identity of an offer.
 const indexedToolsOf = memoize((capability: Capability): readonly IndexedTool[] =>
   toolsOf(capability).map((tool) => ({ capability, tool, offer: offerOf(tool) })),
 );
@@ -54,7 +55,7 @@ function offerOf({ name, description, inputSchema }: OfferedTool): Offer {
   return Object.freeze({ name, action: name, readOnly: false, checksArguments: true, definition });
 }
 
-/** `generate` false: only tools that capabilities define themselves. A name belongs to the capability that came first. */
+/** `generate` false: only tools that capabilities define themselves. The first capability with a tool of a name gets the name. */
 export function buildToolIndex(capabilities: readonly Capability[], expose: Expose, generate: boolean): ToolIndex {
   const wanted = expose === "all" ? undefined : new Set(expose);
   const exposed = new Map<string, Capability>();
@@ -64,7 +65,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
     if (wanted?.has(capability.id) === false) continue;
     exposed.set(capability.id, capability);
     if (!generate && capability.does.how !== "tools") continue;
-    // MCP meets such actors as they are.
+    // MCP serves these actors directly.
     if (capability.does.how === "actor" && capability.does.own !== undefined) continue;
     for (const one of indexedToolsOf(capability)) {
       const { name } = one.tool;
@@ -80,7 +81,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
     tools,
     exposed,
     collisions: taken,
-    // Capabilities come and go more often than anybody reads of all of them.
+    // Computed on demand: capabilities change more often than the list is read.
     get listing() {
       return (listing ??= { capabilities: Array.from(exposed.values(), (one) => capabilityListing(one, tools)) });
     },
@@ -101,7 +102,7 @@ function capabilityListing(capability: Capability, tools: ReadonlyMap<string, In
   };
 }
 
-/** Names the actor a call is for: an argument of every tool that is an actor's. */
+/** The argument that names the actor, in every tool of an actor capability. */
 export const ACTOR_ID = "actor_id";
 
 const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
@@ -114,9 +115,8 @@ const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
 const toolsByCapability = new WeakMap<Capability, readonly OfferedTool[]>();
 
 /**
- * A capability as MCP lists it: one tool of its name, or those it defines itself. Made once for each capability. Its
- * `inputSchema` is the declared `parameters`; only what `requires` names beyond them is added, its type guessed from its name,
- * and an actor's `actor_id`.
+ * The MCP tools of a capability: one of its name, or those it defines itself. Cached. The `inputSchema` is the declared `parameters`, plus
+ * undeclared fields of `requires`, with types guessed from their names, plus an actor's `actor_id`.
  */
 export function toolsOf(capability: Capability): readonly OfferedTool[] {
   let tools = toolsByCapability.get(capability);
@@ -150,7 +150,7 @@ function withActorId(schema: JsonObject): JsonObject {
 
 const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
 
-/** What is put together from parts may declare a field in any of them. */
+/** A composed schema may declare a field in any of its parts. */
 export const isComposed = (schema: JsonObject): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
 
 function completedSchema(declared: JsonObject, requires: readonly string[], id: string): JsonObject {
@@ -165,16 +165,16 @@ function completedSchema(declared: JsonObject, requires: readonly string[], id: 
   return { ...declared, properties: all, required: [...required, ...unmarked] };
 }
 
-// Words that end in s and are one thing.
+// Words that end in s but are singular.
 const SINGULAR = /(?:ss|us|is)$|^(?:alias|atlas|bias|canvas|gas|has|was|lens|news|means|series|species|chaos|dns|gps|sms|tls|https|aws)$/;
 const MEASURES = /^(?:ms|millis|milliseconds|seconds|minutes|hours|days|weeks|months|years|bytes|pixels|percent)$/;
 const TEXTS = /^(?:text|name|title|message|query|question|description|intent|subject|body|note|comment|address|path|prompt)$/;
 const AMOUNT = /^(?:max|min|num|total)$/;
 
 /**
- * What a field of that name is likely to hold, as JSON Schema: `*_id` text, `*_count` a whole number from 0,
- * `*_enabled` true or false, `*_list` and plurals a list, `email` and `url` text of that format, `max_*` and measures
- * (`timeout_ms`) a number, anything else of no type. `user_id`, `user-id` and `userId` are alike.
+ * Guesses the JSON Schema of a field from its name: `*_id` text, `*_count` an integer from 0, `*_enabled` a boolean, `*_list` and plurals
+ * a list, `email` and `url` text of that format, `max_*` and measures (`timeout_ms`) a number, any other no type.
+ * `user_id`, `user-id` and `userId` are equal.
  */
 export function fieldSchema(field: string, capabilityId: string): JsonObject {
   const words = wordsOf(field);

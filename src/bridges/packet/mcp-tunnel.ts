@@ -1,3 +1,5 @@
+// Owns: MCP inside packets (`mcp_request`): one gateway connection per client session, its reuse and limits.
+//   Does not own: one connection (tunnel-connection.ts).
 import {
   type Caller,
   type CancelSignal,
@@ -12,21 +14,21 @@ import {
 import { PACKET_VERSION, PacketError } from "./packet.ts";
 import { type RpcId, TunnelConnection, parseRpcMessage, withoutClientRequests } from "./tunnel-connection.ts";
 
-/** What the tunnel of MCP inside packets (`mcp_request`) takes. */
+/** Options of the tunnel of MCP inside packets (`mcp_request`). */
 export interface TunnelOptions {
   readonly gateway: Pick<Gateway, "connect">;
   readonly clock?: Clock;
-  /** Sessions held at once; the one that was longest not used makes room. Default 1,000. */
+  /** Sessions in memory at once; the least recently used one is evicted. Default 1,000. */
   readonly sessions?: number;
-  /** Of these, of one principal. Default 32. */
+  /** Sessions of one principal. Default 32. */
   readonly sessionsEach?: number;
-  /** A session nobody used for so long is let go: its client begins another without knowing. Default 5 minutes. */
+  /** An unused session is closed after this time; its client gets a new one transparently. Default 5 minutes. */
   readonly idleMs?: number;
-  /** How long a request may take. Default 60,000. */
+  /** How long a request may take, in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
 }
 
-/** Also a legacy client that never sent initialize is served: then with the newest revision that has one. */
+/** Initializes sessions of legacy clients that never sent `initialize`, at the newest revision that has it. */
 const INITIALIZE_ID = "packetflow/initialize";
 const INITIALIZE: JsonObject = {
   jsonrpc: "2.0",
@@ -36,9 +38,8 @@ const INITIALIZE: JsonObject = {
 };
 
 /**
- * MCP inside packets: each message goes through the whole gateway as its caller. One connection for each principal, its
- * `session_id`, its scopes and the protocol's era; a caller without a principal has one for each request, since nobody's
- * session is anybody's to name.
+ * MCP inside packets: each message passes the whole gateway as its caller. There is one connection for each principal, `session_id`, set of
+ * scopes and era. A caller without a principal gets one per request, since otherwise anyone could name its session.
  */
 export class McpTunnel implements Closable {
   readonly #gateway: Pick<Gateway, "connect">;
@@ -55,9 +56,8 @@ export class McpTunnel implements Closable {
   }
 
   /**
-   * The JSON-RPC response, errors included; undefined to what has none (a notification). Throws `PacketError`:
-   * `protocol_error` (a batch, an id that is taken, `subscriptions/listen`), `rate_limited`, `execution_failed` (not in
-   * time), `cancelled`.
+   * The JSON-RPC response, errors included; undefined for a notification. Throws `PacketError`: `protocol_error` (a batch, an id in use,
+   * `subscriptions/listen`), `rate_limited`, `execution_failed` (timeout), `cancelled`.
    */
   async request(
     message: Json,
@@ -118,7 +118,7 @@ export class McpTunnel implements Closable {
     return new TunnelSession(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
   }
 
-  // What is no proper message needs no session to be told so.
+  // An invalid message is answered without a session.
   #invalidMessageReply(message: Json, caller: Caller): JsonObject | undefined {
     const connection = new TunnelConnection(this.#gateway, caller);
     const errorReply = connection.notify(message);
@@ -163,17 +163,17 @@ export class McpTunnel implements Closable {
 
 const cancelled = (): PacketError => new PacketError("cancelled", "The request was cancelled; what it has done stays done.");
 
-// A connection acts with the scopes and claims it was made with, so others are another's.
+// A connection keeps the scopes and claims it was opened with, so they are part of the key.
 const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefined, modern: boolean): string =>
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
 
-/** A connection for one client. */
+/** A gateway connection of one client. */
 export class TunnelSession {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
-  /** The error its implicit initialize was answered with, once it was; undefined: none. */
+  /** The error reply to the implicit initialize; undefined if it succeeded. */
   readonly initialized: Promise<JsonObject | undefined>;
-  /** Requests under way: it makes no room for another meanwhile. */
+  /** Requests in progress. A session in use is not evicted. */
   activeRequests = 0;
   /** Milliseconds since 1970. */
   lastUsedAt: number;
@@ -193,7 +193,7 @@ interface Bounds {
   readonly idleMs: number;
 }
 
-/** Connections by key, those longest not used first: bounded in number, for each principal too, and in idle time. */
+/** Sessions by key, least recently used first. Limited in total, per principal, and in idle time. */
 export class TunnelSessions {
   readonly #bounds: Bounds;
   readonly #open = new Map<string, TunnelSession>();
@@ -213,7 +213,7 @@ export class TunnelSessions {
     return open;
   }
 
-  /** For one under that key, where another ends. Throws `rate_limited` where all that could make room are in use, `cancelled` once closed. */
+  /** Evicts sessions until there is room for that key. Throws `rate_limited` if all candidates are in use, `cancelled` once closed. */
   makeRoomFor(key: string, principal: string): void {
     if (this.#closed) throw new PacketError("cancelled", "The server is shutting down: send the packet again in a moment.");
     const before = this.#open.get(key);
@@ -232,7 +232,7 @@ export class TunnelSessions {
     for (const [key, one] of this.#open) if (one === open) this.#end(key, open);
   }
 
-  /** Calls off what runs in them. Settles when it has ended. */
+  /** Cancels what runs in them. Resolves when it has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#undoSweep?.();

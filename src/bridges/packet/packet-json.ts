@@ -1,3 +1,4 @@
+// Owns: JSON of packets: strict parsing within limits, and bounded copies of values. Does not own: the fields of a packet (read-packet.ts).
 import { type Json, type JsonObject, isList } from "../../core/contract/index.ts";
 import { mayBeRounded, pointerStep, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
@@ -11,12 +12,12 @@ export interface PacketIssue {
 }
 
 export interface ParsedText {
-  /** Absent: it could not be read. Present beside an issue, it must not be used further than to tell whom to answer. */
+  /** Absent: the text could not be parsed. If there is an issue too, use the value only to address the error. */
   readonly value?: Json;
   readonly issue?: PacketIssue;
 }
 
-/** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
+/** Parses a text only if every JSON parser reads the same value from it. Never throws. */
 export function parsePacketText(given: string | Uint8Array, limits: PacketLimits = DEFAULT_PACKET_LIMITS): ParsedText {
   if (tooLong(given, limits.bytes)) return rejected(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
   const excess = tooManyValues(given, limits);
@@ -37,7 +38,7 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
     const message = `${rounded.digits.slice(0, 40)} is an integer that no double holds: send integers beyond ±9007199254740991 as text.`;
     return { value, issue: { path: pathOf(value, rounded.value) ?? "", message } };
   }
-  // JSON.parse keeps the last of two members of one name, and reports nothing.
+  // `JSON.parse` silently keeps the last of two members with one name.
   if (check.members === membersWritten(text)) return { value };
   return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
 }
@@ -45,7 +46,7 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
 const rejected = (message: string): ParsedText => ({ issue: { path: "", message } });
 
 function tooLong(given: string | Uint8Array, bytes: number): boolean {
-  // No UTF-16 unit takes more than three bytes: most texts need not be counted.
+  // A UTF-16 unit takes at most three bytes, so most texts need not be counted.
   return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
 }
 
@@ -53,7 +54,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** The members of all objects in a JSON text, with equal names counted each time. The text has been parsed, so it is valid. */
+/** Counts the members of all objects in a valid JSON text, repeated names included. */
 function membersWritten(text: string): number {
   let members = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -70,7 +71,7 @@ function closingQuote(text: string, start: number): number {
   return at;
 }
 
-/** Whether a value nests no deeper than that and can be written as JSON text again, unchanged. */
+/** Whether the value is within the depth and can be written as JSON text unchanged. */
 export const isSerialisable = (value: Json, depth: number): boolean => new JsonCheck(depth).firstIssue(value, 0) === undefined;
 
 class JsonCheck {
@@ -113,7 +114,7 @@ class JsonCheck {
   }
 }
 
-/** Where a number stands first. */
+/** The path of the first occurrence of a number. */
 function pathOf(value: Json, wanted: number): string | undefined {
   if (value === wanted) return "";
   if (typeof value !== "object" || value === null) return undefined;
@@ -129,10 +130,10 @@ const loneSurrogate = (): PacketIssue => ({
   message: "Text with a lone surrogate is no Unicode: send whole characters, bytes as base64.",
 });
 
-/** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
+/** Cut if long: the path is for a person, and is sent back to the client. */
 const pathSegment = (key: string): string => pointerStep(key.slice(0, 100).toWellFormed());
 
-/** Undefined: JSON has nothing for it. */
+/** Undefined: JSON cannot represent the value. */
 export function jsonCopy(value: unknown): Json | undefined {
   const text = value === undefined ? undefined : JSON.stringify(value);
   if (text === undefined) return undefined;
@@ -140,21 +141,21 @@ export function jsonCopy(value: unknown): Json | undefined {
   return copy;
 }
 
-/** That member, and never what an object inherits: a payload may lack `constructor`. */
+/** An own member. Inherited ones, such as `constructor`, are ignored. */
 export function memberOf(bag: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(bag, key) ? bag[key] : undefined;
 }
 
 export interface JsonBounds {
-  /** Of it as JSON text, in UTF-8. */
+  /** Size as JSON text, in bytes of UTF-8. */
   readonly maxBytes: number;
-  /** Of lists and objects within each other. */
+  /** Nesting of lists and objects. */
   readonly maxDepth: number;
 }
 
-/** A copy that is JSON and nothing else, or in words why it is too much. */
+/** A copy as JSON, or a message that says which bound it exceeds. */
 export function boundedJson(value: unknown, { maxBytes, maxDepth }: JsonBounds): { readonly json: Json } | { readonly tooMuch: string } {
-  // Before it is made text: that goes down as deep as the value does, and ends in an overflow of the stack.
+  // Checked before writing: `JSON.stringify` recurses as deep as the value and would overflow the stack.
   if (isDeeper(value, maxDepth)) return { tooMuch: `is deeper than ${maxDepth} levels` };
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) return { json: null };

@@ -1,3 +1,5 @@
+// Owns: the packets of one client: who sends them, dispatch by type, cancellation, exactly one reply each.
+//   Does not own: transports (connection.ts, endpoints.ts), running capabilities (running.ts).
 import { type Caller, type Json, type JsonObject, type Viewer, isJsonObject } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import type { Ran } from "./capability.ts";
@@ -12,29 +14,29 @@ import { withTraceparent } from "./tunnel-connection.ts";
 
 export interface SessionHost {
   readonly running: Running;
-  /** Absent: nothing is served over MCP here. */
+  /** Absent: MCP is not served. */
   readonly tunnel: McpTunnel | undefined;
-  /** Takes a token of whoever asks. Throws `rate_limited`. */
+  /** Rate limit: takes one token of the caller. Throws `rate_limited`. */
   readonly admit: (caller: Caller) => void;
-  /** Packets that are being worked on. */
+  /** Memory of large packets in progress. */
   readonly memoryBudget: InFlightMemoryBudget;
   readonly traceId: () => string;
-  /** Milliseconds, for durations. */
+  /** A clock in milliseconds, for durations. */
   readonly elapsed: () => number;
   readonly fault: (error: unknown, packet: RequestPacket) => void;
 }
 
-/** A request under way, and how it is given up. */
+/** A request in progress, and how to cancel it. */
 interface InFlightRequest {
   readonly packet: RequestPacket;
   readonly abort: AbortController;
   readonly since: number;
 }
 
-/** As MCP has it in `_meta`. */
+/** The name of the idempotency key, as in MCP's `_meta`. */
 const CALL_ID = "troupe/callId";
 
-/** One client's packets. Every one is answered with one packet, whatever becomes of it. */
+/** The packets of one client. Every packet gets exactly one reply. */
 export class Session implements PacketSession {
   readonly #host: SessionHost;
   readonly #reception: Reception;
@@ -61,7 +63,7 @@ export class Session implements PacketSession {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // The last first: what waits for another's end must not begin by it.
+    // Newest first, so that cancelling a request does not start another that waits for it.
     const ended = [...this.#inFlight.values()];
     for (const { abort } of [...this.#inFlight.keys()].toReversed()) abort.abort();
     await Promise.allSettled(ended);
@@ -75,7 +77,7 @@ export class Session implements PacketSession {
       this.#host.admit(this.#reception.caller);
       return await (isLarge(text) ? this.#replyToLarge(text, request, trace_id) : this.#replyTo(request, trace_id));
     } catch (error) {
-      // What failed in a capability was told where it ran.
+      // Errors of capabilities are reported by `Running`.
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);
       const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
       return errorTo(packet, failure, {
@@ -86,7 +88,7 @@ export class Session implements PacketSession {
     }
   }
 
-  /** Of a packet that takes room for as long as it is worked on. Apart, since what a closure holds is put on the heap each time. */
+  /** A large packet counts against the memory budget while it is handled. A separate method, since closures allocate on each call. */
   #replyToLarge(text: string | Uint8Array, request: InFlightRequest, trace_id: string): Promise<ReplyPacket> | ReplyPacket {
     return this.#host.memoryBudget.during(text, this.#reception.caller, () => this.#replyTo(request, trace_id));
   }
@@ -151,7 +153,7 @@ export class Session implements PacketSession {
     return response === undefined ? {} : { mcp_message: response };
   }
 
-  /** How many requests of that id were under way. */
+  /** Cancels the requests with that id. Returns how many there were. */
   #cancel(id: Json | undefined): number {
     const matching = [...this.#inFlight.keys()].filter(
       ({ packet, abort }) => packet.id === id && packet.type !== "cancel" && !abort.signal.aborted,
@@ -160,13 +162,13 @@ export class Session implements PacketSession {
     return matching.length;
   }
 
-  /** In milliseconds, to the microsecond. */
+  /** In milliseconds, rounded to microseconds. */
   #elapsedSince(since: number): number {
     return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
   }
 }
 
-/** C4: a packet that is sent again under it has its first reply again. */
+/** C4: a repeated packet with the same key gets the first reply. */
 function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
   const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
   if (key === undefined) return {};
@@ -179,21 +181,21 @@ function actorOf({ details }: PacketError): { readonly actor_id?: string } {
   return typeof actor_id === "string" ? { actor_id } : {};
 }
 
-/** Lets a connection speak for users other than its own. */
+/** The scope that lets a connection act for other users. */
 export const ACT_AS = "packets:act-as";
 
-/** A guest that names no user is its session: actors belong to somebody. */
+/** A guest without a user name is identified by its session, since actors need an owner. */
 function withGuestPrincipal(viewer: Viewer, { session_id }: PacketContext): Viewer {
   return viewer.principal !== undefined || session_id === undefined ? viewer : { ...viewer, principal: `guest|session|${session_id}` };
 }
 
 /**
- * Who is behind a packet. With authentication `user_id` is the caller's own principal, or is left away; without, it names a
- * guest, whose actors are no authenticated user's. Throws `unauthorized`.
+ * The user behind a packet. With authentication, `user_id` must be absent or the caller's own principal. Without, it names a guest,
+ * whose actors are separate from those of authenticated users. Throws `unauthorized`.
  */
 function viewerFor({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
   if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
-  // The claims are the caller's own, not those of the user it acts for.
+  // The claims describe the caller, not the user it acts for.
   if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };
   if (scopes.includes(ACT_AS)) return { principal: user_id, scopes: scopes.filter((scope) => scope !== ACT_AS) };
   throw new PacketError(

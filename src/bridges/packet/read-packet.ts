@@ -1,3 +1,5 @@
+// Owns: reading packets of clients and of servers, and what a reply repeats of a request.
+//   Does not own: JSON syntax and limits (packet-json.ts), the schema for clients (packet-schema.ts).
 import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
 import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { utf8Length } from "../../core/platform/index.ts";
@@ -23,7 +25,7 @@ import {
   STATE_TIMEOUT_MS,
 } from "./packet.ts";
 
-/** Why a text is no packet, and what could be read of it all the same: `errorTo(refused.echo, refused, …)` answers it. */
+/** Why a text is not a packet, and what of it a reply can repeat: `errorTo(refused.echo, refused, …)`. */
 export class RefusedPacket extends PacketError {
   readonly echo: PacketEcho;
   constructor(type: PacketErrorType, message: string, details: JsonObject, echo: PacketEcho) {
@@ -33,9 +35,9 @@ export class RefusedPacket extends PacketError {
 }
 
 /**
- * One packet from what a client sent, never throwing. Fields that version 1.0 does not name are ignored. A refusal is of
- * type `protocol_error` (`details.issues`: each `{path, message}`), `unsupported_version` (`details.supported`) or
- * `unknown_type` (`details.known`). Whether the capability exists, and may be used, is not asked here.
+ * Reads a client's packet. Never throws. Ignores fields that version 1.0 does not name. Refuses with `protocol_error`
+ * (`details.issues`: each `{path, message}`), `unsupported_version` (`details.supported`) or `unknown_type` (`details.known`).
+ * Does not check that the capability exists or may be used.
  */
 export function readPacket(text: string | Uint8Array, limits?: Partial<PacketLimits>): RequestPacket | RefusedPacket {
   const bounds = { ...DEFAULT_PACKET_LIMITS, ...limits };
@@ -54,7 +56,7 @@ function packetOf(value: Json): RequestPacket | Refusal {
   if (isList(value)) return malformed([{ path: "", message: "A packet is an object: send several one after the other, each on a line." }]);
   if (!isJsonObject(value)) return malformed([{ path: "", message: "A packet is an object." }]);
   const version = memberOf(value, "version");
-  // Another version may mean anything by its fields: they are not judged by the rules of this one.
+  // The fields of another version may mean anything, so they are not checked.
   if (typeof version === "string" && version !== PACKET_VERSION)
     return {
       refused: "unsupported_version",
@@ -89,7 +91,7 @@ const isRequestType = (type: Json | undefined): type is RequestType => REQUEST_T
 
 const preview = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64).toWellFormed()}…` : text);
 
-/** Reads the fields of one request, and collects all that is wrong with them. */
+/** Reads the fields of one request and collects all issues. */
 class RequestReader {
   readonly issues: PacketIssue[] = [];
   readonly #source: JsonObject;
@@ -102,7 +104,7 @@ class RequestReader {
     this.issues.push({ path, message });
   }
 
-  /** Undefined: look at `issues`. Without a type only what all types share is looked at. */
+  /** Undefined: see `issues`. Without a type, only the fields that all types share are checked. */
   packet(version: string, type: RequestType | undefined): RequestPacket | undefined {
     const id = this.#text("id");
     const intent = this.#text("intent", INTENT_BYTES, 0);
@@ -186,18 +188,15 @@ const isTimeout = (value: Json | undefined): value is number => typeof value ===
 
 const isPersistence = (value: Json | undefined): value is Persistence => PERSISTENCES.some((known) => known === value);
 
-/** What a reply repeats of its request. A `RequestPacket` is one. */
+/** The fields of a request that a reply repeats. A `RequestPacket` is one. */
 export type PacketEcho = Pick<RequestPacket, "id" | "intent" | "capability_id" | "actor_id" | "context">;
 
-/** The members of `context` that have a meaning: text of 1 to 256 bytes where they are there. */
+/** The known members of `context`: text of 1 to 256 bytes if present. */
 export const CONTEXT_TEXTS = ["user_id", "session_id", "trace_id", "timestamp"] as const;
 
 const BOUNDS = { id: ID_BYTES, capability_id: ID_BYTES, actor_id: ID_BYTES, intent: INTENT_BYTES };
 
-/**
- * What can be repeated of a value that is no packet: each member alone, where it is of its form and within its bounds. So
- * the sender of a broken packet still learns which of several it was.
- */
+/** What can be repeated of an invalid packet: each member that is valid by itself. With it the sender learns which of its packets was broken. */
 function echoOf(value: Json | undefined, depth: number): PacketEcho {
   if (!isJsonObject(value)) return { context: {} };
   const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
@@ -208,13 +207,13 @@ function echoOf(value: Json | undefined, depth: number): PacketEcho {
   return { ...echo, context: contextEcho(memberOf(value, "context"), depth - 1) };
 }
 
-/** Text of that many bytes of UTF-8. */
+/** Text of `minBytes` to `maxBytes` bytes of UTF-8. */
 function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
   if (typeof value !== "string" || value.length < minBytes || value.length > maxBytes) return false;
   return value.length * 3 <= maxBytes || utf8Length(value) <= maxBytes;
 }
 
-/** Whether it may be repeated in every reply. */
+/** Whether the context is small enough to be repeated in every reply. */
 function fitsContext(value: Json): boolean {
   const text = JSON.stringify(value);
   return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
@@ -226,7 +225,7 @@ function contextEcho(value: Json | undefined, depth: number): PacketContext {
     ([name, member]) =>
       (!isKnownContextField(name) || isText(member, ID_BYTES)) && name.isWellFormed() && isSerialisable(member, depth - 1),
   );
-  // Not by assignment: a member `__proto__` would set what it is named after.
+  // `fromEntries` also handles a member `__proto__`, which an assignment would not.
   const context = Object.fromEntries(repeatable);
   return fitsContext(context) && isContext(context) ? context : {};
 }
@@ -234,7 +233,7 @@ function contextEcho(value: Json | undefined, depth: number): PacketContext {
 const KNOWN_CONTEXT_FIELDS = new Set<string>(CONTEXT_TEXTS);
 const isKnownContextField = (name: string): boolean => KNOWN_CONTEXT_FIELDS.has(name);
 
-/** Whether those of its texts that have a meaning are texts. */
+/** Whether the known members are valid texts. */
 function isContext(value: JsonObject): value is PacketContext & JsonObject {
   return CONTEXT_TEXTS.every((name) => {
     const text = memberOf(value, name);
@@ -242,7 +241,7 @@ function isContext(value: JsonObject): value is PacketContext & JsonObject {
   });
 }
 
-/** What a server sent, as the packet it is. Undefined: it is none. Fields that version 1.0 does not name are dropped. */
+/** Reads a server's packet. Undefined: it is not one. Drops fields that version 1.0 does not name. */
 export function readReply(text: string): ReplyPacket | undefined {
   const value = tryParseJson(text);
   if (!isJsonObject(value) || value["version"] !== PACKET_VERSION) return undefined;

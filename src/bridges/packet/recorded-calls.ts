@@ -1,3 +1,5 @@
+// Owns: calls that an actor's work makes to other capabilities and tool servers, recorded in the event of its turn.
+//   Does not own: running capabilities (running.ts), connections to tool servers (upstream-servers.ts).
 import {
   type Clock,
   type Json,
@@ -16,18 +18,18 @@ import type { Running } from "./running.ts";
 import type { ForeignCaller } from "./upstream-server.ts";
 import type { ForeignServers } from "./upstream-servers.ts";
 
-/** Of arguments and of a result, as JSON: what is more is left out of the record. */
+/** Longest arguments or result in a record, as JSON. */
 const MAX_VALUE_BYTES = 16_384;
-/** Characters of a text that stays in a value which is too much as a whole. */
+/** Longest text kept in a value that exceeds that size. */
 const MAX_TEXT_CHARS = 256;
 
 export interface Recording {
   readonly clock: Clock;
-  /** The turn's own: several records make a list in its event. */
+  /** The turn's own `record`: several records become a list in the event. */
   readonly record: (what: unknown) => void;
 }
 
-/** A call that an actor's work makes; it is kept in the event of the turn: `{ [sort]: { …about, result | error, ms } }`. */
+/** Makes a call and records it in the event of the turn: `{ [sort]: { …about, result | error, ms } }`. */
 async function recordCall<T>(
   { clock, record }: Recording,
   sort: "mcp" | "request",
@@ -49,7 +51,7 @@ async function recordCall<T>(
   return result;
 }
 
-/** Whole texts only: redaction finds a secret by all of it, and would miss one that was cut. */
+/** Omits whole texts instead of cutting them: redaction recognises a secret only by its full text. */
 function toRecordable(value: Json): Json {
   const whole = JSON.stringify(value);
   const bytes = Buffer.byteLength(whole);
@@ -68,21 +70,21 @@ function withoutLongTexts(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutLongTexts(one)]));
 }
 
-/** Another capability, as a packet of the actor's own user: throws `PacketError`. */
+/** Calls another capability as the actor's owner. Throws `PacketError`. */
 export type RequestCapability = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 
-/** The work that asks. */
+/** The work that makes a call. */
 export interface CallingWork {
-  /** Whose its actor is; of everybody's, who asks. */
+  /** The owner of its actor; of a shared actor, the caller. */
   readonly viewer: Viewer;
   readonly context: PacketContext;
   readonly signal: AbortSignal;
   readonly record: (what: unknown) => void;
-  /** The engine's, by which it knows who waits for whom. */
+  /** The engine's call, which detects actors that wait for each other. */
   readonly call: (message: Outgoing) => Promise<Reply>;
 }
 
-/** How the handlers of one capability ask others: by the flow that runs it, which is made after it. */
+/** Calls of one capability's handlers to other capabilities. The flow that runs them is created later and bound then. */
 export class CapabilityCalls {
   readonly #id: string;
   readonly #clock: Clock;
@@ -130,13 +132,13 @@ export interface ServerRecording extends Recording {
   readonly server: string;
 }
 
-/** Servers by name as an actor's work calls them: each call ends with the work, tells its progress, and is kept in its event. */
+/** Tool servers by name, for an actor's work. Calls end with the work, report progress to it, and are recorded in its event. */
 export const recordedServers =
   (servers: Pick<ForeignServers, "get">, clock: Clock, { record, ...caller }: ForeignCaller & Pick<Recording, "record">) =>
   (server: string): ForeignServer =>
     recordedServer(servers.get(server, caller), { server, clock, record });
 
-/** The same server; each call is kept in the event of the turn that made it: `{ mcp: { server, tool, args, result | error, ms } }`. */
+/** The same server, with each call recorded in the event of the turn: `{ mcp: { server, tool, args, result | error, ms } }`. */
 export function recordedServer(foreign: ForeignServer, { server, ...recording }: ServerRecording): ForeignServer {
   return {
     tools: () => foreign.tools(),
@@ -144,10 +146,10 @@ export function recordedServer(foreign: ForeignServer, { server, ...recording }:
       recordCall(
         recording,
         "mcp",
-        // As they are now: the author may change them while the call is under way.
+        // Copied now, since the author may change them during the call.
         { server, tool, args: toRecordable(args) },
         () => foreign.call(tool, args),
-        // `text` says the same once more.
+        // `text` repeats the text blocks of `content`.
         ({ content, structured }) => (structured === undefined ? { content } : { content, structured }),
       ),
   };

@@ -1,3 +1,5 @@
+// Owns: running a capability: payload check, execution or message to its actor, result check, effects.
+//   Does not own: actors (actors.ts), packets (packet-session.ts).
 import {
   type Clock,
   EngineError,
@@ -25,21 +27,21 @@ export interface RunningHost {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly servers: Servers;
-  /** Of what runs without an actor. */
+  /** Limit for capabilities without an actor. */
   readonly timeoutMs: number;
-  /** Milliseconds, for durations. */
+  /** A clock in milliseconds, for durations. */
   readonly elapsed: () => number;
   readonly emitted: (emitted: Emitted) => void;
-  /** What failed inside, and not by the caller's doing. An actor's own crash its engine tells. */
+  /** Reports internal failures that the caller did not cause. Crashes of actors are reported by their engine. */
   readonly fault: (error: unknown, about: { readonly capability_id: string; readonly trace_id: string }) => void;
 }
 
 const SERVER_FAULTS: ReadonlySet<PacketErrorType> = new Set(["persistence_failed", "contract_violation"]);
 
-/** How deep capabilities call one another. */
+/** Limit on nested calls between capabilities. */
 const MAX_NESTING = 16;
 
-/** Runs capabilities: what one requires is looked at first, then it runs, then what it promises is looked at, and it is told of. */
+/** Runs capabilities: checks the payload, runs, checks the result, emits effects. */
 export class Running {
   readonly #host: RunningHost;
   constructor(host: RunningHost) {
@@ -63,7 +65,7 @@ export class Running {
     const from = elapsed();
     let actor_id: string | undefined;
     try {
-      // An actor's is looked at with its message.
+      // The payload of an actor is checked with its message.
       if (capability.does.how !== "actor") checkPayload(capability, payload);
       if (options.actorOnly === true && capability.does.how !== "actor")
         throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
@@ -103,7 +105,7 @@ export class Running {
     }
   }
 
-  /** An author's details may be no JSON, which no transport can send: the rest is sent all the same. */
+  /** An author's `details` may not be JSON. Then the error is sent without them. */
   #serializable(error: PacketError, about: Parameters<RunningHost["fault"]>[1]): PacketError {
     try {
       JSON.stringify(error.details);
@@ -121,7 +123,7 @@ export class Running {
     const undo = clock.after(mostMs, () => timeout.abort());
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     const trace_id = context.trace_id ?? "";
-    // What it does after its reply, or after it was given up, is nobody's: it tells and calls no more.
+    // After the reply or a timeout the function may still run; its progress, logs and calls are then ignored or refused.
     let isFinished = false;
     const executionContext: ExecutionContext = {
       capability_id: id,
@@ -215,7 +217,7 @@ export class Running {
   }
 }
 
-/** What broke in a turn the engine tells; a read has none. */
+/** Failures of a turn are reported by the engine; a read has no turn. */
 const isViewFailure = ({ does }: Capability, { type, cause }: PacketError): boolean =>
   does.how === "actor" &&
   type === "execution_failed" &&
@@ -236,14 +238,14 @@ function defaultActorFor({ id, does }: Capability, { viewer, context }: RunOptio
   return defaultActorId(id, whose);
 }
 
-/** A copy: what is called next gets nothing to change of who called. */
+/** A copy, so that the called capability cannot change the caller's payload. */
 function payloadObject(payload: JsonObject): JsonObject {
   const copy = resultJson(payload);
   if (isJsonObject(copy)) return copy;
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
-/** What a function returned: nothing is null, and what JSON cannot hold is a mistake. */
+/** The returned value as JSON; undefined becomes null. Throws `execution_failed` if JSON cannot hold it. */
 function resultJson(value: unknown): Json {
   const copy = jsonCopy(value);
   if (copy !== undefined || value === undefined) return copy ?? null;

@@ -1,3 +1,4 @@
+// Owns: full-text search as a capability: `<id>_search` for each capability with searchable fields. Does not own: the index (search/).
 import { actorId, keyOf } from "../../core/actor/index.ts";
 import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
@@ -8,10 +9,10 @@ import { PacketError } from "./packet.ts";
 import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
 import type { SearchKind } from "./search/searchable-fields.ts";
 
-/** How long a search waits for what was said just now. */
+/** How long a search waits for the most recent messages to be indexed. */
 const RECENT_WAIT_MS = 500;
 
-/** What of a capability's actors an index has to read; undefined: nothing of it is searchable. */
+/** What an index reads of the capability's actors; undefined if nothing is searchable. */
 function searchKind({ does }: Capability): SearchKind | undefined {
   if (does.how !== "actor" || does.search.length === 0) return undefined;
   const { kind, policy } = does.behaviour;
@@ -23,11 +24,11 @@ export interface Searches extends Closable {
   readonly capabilities: readonly Capability[];
   /** Searches the messages to these actors, of all owners. Throws `PacketError`. */
   find(query: string, options: Pick<SearchOptions, "actor" | "limit">): Promise<readonly Hit[]>;
-  /** Something of these actors was erased, or they are gone: the index follows in a moment. */
+  /** Events of these actors were erased, or the actors removed: reindexes them in the background. */
   erased(ids: readonly ActorId[]): void;
 }
 
-/** Undefined where nothing is searchable. `file`: of the index, or ":memory:". */
+/** Undefined if nothing is searchable. `file`: the file of the index, or ":memory:". */
 export function searchesOf(
   capabilities: readonly Capability[],
   engine: Engine,
@@ -107,7 +108,7 @@ function actorIdFor(kind: string, actor_id: string): ActorId {
   }
 }
 
-/** Whoever has just said something wants to find it. An index that is far behind is asked as it is. */
+/** Waits briefly, so that users find what they have just written. An index that lags further is searched as it is. */
 async function waitForRecent(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
   try {
     if (actor === undefined) await search.caughtUp(undefined, 0, RECENT_WAIT_MS);

@@ -1,3 +1,5 @@
+// Owns: one gateway connection whose JSON-RPC messages travel in packets, and reading such messages.
+//   Does not own: which connection a packet uses (mcp-tunnel.ts).
 import {
   type Caller,
   type Channel,
@@ -15,17 +17,17 @@ interface PendingRequest {
   readonly reject: (why: PacketError) => void;
 }
 
-/** One client of the gateway whose messages come one by one in packets: each response goes to the request of its id. */
+/** One client of the gateway whose messages arrive in packets. Responses are matched to requests by id. */
 export class TunnelConnection {
   readonly #pending = new Map<RpcId, PendingRequest>();
   readonly #disconnected = new AbortController();
   readonly #connection: Connection;
-  /** Answered while a message was taken in, and to nobody who waits: what was wrong with it. */
+  /** A reply to no pending request, sent while a message was being received: the gateway's error about that message. */
   #errorReply: JsonObject | undefined;
 
   constructor(gateway: Pick<Gateway, "connect">, caller: Caller) {
     const channel: Channel = {
-      // Notifications have no packet to travel in: to a client that does not read, hardly any is made.
+      // A packet cannot carry notifications. The gateway sends almost none to a client that does not read.
       ready: false,
       onReady: () => () => undefined,
       disconnected: this.#disconnected.signal,
@@ -35,7 +37,7 @@ export class TunnelConnection {
     this.#connection = gateway.connect(channel, caller);
   }
 
-  /** The response to one request. Rejects with `cancelled` once it was called off, `protocol_error` where its id is taken. */
+  /** Resolves to the response. Rejects with `cancelled` after `cancel`, with `protocol_error` if the id is in use. */
   request(id: RpcId, message: JsonObject): Promise<JsonObject> {
     if (this.#pending.has(id))
       return Promise.reject(
@@ -48,7 +50,7 @@ export class TunnelConnection {
     });
   }
 
-  /** A message that is no request; what the gateway finds wrong with it. */
+  /** Sends a message that is not a request. Returns the gateway's error about it, if any. */
   notify(message: Json): JsonObject | undefined {
     this.#errorReply = undefined;
     this.#connection.receive(JSON.stringify(message));
@@ -57,7 +59,7 @@ export class TunnelConnection {
     return errorReply;
   }
 
-  /** Whoever waits for that id waits no longer; what runs is told. */
+  /** Rejects the pending request, and tells the gateway to cancel it. */
   cancel(id: RpcId, why: PacketError): void {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
@@ -66,7 +68,7 @@ export class TunnelConnection {
     this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** Calls off what runs. Settles when it has ended. */
+  /** Cancels what runs. Resolves when it has ended. */
   async close(): Promise<void> {
     for (const id of this.#pending.keys()) this.cancel(id, new PacketError("cancelled", "The MCP session was closed."));
     await this.#connection.close();
@@ -91,10 +93,10 @@ export class TunnelConnection {
 
 export type RpcId = string | number;
 
-/** What a JSON-RPC message wants of the tunnel. What is no proper request or notification the gateway judges. */
+/** What the tunnel needs to know of a JSON-RPC message. `other`: the gateway replies with an error. */
 export type RpcMessage =
   | { readonly kind: "request"; readonly id: RpcId; readonly method: string; readonly modern: boolean; readonly message: JsonObject }
-  /** `cancels`: the request it calls off. */
+  /** `cancels`: the id of the request to cancel. */
   | { readonly kind: "notification"; readonly cancels: RpcId | undefined }
   | { readonly kind: "other" };
 
@@ -128,7 +130,7 @@ function paramsOf(message: JsonObject): JsonObject {
   return isJsonObject(params) ? params : {};
 }
 
-/** An initialize of a client that cannot be asked anything: a packet has one answer, and no way back for another. */
+/** An `initialize` without client features that the server could request: a packet has one reply, and no way to answer back. */
 export function withoutClientRequests(message: JsonObject): JsonObject {
   const params = paramsOf(message);
   const capabilities = memberOf(params, "capabilities");
@@ -139,7 +141,7 @@ export function withoutClientRequests(message: JsonObject): JsonObject {
 
 const W3C_TRACE = /^(?!0{32})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/;
 
-/** A call with the packet's trace, as MCP has it: W3C's `traceparent`, which takes only ids of that form, as those that are made up. */
+/** Adds the packet's trace to a tool call, as W3C `traceparent`. Skipped if the trace id does not have that form; generated ids do. */
 export function withTraceparent(message: Json, trace_id: string): Json {
   if (!W3C_TRACE.test(trace_id) || !isJsonObject(message) || memberOf(message, "method") !== "tools/call") return message;
   const params = memberOf(message, "params");

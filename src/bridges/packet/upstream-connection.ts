@@ -1,3 +1,5 @@
+// Owns: one connection to an upstream MCP server, as a process or over HTTP: handshake, health checks, closing.
+//   Does not own: reconnecting and calls (upstream-servers.ts).
 import { Readable } from "node:stream";
 import { type Clock, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
@@ -5,19 +7,19 @@ import { reasonOf } from "./error-mapping.ts";
 import { type McpClient, type McpLibrary, type McpTransport, type SessionExpired, boundedFetch } from "./mcp-client.ts";
 import type { HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
 
-/** Messages within a second, beyond which they are a flood. */
+/** More messages per second than this end the connection. */
 const MAX_MESSAGES_PER_SECOND = 2_000;
-/** How long a process may be silent before it is taken for one of the old era. */
+/** How long a process may stay silent before it is taken for a legacy server. */
 const PROBE_MS = 5_000;
-/** How long a server has to let a session end. */
+/** How long a server may take to end a session. */
 const CLOSE_GRACE_MS = 2_000;
-/** The client's own time-outs do not go by the injected clock: none of them is to ring. */
+/** The client's own timeouts ignore the injected clock, so they are set to never fire. */
 export const NO_TIMEOUT_MS = 2_147_483_647;
 
 /** One connection to one server, from its handshake to its end. */
 export class UpstreamConnection {
   readonly client: McpClient;
-  /** Aborted at its end, with why. */
+  /** Aborted when the connection ends, with the reason. */
   readonly signal: AbortSignal;
   readonly #end = new AbortController();
   readonly #options: UpstreamLinkOptions;
@@ -42,7 +44,7 @@ export class UpstreamConnection {
     return this.client.getProtocolEra() === "legacy";
   }
 
-  /** The handshake. `isLegacy`: known from an earlier one. */
+  /** The handshake. `isLegacy`: known from an earlier connection. */
   async open(isLegacy: boolean): Promise<void> {
     const undo = this.#options.clock.after(this.#options.timeoutMs, () => this.#onLost("it did not answer in time"));
     try {
@@ -57,13 +59,13 @@ export class UpstreamConnection {
     }
   }
 
-  /** A call had no answer in time: a process that says nothing at all any more is ended. */
+  /** After a call timed out: checks whether the process still responds, and ends the connection if not. */
   probe(): void {
     if (!this.#transport.isProcess || this.#undoProbe !== undefined || this.signal.aborted) return;
     const received = this.#received;
     const probe = new AbortController();
     const ask = { timeout: NO_TIMEOUT_MS, signal: probe.signal };
-    // Whatever comes back shows that it lives.
+    // Any message shows that the process is alive.
     void (this.isLegacy ? this.client.ping(ask) : this.client.discover(ask)).catch(() => undefined);
     const undo = this.#options.clock.after(this.#options.timeoutMs, () => {
       this.#undoProbe?.();
@@ -76,12 +78,12 @@ export class UpstreamConnection {
     };
   }
 
-  /** The server does not know it any more. */
+  /** The server no longer knows the session. */
   sessionExpired({ message }: SessionExpired): void {
     this.#onLost(message);
   }
 
-  /** Ends it in good order. Never rejects. */
+  /** Closes the connection gracefully. Never rejects. */
   async close(): Promise<void> {
     await this.#shutDown("it is closed", async () => {
       const tooLong = pause(this.#options.clock, CLOSE_GRACE_MS);
@@ -90,7 +92,7 @@ export class UpstreamConnection {
     });
   }
 
-  /** For a process that ends: nothing can be waited for. */
+  /** For the exit of this process, where nothing can be awaited. */
   kill(): void {
     this.#transport.kill();
   }
@@ -105,7 +107,7 @@ export class UpstreamConnection {
       this.#end.abort(new Error(reason));
       await shutDown();
       await this.client.close().catch(() => undefined);
-      // A client whose handshake was not over has no transport yet.
+      // A client whose handshake was not finished does not close its transport.
       await this.#transport.transport.close().catch(() => undefined);
     })());
   }
@@ -120,22 +122,22 @@ export class UpstreamConnection {
   }
 }
 
-/** What carries messages to one server and back. */
+/** Carries messages to one server and back. */
 export interface UpstreamTransport {
   readonly transport: McpTransport;
   readonly isProcess: boolean;
-  /** Lets the server end the session in its own way. */
+  /** Lets the server end the session. */
   endSession(): Promise<void>;
-  /** At once, without asking. */
+  /** Ends it immediately. */
   kill(): void;
 }
 
 type TransportOptions = Pick<UpstreamLinkOptions, "clock" | "log" | "maxBytes">;
 
 interface TransportEvents {
-  /** A message came. */
+  /** A message arrived. */
   onMessage(): void;
-  /** Nothing more can come, and why. Perhaps told more than once. */
+  /** Nothing more can arrive. May be called more than once. */
   onLost(reason: string): void;
 }
 
@@ -148,9 +150,9 @@ function upstreamTransport(
   return server.url === undefined ? processTransport(library, server, options, events) : httpTransport(library, server, options, events);
 }
 
-/** Of a message, beside what it carries. */
+/** Size of a message in addition to its content. */
 const FRAME_BYTES = 65_536;
-/** What a process needs to find programs and its own files. */
+/** The environment variables that a process needs to find programs and its own files. */
 const PASSED_VARIABLES = new Set(["PATH", "HOME", "PATHEXT", "SYSTEMROOT", "USERPROFILE"]);
 
 function processTransport(
@@ -163,7 +165,7 @@ function processTransport(
   const transport = library.stdio({
     command,
     args: [...args],
-    // The client adds what it thinks harmless: only a name without a value takes it away again.
+    // The client adds variables that it considers harmless. Only a name without a value removes one.
     env: Object.assign({}, hidden, env),
     stderr: "pipe",
     maxBufferSize: options.maxBytes + FRAME_BYTES,
@@ -174,7 +176,7 @@ function processTransport(
   const updatePid = (): void => void (pid = transport.pid ?? pid);
   const kill = (): void => {
     updatePid();
-    // Once it is gone, its number may be another's.
+    // After the exit another process may have this pid.
     if (pid === null || hasExited) return;
     try {
       process.kill(pid, "SIGKILL");
@@ -189,7 +191,7 @@ function processTransport(
     },
     onerror: (error: unknown) => {
       updatePid();
-      // A transport that gives up closes right after it said why, and lets the process go on for seconds.
+      // A transport that fails closes right after it reports the error, but lets the process run for seconds.
       queueMicrotask(() => {
         if (transport.pid !== null) return;
         kill();
@@ -225,10 +227,10 @@ function httpTransport(
 
 /** Characters of one line that are passed on. */
 const MAX_LINE_CHARS = 2_000;
-/** Lines of one second that are passed on. */
+/** Lines per second that are passed on. */
 const MAX_LINES_PER_SECOND = 200;
 
-/** Takes text as it comes, and tells it line by line: of too much only that there was more. */
+/** Splits text into lines. Of too many lines, only the fact is passed on. */
 function logLines(clock: Clock, onLine: (line: string) => void): (text: string) => void {
   let rest = "";
   let second = -1;
@@ -243,13 +245,13 @@ function logLines(clock: Clock, onLine: (line: string) => void): (text: string) 
   return (text) => {
     const lines = text.split(/\r?\n/);
     lines[0] = rest + (lines[0] ?? "");
-    // What is beyond a line's length is dropped here already, or a line without an end would fill the memory.
+    // Cut here already, or a line without an end would fill the memory.
     rest = (lines.pop() ?? "").slice(0, MAX_LINE_CHARS + 1);
     for (const one of lines) if (one !== "") line(one);
   };
 }
 
-/** `over` comes after so many milliseconds, unless it is undone. */
+/** `over` resolves after `ms` milliseconds, unless it is undone. */
 export function pause(clock: Clock, ms: number): { readonly over: Promise<void>; readonly undo: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { over: promise, undo: clock.after(ms, resolve) };

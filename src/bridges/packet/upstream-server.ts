@@ -1,3 +1,5 @@
+// Owns: how upstream MCP servers are configured, and how a capability reaches them by name.
+//   Does not own: the connections to them (upstream-servers.ts).
 import type { CancelSignal, Clock, Progress } from "../../core/contract/index.ts";
 import type { JsonBounds } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
@@ -5,10 +7,10 @@ import type { ForeignServers } from "./upstream-servers.ts";
 
 /** A process that speaks MCP on its standard input and output. */
 export interface StdioServer {
-  /** The executable itself rather than a wrapper as `npx`, which may leave it behind where it has to be killed. */
+  /** The executable itself rather than a wrapper such as `npx`, which may leave it running when it is killed. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** Beside PATH and HOME it gets nothing of this process's environment. */
+  /** Environment variables. Of this process's environment it gets only PATH, HOME and what its platform needs to find programs. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly url?: never;
@@ -18,35 +20,35 @@ export interface StdioServer {
 export interface HttpServer {
   /** `http:` or `https:`. */
   readonly url: string;
-  /** With each request, as `authorization`. */
+  /** Sent with each request, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly command?: never;
 }
 
-/** What `foreignServers` takes: the MCP servers that capabilities may call, by name. */
+/** Options of `foreignServers`: the MCP servers that capabilities may call, by name. */
 export interface ForeignServersOptions {
   readonly servers: Readonly<Record<string, StdioServer | HttpServer>>;
   readonly clock: Clock;
-  /** Of one call, and of one attempt to connect. Default 30,000. */
+  /** Limit on one call, and on one attempt to connect, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Of the arguments, and of the result, as JSON. Default 1 MiB. */
+  /** Largest arguments, and largest result, as JSON. Default 1 MiB. */
   readonly maxBytes?: number;
-  /** Of lists and objects within each other, there. Default 64. */
+  /** Their nesting of lists and objects. Default 64. */
   readonly maxDepth?: number;
-  /** Calls under way at once, for each server. Default 100. */
+  /** Concurrent calls for each server. Default 100. */
   readonly maxCalls?: number;
-  /** Lines a process writes to its standard error: cut where they are long, dropped where they are many. */
+  /** Receives lines that a process writes to its standard error. Long lines are cut, and too many are dropped. */
   readonly log?: (server: string, line: string) => void;
 }
 
-/** On whose behalf a server is called. */
+/** The caller of a server. */
 export interface ForeignCaller {
-  /** Aborted: the server is told that the call is cancelled. */
+  /** Aborted: the call is cancelled on the server too. */
   readonly signal?: CancelSignal;
   readonly progress?: Progress;
 }
 
-/** How one server is spoken to. */
+/** Options of one server's connection. */
 export interface UpstreamLinkOptions extends JsonBounds {
   readonly clock: Clock;
   readonly timeoutMs: number;
@@ -54,7 +56,7 @@ export interface UpstreamLinkOptions extends JsonBounds {
   readonly log: (line: string) => void;
 }
 
-/** How a capability reaches other tool servers, by their names in the configuration. */
+/** The upstream servers by their names in the configuration. */
 export type Servers = Pick<ForeignServers, "get">;
 
 export const noServers: Servers = {

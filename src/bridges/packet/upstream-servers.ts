@@ -1,3 +1,5 @@
+// Owns: `foreignServers`: calls to upstream MCP servers, their limits and errors, and reconnecting with backoff.
+//   Does not own: one connection (upstream-connection.ts), recording of calls (recorded-calls.ts).
 import { type Closable, type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
@@ -8,14 +10,14 @@ import { PacketError } from "./packet.ts";
 import { UpstreamConnection, NO_TIMEOUT_MS, pause } from "./upstream-connection.ts";
 import type { ForeignCaller, ForeignServersOptions, HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
 
-/** Other MCP servers, each with one connection that all callers share. Disposing ends what was begun. */
+/** Upstream MCP servers, each with one connection that all callers share. Disposing closes the connections and ends the processes. */
 export interface ForeignServers extends Closable {
   readonly names: readonly string[];
-  /** Connects with its first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
+  /** Connects at the first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
   get(name: string, caller?: ForeignCaller): ForeignServer;
 }
 
-/** Needs `@modelcontextprotocol/client`, once a server is called. Throws `BAD_DEFINITION` for an address that is none. */
+/** Needs `@modelcontextprotocol/client` once a server is called. Throws `BAD_DEFINITION` for an invalid URL. */
 export function foreignServers(options: ForeignServersOptions): ForeignServers {
   const { clock, timeoutMs = 30_000, maxBytes = 1_048_576, maxDepth = 64, maxCalls = 100 } = options;
   const links = new Map<string, UpstreamLink>();
@@ -99,13 +101,13 @@ function textOf(object: JsonObject, key: string): string {
 
 const MIN_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 10_000;
-/** A connection that held for so long was no failed attempt. */
+/** A connection that lasted this long resets the backoff. */
 const STABLE_MS = 60_000;
 
 class CallTimeout extends Error {}
 class CallerAborted extends Error {}
 
-/** The one way to one server: connects when it is first needed, and again once the connection was lost. */
+/** The connection to one server: opened at the first call, and again after it was lost. */
 class UpstreamLink {
   readonly #name: string;
   readonly #server: StdioServer | HttpServer;
@@ -113,7 +115,7 @@ class UpstreamLink {
   readonly #closing = new AbortController();
   #opening: Promise<UpstreamConnection> | undefined;
   #connection: UpstreamConnection | undefined;
-  /** Whether it is of the old era, where that was found out. */
+  /** Whether the server is legacy, once that is known. */
   #isLegacy = false;
   #calls = 0;
   #failures = 0;
@@ -126,7 +128,7 @@ class UpstreamLink {
     this.#options = options;
   }
 
-  /** Throws `PacketError`: `cancelled` where the caller has gone, otherwise `execution_failed`. */
+  /** Throws `PacketError`: `cancelled` if the caller aborted, otherwise `execution_failed`. */
   async request(
     tool: string | undefined,
     caller: ForeignCaller,
@@ -154,7 +156,7 @@ class UpstreamLink {
     };
     try {
       const answer = await attempt().catch((error: unknown) => {
-        // What was refused for its session has done nothing, and may be sent again in another.
+        // A request that was refused for its session was not processed, so it is repeated in a new session.
         if (error instanceof SessionExpired) return attempt();
         throw error;
       });
@@ -219,7 +221,7 @@ class UpstreamLink {
       this.#lastFailure = reasonOf(connection.signal.reason);
     });
     const wasLegacy = this.#isLegacy;
-    // Where the server was replaced by a newer one, the next attempt finds out.
+    // If this attempt fails, the next one detects the era again: the server may have been upgraded.
     this.#isLegacy = false;
     await connection.open(wasLegacy);
     openedAt = clock.now();
@@ -227,7 +229,7 @@ class UpstreamLink {
     return connection;
   }
 
-  /** A server that keeps dying is not begun anew each time somebody calls. */
+  /** Backs off, so that calls do not restart a server that keeps failing. */
   async #backOff(): Promise<void> {
     const { clock } = this.#options;
     const wait = this.#notBefore - clock.now();

@@ -1,3 +1,5 @@
+// Owns: keeping the search index up to date with the chains: pending actors, batches, retries, waiting callers.
+//   Does not own: reading a chain (history-reader.ts), the rows (index-rows.ts).
 import type { ActorId, Change, Clock, Engine } from "../../../core/contract/index.ts";
 import { PacketError } from "../packet.ts";
 import { CapturedEvents, type ReadResult, CaptureQuota, type IndexedKind, ActorScan, readActorHistory } from "./history-reader.ts";
@@ -5,9 +7,9 @@ import { isDamage } from "./index-file.ts";
 import { type Cursor, type IndexUpdate, splitActorId } from "./index-rows.ts";
 import type { SearchIndex } from "./search-index.ts";
 
-/** Actors told of and not yet looked at: more are found by a walk along all of them. */
+/** Changed actors that are remembered individually. Beyond that, a scan of all actors finds the others. */
 const MAX_PENDING = 10_000;
-/** What goes into one transaction: others wait as long as it takes. */
+/** Limits on one transaction, since everything else waits for it. */
 const BATCH_ACTORS = 64;
 const BATCH_EVENTS = 256;
 const BATCH_CHARS = 131_072;
@@ -27,18 +29,18 @@ interface Pending {
   captured: CapturedEvents | undefined;
 }
 
-/** Keeps the index after the chains: whatever has been told of is looked at, one batch after the other. */
+/** Indexes changed actors, one batch after another. */
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #scan: ActorScan;
   readonly #waiters: Waiters;
   readonly #undo: readonly (() => void)[];
   #pending = new Map<ActorId, Pending>();
-  /** In the batch that is being made. */
+  /** In the batch in progress. */
   #inBatch = new Map<ActorId, Pending>();
-  /** Failed: again in a while. */
+  /** Failed, to be retried later. */
   #retrying = new Map<ActorId, Pending>();
-  /** Known to live on disk, where no event has to be taken before it is looked at. */
+  /** Known to be on disk, where events need not be captured at once. */
   readonly #onDisk = new Set<ActorId>();
   readonly #captureQuota = new CaptureQuota();
   #cancelBackoff: (() => void) | undefined;
@@ -71,7 +73,7 @@ export class Follower {
     await done;
   }
 
-  /** One actor anew, or all. */
+  /** Reindexes one actor, or all. */
   rebuild(id?: ActorId): void {
     if (id === undefined) this.#rebuildAll = true;
     else if (this.#options.kinds.has(splitActorId(id)[0])) this.#add(id).rebuild = true;
@@ -111,7 +113,7 @@ export class Follower {
     if (this.#running !== undefined || this.#closed) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
-      // What came while the last round ended.
+      // A change may have arrived while the last batch ended.
       if (this.#hasWork) this.#start();
     });
   }
@@ -121,7 +123,7 @@ export class Follower {
   }
 
   async #run(): Promise<void> {
-    // Never within the turn that was told of.
+    // Never run within the turn that caused the change.
     await yieldToEventLoop();
     while (this.#hasWork) {
       try {
@@ -159,12 +161,12 @@ export class Follower {
     }
   }
 
-  /** Looks at the first of those that wait. One whose look fails is put off; the others go on. */
+  /** Reads the first pending actors. One that fails is retried later; the others continue. */
   async #batch(): Promise<readonly IndexUpdate[]> {
     const updates: IndexUpdate[] = [];
     let events = 0;
     let chars = 0;
-    // A copy: who is told of meanwhile comes with the next batch, after what this one has written.
+    // A copy: actors that change meanwhile belong to the next batch, after this one has been written.
     for (const [id, pending] of [...this.#pending].slice(0, BATCH_ACTORS)) {
       this.#pending.delete(id);
       this.#inBatch.set(id, pending);
@@ -208,7 +210,7 @@ export class Follower {
   #settleWaiters(id: ActorId): void {
     if (!this.#waiters.hasWaiterFor(id) || this.#pending.has(id)) return;
     const cursor = this.#cursor(id);
-    // It has not come to what they wait for: a hint was early, or nobody knows of such an event.
+    // The awaited event is not there yet: the change came early, or no such event exists.
     if (this.#waiters.settleReached(id, cursor?.seq) > 0) this.#retryLater(id, { stopped: false, rebuild: false, captured: undefined });
   }
 
@@ -228,7 +230,7 @@ export class Follower {
     this.#start();
   }
 
-  /** Nothing of the batch was written. Damage is mended by making the index anew; what else fails may be over in a while. */
+  /** Nothing of the batch was written. A damaged index is recreated; other failures may be temporary. */
   #onBatchFailed(error: unknown): void {
     const { fault, clock } = this.#options;
     for (const [id, pending] of this.#inBatch) this.#retryLater(id, pending);
@@ -257,7 +259,7 @@ function mergeInto(pending: Pending, before: Pending): void {
   else pending.captured.prepend(before.captured);
 }
 
-/** Others have their turn. */
+/** Lets other tasks run. */
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Waiter {
@@ -266,7 +268,7 @@ interface Waiter {
   readonly settle: (error?: PacketError) => void;
 }
 
-/** Who waits until something can be found. */
+/** Callers that wait until an event is searchable. */
 export class Waiters {
   readonly #clock: Clock;
   readonly #waiters = new Set<Waiter>();
@@ -298,7 +300,7 @@ export class Waiters {
     return false;
   }
 
-  /** How many still wait for that actor. Seq undefined: it has gone, and all with it. */
+  /** Settles waiters of that actor up to `seq`, or all if the actor was removed (undefined). Returns how many still wait. */
   settleReached(id: ActorId, seq: number | undefined): number {
     let left = 0;
     for (const waiter of [...this.#waiters].filter((one) => one.id === id))
@@ -307,7 +309,7 @@ export class Waiters {
     return left;
   }
 
-  /** Nothing is missing. */
+  /** Everything is indexed. */
   settleAll(): void {
     for (const waiter of this.#waiters) if (waiter.id === undefined) waiter.settle();
   }

@@ -1,3 +1,5 @@
+// Owns: reading the histories of actors for the search index: one actor's new events, and a scan for changed actors.
+//   Does not own: when they are read (follower.ts).
 import {
   type ActorId,
   type ChainEvent,
@@ -12,7 +14,7 @@ import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type Cursor, type IndexedText, type Owner, type IndexWriter, type IndexUpdate, isAhead, splitActorId } from "./index-rows.ts";
 import type { SearchableFields, SearchKind } from "./searchable-fields.ts";
 
-/** Events read of one actor before others have their turn. */
+/** Events of one actor per read, before others have their turn. */
 const PAGE = 256;
 
 export interface IndexedKind {
@@ -23,13 +25,13 @@ export interface IndexedKind {
 export interface ReadRequest {
   readonly id: ActorId;
   readonly of: IndexedKind;
-  /** How far its history has been read; undefined: not at all. */
+  /** How far the history has been read; undefined: not at all. */
   readonly cursor: Cursor | undefined;
-  /** What is known of it goes first, whatever that is. */
+  /** Whether to remove everything indexed of the actor first. */
   readonly rebuild: boolean;
-  /** It has been told to have ended. */
+  /** A change reported that the actor stopped. */
   readonly stopped: boolean;
-  /** Events caught as they were told: an actor in memory keeps its last one only. */
+  /** Events captured when their change was reported: of an actor in memory only the last one can be read. */
   readonly captured: readonly ChainEvent[];
 }
 
@@ -38,7 +40,7 @@ export interface ReadResult {
   readonly more: boolean;
 }
 
-/** What has come to an actor's history since. Throws what the engine throws, and `STORE_CORRUPT`. */
+/** Reads what is new in an actor's history. Throws the engine's errors and `STORE_CORRUPT`. */
 export async function readActorHistory(engine: Engine, request: ReadRequest): Promise<ReadResult> {
   const { id, of, stopped } = request;
   const removed = stopped && (await isRemoved(engine, id));
@@ -57,7 +59,7 @@ export async function readActorHistory(engine: Engine, request: ReadRequest): Pr
   return { update: { id, rebuild, docs, ...omitUndefined({ cursor: cursorNow, replaceFrom: from }) }, more };
 }
 
-/** An actor in memory takes all it was with it. */
+/** An actor in memory leaves nothing when it stops. */
 async function isRemoved(engine: Engine, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now === undefined || (now.persistence === "memory" && now.status === "stopped");
@@ -69,7 +71,7 @@ interface Page {
   readonly events: readonly ParsedEvent[];
   readonly cursor: Cursor | undefined;
   readonly rebuild: boolean;
-  /** What was read from this event on goes first. */
+  /** Remove the texts from this event on first. */
   readonly replaceFrom?: number;
   readonly more: boolean;
 }
@@ -85,14 +87,14 @@ async function newEvents(engine: Engine, request: ReadRequest): Promise<Page> {
   return withCaptured(engine, request, captured, replacedFrom(cursor, captured));
 }
 
-/** Where what was read does not simply go on. `from`: the first event that was replaced. */
+/** For a history that does not simply continue. `from`: the first event that was replaced. */
 async function withCaptured(
   engine: Engine,
   request: ReadRequest,
   captured: readonly ParsedEvent[],
   from: number | undefined,
 ): Promise<Page> {
-  // What an actor on disk has there cannot be read while it lives in memory, so all of it is read again once it can be.
+  // While an actor on disk has a life in memory, its events on disk cannot be read. All of it is read again once they can be.
   const rebuild = request.rebuild || from === 1 || (from !== undefined && !(await livesInMemory(engine, request.id)));
   const cursor =
     rebuild || request.cursor === undefined
@@ -114,7 +116,7 @@ const isAtHead = ({ seq, head }: Cursor, now: Pick<Cursor, "seq" | "head"> | und
 
 const continuesChain = ({ head }: Cursor, { parent }: ParsedEvent): boolean => parent === null || parent === head;
 
-/** An actor in memory that began again counts from 1 again, or on from what it has on disk: an event takes the place of those that were at or after it. */
+/** A new life in memory counts events from 1 again, or continues the count on disk. Its events replace those with the same or a higher number. */
 function latestChain(captured: readonly ParsedEvent[]): readonly ParsedEvent[] {
   const chain: ParsedEvent[] = [];
   for (const event of captured) {
@@ -132,13 +134,13 @@ async function livesInMemory(engine: Engine, id: ActorId): Promise<boolean> {
   return now?.persistence === "memory" && now.status !== "stopped";
 }
 
-/** Without those of a life in memory that has ended, of an actor on disk. */
+/** Drops captured events of a life in memory that has ended, for an actor on disk. */
 async function stillPresent(engine: Engine, id: ActorId, events: readonly ParsedEvent[]): Promise<readonly ParsedEvent[]> {
   const now = events.length === 0 ? undefined : await engine.read(id);
   return now === undefined ? events : events.filter(({ seq }) => seq <= now.seq);
 }
 
-/** The store was restored from a copy, or the actor on disk had a life in memory, which has taken its events with it. */
+/** The store was restored from a copy, or a life in memory of an actor on disk has ended and its events are gone. */
 async function isOfAnotherChain(engine: Engine, id: ActorId, cursor: Cursor, next: ParsedEvent | undefined): Promise<boolean> {
   if (next !== undefined) return follows(next, cursor) && !continuesChain(cursor, next);
   return isAhead(cursor, await engine.read(id));
@@ -153,7 +155,7 @@ async function read(engine: Engine, id: ActorId, afterSeq: number): Promise<read
   return page;
 }
 
-/** Whose the life is that begins with this event, or within which it was met first. */
+/** The owner of the life that this event belongs to. */
 async function ownerOf(
   engine: Engine,
   id: ActorId,
@@ -165,7 +167,7 @@ async function ownerOf(
   if (atStart !== undefined) return atStart;
   const now = await engine.read(id);
   if (now === undefined || now.seq < event.seq) return undefined;
-  // Only where it still is that life: another one may be somebody else's.
+  // Only if it is still the same life: another one may have another owner.
   for await (const last of engine.history(id, now.seq - 1)) {
     if (parseEvent(last).life !== event.life) return undefined;
     if (now.owner !== undefined) return { principal: now.owner };
@@ -174,7 +176,7 @@ async function ownerOf(
   return undefined;
 }
 
-/** What of an event matters here. */
+/** The relevant parts of an event. */
 interface ParsedEvent {
   readonly id: string;
   readonly life: string;
@@ -211,7 +213,7 @@ function parsed(text: string, id: string): JsonObject {
 const corruptEvent = (id: string, cause?: unknown): TroupeError =>
   new TroupeError("STORE_CORRUPT", `Event ${id} cannot be read: verify the chain, and restore the store from a copy.`, { cause });
 
-/** The first event of a life says whose it is, as the engine decided it then. Undefined: it cannot be told from this one. */
+/** The owner by the first event of a life, as the engine decided it then. Undefined: the event does not show it. */
 function ownerAtStart({ policy }: SearchKind, { message }: ParsedEvent): Owner | undefined {
   if (message === undefined) return undefined;
   const override = message["start"] === undefined ? undefined : message["policy"];
@@ -221,12 +223,12 @@ function ownerAtStart({ policy }: SearchKind, { message }: ParsedEvent): Owner |
   return owner === "anyone" ? "everybody" : typeof principal === "string" ? { principal } : "nobody";
 }
 
-/** How many events may be held until they are looked at, of all actors together: more are lost. */
+/** Limits captured events of all actors together; further events are not captured. */
 export class CaptureQuota {
   remaining = 1_000;
 }
 
-/** Events taken as they are told. An actor in memory keeps its last one alone: a moment later it is another. */
+/** Captures events when their change is reported: of an actor in memory only the last one can be read. */
 export class CapturedEvents {
   readonly #engine: Engine;
   readonly #id: ActorId;
@@ -245,19 +247,19 @@ export class CapturedEvents {
     this.#events.push(first(this.#engine.history(this.#id, seq - 1)));
   }
 
-  /** Those that could be had. */
+  /** The events that could be read. */
   async events(): Promise<readonly ChainEvent[]> {
     const events = await Promise.all(this.#events);
     return events.filter((event) => event !== undefined);
   }
 
-  /** They have been looked at. */
+  /** Frees their quota. */
   release(): void {
     this.#quota.remaining += this.#events.length;
     this.#events = [];
   }
 
-  /** What was held before these. */
+  /** Moves earlier captures in front of these. */
   prepend(before: CapturedEvents): void {
     this.#events.unshift(...before.#events);
     before.#events = [];
@@ -268,16 +270,16 @@ async function first(events: AsyncIterable<ChainEvent>): Promise<ChainEvent | un
   try {
     for await (const event of events) return event;
   } catch {
-    // It is asked for again with the actor's history.
+    // It is read again with the actor's history.
   }
   return undefined;
 }
 
 const ACTORS_PER_PAGE = 500;
-/** Behind every key: these are ASCII. */
+/** Sorts after every key, since keys are ASCII. */
 const END = "\u{7f}";
 
-/** A walk along all actors: which were changed, and which have gone, while nobody listened. */
+/** Scans all actors for changes and removals that happened while nothing was watching. */
 export class ActorScan {
   readonly #engine: Engine;
   readonly #kinds: readonly string[];
@@ -294,20 +296,20 @@ export class ActorScan {
     return this.#kind >= this.#kinds.length;
   }
 
-  /** From the first actor on: something was missed. Where it is under way, once it is over. */
+  /** Scans from the first actor, after the scan in progress if there is one. */
   restart(): void {
     if (!this.isFinished) this.#again = true;
     else this.#kind = 0;
   }
 
-  /** From the first actor on, at once. */
+  /** Scans from the first actor, at once. */
   reset(): void {
     this.#kind = 0;
     this.#after = undefined;
     this.#again = false;
   }
 
-  /** The next some: actors whose history goes on, and, told apart, those that have to be read anew. */
+  /** The next page: actors with new events, and actors to be reindexed completely. */
   async page(rows: IndexWriter): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly rebuild: boolean }[]> {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
@@ -327,7 +329,7 @@ export class ActorScan {
       const keys = rows.knownKeys(kind, at, to, ACTORS_PER_PAGE);
       for (const key of keys) {
         const id: ActorId = `${kind}/${key}`;
-        // One that began after the list was made is there.
+        // It may have started after the list was read.
         if (!there.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, rebuild: true });
       }
       at = keys.at(-1) ?? to;
@@ -339,7 +341,7 @@ export class ActorScan {
     return found;
   }
 
-  /** The store was restored from a copy: what was read is ahead of it, or is another chain. Asked again, since the list may be older than the cursor. */
+  /** The store was restored from a copy: the cursor is ahead of it or on another chain. Read again, since the list may be older than the cursor. */
   async #isBehind(id: ActorId, rows: IndexWriter): Promise<boolean> {
     const cursor = rows.cursor(id);
     return cursor !== undefined && isAhead(cursor, await this.#engine.read(id));

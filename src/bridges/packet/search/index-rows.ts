@@ -1,3 +1,5 @@
+// Owns: the rows of the search index: writing texts together with how far each history has been read, and the ids of texts.
+//   Does not own: searching (search-index.ts).
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { searchableText } from "../../../core/contract/internal.ts";
@@ -7,17 +9,17 @@ import { splitFields } from "./searchable-fields.ts";
 /** How far an actor's history has been read. */
 export interface Cursor {
   readonly life: string;
-  /** Undefined: it cannot be told whose that life is, so nothing of it is kept. */
+  /** Undefined: the owner of that life is unknown, so none of it is indexed. */
   readonly owner: Owner | undefined;
   readonly seq: number;
   readonly head: string;
 }
 
-/** What was read is more than there is now, or is another chain. */
+/** The cursor is ahead of the chain, or on another chain. */
 export const isAhead = (read: Cursor, now: Pick<Cursor, "seq" | "head"> | undefined): boolean =>
   now !== undefined && (now.seq < read.seq || (now.seq === read.seq && now.head !== read.head));
 
-/** A text for the index. */
+/** The text of one event. */
 export interface IndexedText {
   readonly seq: number;
   readonly at: number;
@@ -26,14 +28,14 @@ export interface IndexedText {
   readonly owner: Owner;
 }
 
-/** What one look at an actor's history brought. */
+/** The changes to the index after reading an actor's history. */
 export interface IndexUpdate {
   readonly id: ActorId;
-  /** All that was known of it goes first. */
+  /** Remove everything indexed of the actor first. */
   readonly rebuild: boolean;
-  /** The texts from this event on go first. */
+  /** Remove the texts from this event on first. */
   readonly replaceFrom?: number;
-  /** Absent: it is gone. */
+  /** Absent: the actor was removed. */
   readonly cursor?: Cursor;
   readonly docs: readonly IndexedText[];
 }
@@ -55,7 +57,7 @@ function big(value: SQLOutputValue | undefined): bigint {
   throw new CorruptRow("an id is missing");
 }
 
-/** Writes: rows of texts and the place in the history they came from, always together. */
+/** Writes texts and the cursor they came from, always in one transaction. */
 export class IndexWriter {
   readonly #database: DatabaseSync;
   readonly #actor: StatementSync;
@@ -85,7 +87,7 @@ export class IndexWriter {
     this.#docs = database.prepare("SELECT id, text FROM doc WHERE actor = ? AND seq >= ?");
     this.#docs.setReadBigInts(true);
     this.#dropDocs = database.prepare("DELETE FROM doc WHERE actor = ? AND seq >= ?");
-    // With the words themselves: by its number alone FTS5 would only mark a row as gone, and keep its words.
+    // Deletes with the words themselves: by rowid alone FTS5 would only mark the row as deleted and keep its words.
     this.#forget = database.prepare("INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)");
     this.#taken = database.prepare("SELECT 1 FROM doc WHERE id = ?");
     this.#doc = database.prepare("INSERT INTO doc VALUES(?,?,?,?,unhex(?),?)");
@@ -94,8 +96,8 @@ export class IndexWriter {
     this.#addOwner = database.prepare("INSERT INTO owner(principal) VALUES(?) RETURNING id");
     this.#raiseDelay = database.prepare("UPDATE owner SET late = ?2 WHERE id = ?1 AND late < ?2");
     this.#page = database.prepare("SELECT key FROM actor WHERE kind = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?");
-    // The two that are no principal are rows too, for how late their texts are.
-    database.exec(`INSERT OR IGNORE INTO owner(id, principal) VALUES(${EVERYBODY}, 'everybody'), (${NOBODY}, 'nobody')`);
+    // The two owners that are not principals have rows too, for their largest delay.
+    database.exec(`INSERT OR IGNORE INTO owner(id, principal) VALUES(${SHARED}, 'everybody'), (${UNOWNED}, 'nobody')`);
   }
 
   cursor(id: ActorId): Cursor | undefined {
@@ -105,18 +107,18 @@ export class IndexWriter {
     return { life: text(life), owner: ownerIn(owner), seq: int(seq), head: text(head) };
   }
 
-  /** Keys of a kind that are known, in order, after one and up to another, both in their order as text. */
+  /** Indexed keys of a kind, in text order, after `after` and up to `last`. */
   knownKeys(kind: string, after: string, last: string, limit: number): readonly string[] {
     return this.#page.all(kind, after, last, limit).map((columns) => text(columns["key"]));
   }
 
-  /** All or nothing. */
+  /** One transaction. */
   write(updates: readonly IndexUpdate[]): void {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       const words: [bigint, string, string][] = [];
       for (const update of updates) this.#apply(update, words);
-      // A smaller id than the last one makes FTS5 write what it has gathered: in order, that is once.
+      // FTS5 flushes when an id is smaller than the previous one. In sorted order it flushes once.
       words.sort(([one], [other]) => (one < other ? -1 : 1));
       for (const one of words) this.#words.run(...one);
       this.#database.exec("COMMIT");
@@ -161,8 +163,8 @@ export class IndexWriter {
   }
 
   #number(owner: Owner): number {
-    if (owner === "everybody") return EVERYBODY;
-    if (owner === "nobody") return NOBODY;
+    if (owner === "everybody") return SHARED;
+    if (owner === "nobody") return UNOWNED;
     const principal = principalText(owner.principal);
     const id = int((this.#owner.get(principal) ?? this.#addOwner.get(principal))?.["id"]);
     if (id > MAX_OWNERS)
@@ -171,10 +173,10 @@ export class IndexWriter {
   }
 }
 
-/** As it is found: the same of a text each time, or what is taken out again would not be what was put in. */
+/** The indexed words of a text. Must be deterministic, or deleting a text would not remove the words that were added. */
 export const wordsOf = (value: string): string => searchableText(splitFields(value).map((field) => field.text));
 
-/** Apart from the two that are none. */
+/** The prefix distinguishes principals from the two owners that are not. */
 export const principalText = (principal: string): string => `=${principal}`;
 
 const ownerText = (owner: Owner | undefined): string | null =>
@@ -192,7 +194,7 @@ export function splitActorId(id: ActorId): readonly [kind: string, key: string] 
   return [id.slice(0, slash), id.slice(slash + 1)];
 }
 
-/** Who may find what an actor holds. `nobody`: it is some starter's, of whom nothing is known; who knows its key may look in it. */
+/** Who may find what an actor holds. `nobody`: it has an unknown owner; callers who know its key may search it. */
 export type Owner = { readonly principal: string } | "everybody" | "nobody";
 
 /** A doc's id: 22 bits for its owner, 41 for its time in milliseconds since 2020. */
@@ -201,14 +203,14 @@ const LAST_TIME = 2 ** 41 - 1;
 const EPOCH = 1_577_836_800_000;
 const MAX_OWNERS = 2 ** 22 - 1;
 
-/** Owners that are no principal. */
-export const EVERYBODY = 0;
-export const NOBODY = 1;
+/** Owners that are not principals. */
+export const SHARED = 0;
+export const UNOWNED = 1;
 
 const slotOf = (at: number): number => Math.min(LAST_TIME, Math.max(0, Math.floor(at) - EPOCH));
 const idOf = (owner: number, slot: number): bigint => (BigInt(owner) << TIME_BITS) | BigInt(Math.min(LAST_TIME, slot));
 
-/** An id for a text of that time: its own, or where that is taken one soon after. `salt` tells apart those that look for one at the same time. */
+/** A free id for a text of that time: its own slot, or a later one. `seed` spreads texts that compete for slots. */
 function freeDocId(
   owner: number,
   at: number,
@@ -216,7 +218,7 @@ function freeDocId(
   taken: (id: bigint) => boolean,
 ): { readonly id: bigint; readonly delay: number } {
   const slot = slotOf(at);
-  // Twice as far with each step: where thousands came at once, one by one would be a walk along all of them.
+  // Doubles the reach with each step: with thousands of texts at once, single steps would visit all of them.
   for (let reach = 1, delay = 0; ; delay = reach + (hash(seed + reach) % reach), reach *= 2) {
     const id = slot + delay <= LAST_TIME ? idOf(owner, slot + delay) : idOf(owner, LAST_TIME - delay);
     if (!taken(id)) return { id, delay };
@@ -233,17 +235,17 @@ export type Range = readonly [first: bigint, last: bigint];
 /** The texts of all owners. */
 export const ALL_OWNERS: Range = [0n, idOf(MAX_OWNERS, LAST_TIME)];
 
-/** Where an owner's texts from `after` to before `before` lie; `late` is how much later than its time a text of that owner lies at most. */
+/** The ids of an owner's texts from `after` to before `before`. `delay`: the largest delay of a text's slot after its time. */
 export const rangeOf = (owner: number, { after, before }: TimeRange, delay: number): Range => [
   idOf(owner, after === undefined ? 0 : slotOf(after)),
   idOf(owner, before === undefined ? LAST_TIME : slotOf(before) + delay),
 ];
 
-/** Milliseconds since 1970: not earlier than `after`, earlier than `before`. */
+/** Milliseconds since 1970: from `after`, to before `before`. */
 export interface TimeRange {
   readonly after?: number;
   readonly before?: number;
 }
 
-/** Before 0: `one` is of an earlier time, whoever's it is. */
+/** Negative if `one` is earlier, regardless of owners. */
 export const compareDocTimes = (one: bigint, other: bigint): number => Number(BigInt.asUintN(41, one) - BigInt.asUintN(41, other));

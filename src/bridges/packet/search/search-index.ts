@@ -1,10 +1,11 @@
+// Owns: the open search index: recreating it, and finding and ranking texts in it. Does not own: writing rows (index-rows.ts).
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { type SearchTerm, containedIn } from "../../../core/contract/internal.ts";
 import { CorruptRow, openIndex } from "./index-file.ts";
 import {
-  EVERYBODY,
-  NOBODY,
+  SHARED,
+  UNOWNED,
   type Range,
   IndexWriter,
   type TimeRange,
@@ -18,14 +19,14 @@ import {
   wordsOf,
 } from "./index-rows.ts";
 
-/** The file and what reads and writes it: thrown away and made anew together. */
+/** The file with its reader and writer, which are replaced together. */
 export class SearchIndex {
   readonly #file: string;
   readonly #purpose: string;
   readonly #kinds: readonly string[];
   #open: { readonly database: DatabaseSync; readonly rows: IndexWriter; readonly finder: Finder } | undefined;
 
-  /** `purpose`: an index made for another one is made anew. Throws `StoreError`. */
+  /** `purpose`: an index made for another one is recreated. Throws `StoreError`. */
   constructor(file: string, purpose: string, kinds: readonly string[]) {
     this.#file = file;
     this.#purpose = purpose;
@@ -33,7 +34,7 @@ export class SearchIndex {
     this.#open = this.#opened(false);
   }
 
-  /** Undefined: it is closed, or could not be made anew so far. */
+  /** Undefined: closed, or it could not be recreated. */
   get rows(): IndexWriter | undefined {
     return this.#open?.rows;
   }
@@ -42,13 +43,13 @@ export class SearchIndex {
     return this.#open?.finder;
   }
 
-  /** Empty again, whatever is in it. Throws `StoreError`: then there is none until this is called again. */
+  /** Replaces it by an empty index. Throws `StoreError`; then there is none until the next call. */
   recreate(): void {
     this.close();
     this.#open = this.#opened(true);
   }
 
-  /** What was taken out is in the log no more either. */
+  /** Removes deleted text from the WAL too. */
   truncateLog(): void {
     this.#open?.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -70,16 +71,16 @@ export class SearchIndex {
   }
 }
 
-/** Of one owner's matches the newest are ranked: a word that is everywhere would take as long as all texts together. */
+/** Of one owner's matches, only the newest are ranked: a frequent word would otherwise read all texts. */
 const MAX_RANKED = 2_048;
-/** Of their texts, in UTF-16 units: they are read again to be ranked. */
+/** Total length of the ranked texts in UTF-16 units, since they are read again. */
 const MAX_RANKED_CHARS = 131_072;
 
 export interface FindRequest extends TimeRange {
   readonly match: string;
   readonly terms: readonly SearchTerm[];
   readonly owner: string | undefined;
-  /** Those of all owners. */
+  /** Searches the texts of all owners. */
   readonly everyone?: true;
   readonly kind?: string;
   readonly actor?: ActorId;
@@ -92,14 +93,14 @@ export interface FoundEvent {
   readonly event: string;
   readonly at: number;
   readonly text: string;
-  /** The more the better. */
+  /** Higher is better. */
   readonly rank: number;
 }
 
 const MATCHING = "words MATCH ? AND words.rowid BETWEEN ? AND ?";
 const NEWEST = `ORDER BY words.rowid DESC LIMIT ${MAX_RANKED}`;
 
-/** Reads: the best matches in what an owner may see. */
+/** Finds the best matches among what an owner may see. */
 export class Finder {
   readonly #kinds = new Map<string, number>();
   readonly #actor: StatementSync;
@@ -132,9 +133,9 @@ export class Finder {
     if (scope === undefined) return [];
     const match = scope + request.match;
     const { terms, limit } = request;
-    // Of each owner as many: what others write to shared actors must not take the place of one's own.
+    // Each owner gets the same number of candidates: what others write to shared actors must not displace the user's own matches.
     const candidates = this.#rangesOf(request).flatMap((range) => this.#candidates(this.#newest(match, range, request), limit));
-    // Newest first, of all owners: of two texts as good as each other the newer one comes first.
+    // Newest first: of equally good texts the newer one comes first.
     return rankByTerms(
       candidates.toSorted((one, other) => compareDocTimes(other.id, one.id)),
       terms,
@@ -143,7 +144,7 @@ export class Finder {
       .map(({ id, rank }) => this.#found(id, rank));
   }
 
-  /** Undefined: there is nothing there. */
+  /** Undefined: nothing of that kind or actor is indexed. */
   #scope({ kind, actor }: FindRequest): string | undefined {
     const scope: string[] = [];
     if (kind !== undefined) {
@@ -159,9 +160,9 @@ export class Finder {
     return scope.join("");
   }
 
-  /** Whose texts are looked through: what is everybody's, one's own, and where an actor is named, what is nobody's. */
+  /** The owners whose texts are searched: shared ones, the user's own, and, if an actor is named, unowned ones. */
   #ownersOf({ owner, actor }: FindRequest): readonly number[] {
-    const owners = actor === undefined ? [EVERYBODY] : [EVERYBODY, NOBODY];
+    const owners = actor === undefined ? [SHARED] : [SHARED, UNOWNED];
     const own = owner === undefined ? undefined : this.#owner.get(principalText(owner));
     return own === undefined ? owners : [...owners, int(own["id"])];
   }
@@ -207,7 +208,7 @@ function bigintOf(value: SQLOutputValue | undefined): bigint {
   throw new CorruptRow("an id is missing");
 }
 
-/** A text that matches, as words. */
+/** A matching text, as words. */
 export interface Candidate {
   readonly id: bigint;
   readonly words: string;
@@ -215,17 +216,17 @@ export interface Candidate {
 
 interface Ranked {
   readonly id: bigint;
-  /** The more the better. */
+  /** Higher is better. */
   readonly rank: number;
 }
 
-// BM25's usual constants: how soon more of a word counts no more, and how much a long text counts less.
+// BM25's usual constants: saturation of repeated words, and the penalty of long texts.
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
 
 /**
- * The best first; of two as good as each other the order stays. By these texts alone: FTS5's bm25() also weighs words by how many texts
- * of all owners have them, and so would show each user what the others write.
+ * Best first; the order of equally good ones stays. Only these texts count: FTS5's bm25() also weighs words by how many texts of all owners
+ * contain them, which would reveal to each user what others write.
  */
 function rankByTerms(candidates: readonly Candidate[], terms: readonly SearchTerm[]): readonly Ranked[] {
   const average = candidates.reduce((sum, { words }) => sum + words.length, 0) / candidates.length;
@@ -244,7 +245,7 @@ function rankByTerms(candidates: readonly Candidate[], terms: readonly SearchTer
 
 function occurrences(words: string, mark: string): number {
   let times = 0;
-  // Two words that follow each other share the space between them.
+  // Adjacent matches share the space between them.
   for (let at = words.indexOf(mark); at >= 0; at = words.indexOf(mark, at + mark.length - 1)) times += 1;
   return times;
 }

@@ -1,3 +1,5 @@
+// Owns: `searchIndex`: full-text search over the messages and replies of actors, its queries and snippets.
+//   Does not own: following the chains (follower.ts), finding and ranking (search-index.ts).
 import {
   type ActorId,
   type Clock,
@@ -24,35 +26,35 @@ import { type TimeRange, splitActorId } from "./index-rows.ts";
 import { type FoundEvent, SearchIndex } from "./search-index.ts";
 import { SearchableFields, type FieldText, type SearchKind, splitFields } from "./searchable-fields.ts";
 
-/** What `searchIndex` takes. */
+/** Options of `searchIndex`. */
 export interface SearchIndexOptions {
   readonly engine: Engine;
-  /** A file of its own, made where absent, with its directory; `:memory:` for none. Can be thrown away at any time. */
+  /** The file of the index, created with its directory if absent; `:memory:` for none. May be deleted at any time. */
   readonly file: string;
   readonly kinds: readonly SearchKind[];
   readonly clock?: Clock;
-  /** Of each event's texts together; what is longer is cut off. Default 16,384 UTF-16 units, at most 1,048,576. */
+  /** Limit on the text of one event; longer text is cut. Default 16,384 UTF-16 units, at most 1,048,576. */
   readonly maxChars?: number;
-  /** Told what no caller is: an actor whose history cannot be read, a file that failed. Default: nothing. */
+  /** Receives failures that no caller sees: an actor whose history cannot be read, a file that failed. Default: ignored. */
   readonly onFault?: (error: unknown, actor?: ActorId) => void;
 }
 
-/** A query of the full-text search. */
+/** Options of a full-text query. */
 export interface SearchOptions extends TimeRange {
-  /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
+  /** The principal that searches: it finds its own actors and shared ones. Undefined: only shared ones. */
   readonly owner: string | undefined;
   /** For operators: the actors of all owners. */
   readonly everyone?: true;
   readonly kind?: string;
-  /** One actor. One that nobody in particular has begun is found by this alone. */
+  /** Only this actor. Actors without a known owner are found only this way. */
   readonly actor?: ActorId;
   /** 1–50. Default 10. */
   readonly limit?: number;
-  /** Of each snippet, in UTF-16 units, 20–2,000. Default 240. */
+  /** Length of each snippet in UTF-16 units, 20–2,000. Default 240. */
   readonly snippetChars?: number;
 }
 
-/** An event of an actor in which all that was looked for occurs. */
+/** An event that contains all terms of the query. */
 export interface Hit {
   readonly actor: ActorId;
   readonly seq: number;
@@ -60,32 +62,32 @@ export interface Hit {
   readonly event: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The declared field that has most of it: `payload:message`, `result:notes.*.text`. */
+  /** The declared field with most of the terms: `payload:message`, `result:notes.*.text`. */
   readonly field: string;
-  /** Its text around the first match: plain, on one line, with "…" where it goes on. */
+  /** The text around the first match: plain, on one line, with "…" where it is cut. */
   readonly snippet: string;
-  /** Of the best hit 1, of others less. */
+  /** Relative to the best hit, which has 1. */
   readonly score: number;
 }
 
-/** What actors were told and answered, searchable: a projection of their chains, a moment behind them. */
+/** The messages and replies of actors, searchable: a projection of their chains, slightly behind them. */
 export interface Search extends Closable {
   /**
-   * The best first; equally good ones, the newest first. Throws `PacketError`: `validation_failed` says what to ask instead,
-   * `persistence_failed` that the index is being made anew.
+   * The best hits first; of equally good ones the newest. Throws `PacketError`: `validation_failed` for an invalid query,
+   * `persistence_failed` while the index is being recreated.
    */
   search(query: string, options: SearchOptions): Promise<readonly Hit[]>;
   /**
-   * Settles when that event, and all before it of that actor, can be found; without an actor, when all can that has been told of.
-   * Throws `PacketError`: `persistence_failed` after `withinMs` (default 10,000), `cancelled` where the index is closed.
+   * Resolves when the event and all earlier ones of that actor are searchable; without an actor, when all reported changes are.
+   * Throws `PacketError`: `persistence_failed` after `withinMs` (default 10,000), `cancelled` if the index is closed.
    */
   caughtUp(actor?: ActorId, seq?: number, withinMs?: number): Promise<void>;
   /**
-   * One actor, or all: reads the chains again. Of bodies that were erased there nothing is found any more, nor left in the file.
-   * Settles when done. Of an actor in memory the last event alone is left.
+   * Reindexes one actor, or all. Erased bodies are then neither found nor left in the file. Of an actor in memory only the last event remains.
+   * Resolves when done.
    */
   rebuild(actor?: ActorId): Promise<void>;
-  /** Actors with something that is not to be found yet, one more while the chains are still being walked along. 0: none. */
+  /** Actors that are not fully indexed, plus one while the initial scan runs. 0: none. */
   readonly lag: number;
 }
 
@@ -96,12 +98,12 @@ const DEFAULT_HITS = 10;
 const MAX_HITS = 50;
 const DEFAULT_SNIPPET_CHARS = 240;
 
-/** Follows the engine until it is disposed of; disposes of no engine. Throws `StoreError` for its file, `BAD_DEFINITION` for its fields. */
+/** Follows the engine until it is disposed of; does not dispose of the engine. Throws `StoreError` for its file, `BAD_DEFINITION` for its fields. */
 export function searchIndex(options: SearchIndexOptions): Search {
   const { engine, file, clock = systemClock, maxChars = DEFAULT_CHARS, onFault } = options;
   if (!Number.isInteger(maxChars) || maxChars < 1 || maxChars > MAX_CHARS)
     throw new TroupeError("BAD_DEFINITION", `Search: maxChars is ${maxChars}, not from 1 to ${MAX_CHARS}.`);
-  // In one order, however they are given: they are numbered in the file.
+  // Sorted, since kinds are numbered in the file.
   const specs = options.kinds.toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
   const kinds = new Map<string, IndexedKind>();
   for (const spec of specs) {
@@ -114,7 +116,7 @@ export function searchIndex(options: SearchIndexOptions): Search {
     try {
       onFault?.(error, actor);
     } catch {
-      // Whoever listens to faults must not make more of them.
+      // A listener that throws must not cause further faults.
     }
   };
   const follower = new Follower({ engine, index, kinds, clock, fault });
@@ -191,7 +193,7 @@ function hitsOf(found: readonly FoundEvent[], { terms }: Query, kinds: ReadonlyM
   });
 }
 
-/** What a user searches for: as SQLite's FTS5 gets it, and as a match is shown. */
+/** A parsed query: the expression for SQLite's FTS5, and the terms for snippets. */
 interface Query {
   readonly match: string;
   readonly terms: readonly SearchTerm[];
@@ -214,10 +216,10 @@ interface Snippet {
   readonly snippet: string;
 }
 
-/** Of a snippet, before the match. */
+/** The share of a snippet before the match. */
 const SHARE_BEFORE_MATCH = 1 / 4;
 
-/** The field with most of what was looked for, and its text around the first match, on one line. */
+/** The field with most of the terms, and its text around the first match, on one line. */
 function snippetOf(fields: readonly FieldText[], terms: readonly SearchTerm[], length: number): Snippet {
   let best: { readonly one: FieldText; readonly found: number; readonly at: number } | undefined;
   for (const one of fields) {
@@ -241,7 +243,7 @@ const fits = (word: string, expected: string, prefix: boolean): boolean => (pref
 function around(text: string, at: number, length: number): string {
   let start = Math.max(0, Math.min(at - Math.floor(length * SHARE_BEFORE_MATCH), text.length - length));
   if (start > 0) {
-    // From the next word on, and never within a character.
+    // Starts at a word boundary, and never within a character.
     const space = text.slice(start, at).search(/\s/u);
     start = space >= 0 ? start + space : at;
   }

@@ -1,14 +1,15 @@
+// Owns: which texts of an event are searchable, and how the fields of an event are joined into one text. Does not own: the index.
 import { type Json, type Policy, REDACTED, TroupeError, isJsonObject, isList } from "../../../core/contract/index.ts";
 import { cleanText, cutText } from "../../../core/contract/internal.ts";
 
 /** A kind of actor whose texts are searchable. */
 export interface SearchKind {
   readonly kind: string;
-  /** The behaviour's: who may find what is in an actor, and whether it outlives the process. */
+  /** The policy of the kind: who may find an actor's texts, and whether the actor outlives the process. */
   readonly policy: Pick<Policy, "owner" | "persistence">;
   /**
    * Paths to texts in payloads and results: names joined by dots, `*` for each item of a list or of an object (`message`,
-   * `notes.*.text`); only in one of the two with `payload:` or `result:` before it. 1–32, each at most 16 names.
+   * `notes.*.text`). The prefix `payload:` or `result:` restricts a path to one of the two. 1–32 paths, each at most 16 names.
    */
   readonly fields: readonly string[];
   /** The payload in a message's arguments. Default: the arguments themselves. */
@@ -17,7 +18,7 @@ export interface SearchKind {
 
 const MAX_FIELDS = 32;
 const MAX_PATH_NAMES = 16;
-/** Values looked at in one event: a star in a huge list ends there. */
+/** Values visited in one event: bounds a `*` in a huge list. */
 const MAX_VISITED = 10_000;
 const PATH = /^(?:(payload|result):)?([^.:]+(?:\.[^.:]+)*)$/u;
 
@@ -30,7 +31,7 @@ interface Field {
   readonly path: readonly string[];
 }
 
-/** The texts of one kind's events. Throws `BAD_DEFINITION`. */
+/** Extracts the texts of one kind's events. Throws `BAD_DEFINITION`. */
 export class SearchableFields {
   readonly #fields: readonly Field[];
   readonly #payload: (args: Json) => Json | undefined;
@@ -48,7 +49,7 @@ export class SearchableFields {
     return this.#fields[field]?.name ?? "";
   }
 
-  /** Empty: nothing in it is searchable. What a reply repeats of its payload is kept once. */
+  /** Empty: nothing is searchable. A text that the reply repeats from the payload is indexed once. */
   textOf(args: Json | undefined, reply: Json | undefined): string {
     const payload = args === undefined ? undefined : this.#payload(args);
     const result = isJsonObject(reply) ? reply["ok"] : undefined;
@@ -106,22 +107,22 @@ function membersOf(value: Json, name: string): readonly Json[] {
   return inner === undefined ? [] : [inner];
 }
 
-/** Stands before each field's text in what is indexed, as a word of its own: no phrase reaches over it. Its number says which field. */
+/** Precedes each field's text as a word of its own, so that no phrase spans two fields. Its number identifies the field. */
 const FIRST_MARK = 0xe000;
-/** Private-use characters, which `cleanText` takes out of texts. */
+/** Private-use characters, which `cleanText` removes from texts. */
 const MARKS = /([\u{e000}-\u{f8ff}])/u;
 
-/** The texts of an event's fields as one. */
+/** Joins the texts of an event's fields. */
 const joinFields = (fields: readonly FieldText[]): string =>
   fields.map(({ field, text }) => `${String.fromCharCode(FIRST_MARK + field)} ${text}`).join(" ");
 
-/** A field by its number, and its text. */
+/** A field's number, and its text. */
 export interface FieldText {
   readonly field: number;
   readonly text: string;
 }
 
-/** The other way round. */
+/** Splits them again. */
 export function splitFields(text: string): readonly FieldText[] {
   const parts = text.split(MARKS);
   const fields: FieldText[] = [];

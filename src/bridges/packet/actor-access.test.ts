@@ -6,7 +6,7 @@ import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { ACT_AS } from "./packet-session.ts";
 
-test("no principal has the name of a long principal's own actor", () => {
+test("no principal equals the default id of a principal with a long name", () => {
   const long = "x".repeat(300);
   const name = defaultActorId("notes", long);
   assert.match(name, /^notes:sha256\|[0-9a-f]{64}$/);
@@ -69,7 +69,7 @@ void test("a refusal does not say whether another user has taken an id", async (
       assert.equal(await refusal("a", payload, more), await refusal("b", payload, more));
 });
 
-void test("another's actor does not exist: not to message, read, end, list, nor to restore once it ended #packet.registry.terminate #packet.phase.1-lifecycle #packet.isolation.registry", async () => {
+void test("another user's actor cannot be messaged, read, ended, listed or restored #packet.registry.terminate #packet.phase.1-lifecycle #packet.isolation.registry", async () => {
   for (const persistence of ["memory", "disk"] as const) {
     await using on = await world([box(persistence)], { disk: true });
     await on.say("box", "a", put);
@@ -83,7 +83,7 @@ void test("another's actor does not exist: not to message, read, end, list, nor 
   }
 });
 
-void test("a missing and a foreign actor are told of alike", async () => {
+void test("a missing and a foreign actor get the same error", async () => {
   await using on = await world([box("memory")]);
   const only = { actor_options: { create_if_missing: false } };
   for (const payload of [put, { do: "look" }]) {
@@ -94,7 +94,7 @@ void test("a missing and a foreign actor are told of alike", async () => {
   }
 });
 
-void test("what is shared is everybody's", async () => {
+void test("a shared actor is visible to all users", async () => {
   await using on = await world([box("memory", true)]);
   await on.say("everybodys", "a", put);
   await on.say("everybodys", "a", put, {}, "bob");
@@ -102,7 +102,7 @@ void test("what is shared is everybody's", async () => {
   assert.equal((await on.actors.listActors(as("dan"))).length, 1);
 });
 
-void test("user_id must be the caller's own: otherwise unauthorized, and nothing is written #packet.message.context", async () => {
+void test("a user_id other than the caller's own is unauthorized, and nothing is written #packet.message.context", async () => {
   await using on = await world([box("memory")]);
   const reply = await on.say("box", "a", put, { context: { user_id: "ada", trace_id: "t1" } }, "bob");
   assert.equal(typeOf(reply), "unauthorized");
@@ -111,7 +111,7 @@ void test("user_id must be the caller's own: otherwise unauthorized, and nothing
   assert.deepEqual((await on.say("box", "a", put, { context: { user_id: "ada" } })).payload, { by: "ada" });
 });
 
-void test("packets:act-as lets a connection speak for another, and goes no further #packet.doors.act-as", async () => {
+void test("packets:act-as lets a connection act for another user, and grants nothing else #packet.doors.act-as", async () => {
   await using on = await world([box("memory")]);
   const proxy: Caller = { principal: "proxy", scopes: [ACT_AS, "x"] };
   const packet = { type: "actor_message", capability_id: "box", actor_id: "a", payload: put };
@@ -120,7 +120,7 @@ void test("packets:act-as lets a connection speak for another, and goes no furth
   assert.deepEqual((await on.say("box", "a", { do: "look" })).payload, { things: ["gold"], for: "ada" });
 });
 
-void test("guests are confined to guests' actors, by the user or the session they name #packet.doors.guests", async () => {
+void test("guests reach only guests' actors, by the user or session they name #packet.doors.guests", async () => {
   await using on = await world([box("memory")]);
   const guest: Caller = { scopes: [] };
   const ask = (context: Readonly<Record<string, string>>, actor_id?: string) =>
@@ -138,13 +138,13 @@ void test("guests are confined to guests' actors, by the user or the session the
   assert.equal(await on.engine.read("box/nobody"), undefined);
 });
 
-void test("who names no actor gets its own #packet.phase.1-routing #packet.implied.8-actor-id", async () => {
+void test("a request without actor_id uses the caller's default actor #packet.phase.1-routing #packet.implied.8-actor-id", async () => {
   await using on = await world([box("memory")]);
   const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
   assert.deepEqual([(await ask("ada")).actor_id, (await ask("bob")).actor_id], ["box:ada", "box:bob"]);
 });
 
-void test("who has a long name gets one too", async () => {
+void test("a user with a long name has a default actor too", async () => {
   await using on = await world([box("memory")]);
   const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
   const names = await Promise.all(["a", "b"].map(async (letter) => (await ask(letter.repeat(256))).actor_id ?? ""));
@@ -153,7 +153,7 @@ void test("who has a long name gets one too", async () => {
   assert.equal((await ask("a".repeat(256))).metadata["message_count"], 2);
 });
 
-void test("nobody takes the name of another's own actor, and so keeps its owner out", async () => {
+void test("no other user can take the default id of a user", async () => {
   await using on = await world([box("memory")]);
   assert.equal(typeOf(await on.say("box", "box:bob", put)), "actor_not_found");
   const own = await on.send({ type: "actor_message", capability_id: "box", payload: put }, as("bob"));
@@ -161,7 +161,7 @@ void test("nobody takes the name of another's own actor, and so keeps its owner 
   assert.equal(typeOf(await on.say("box", "box:bob", put, {}, "bob")), undefined, "its owner may name it");
 });
 
-void test("what is everybody's is kept as its definition says, whoever begins it", async () => {
+void test("a shared actor is stored as its definition says, regardless of who starts it", async () => {
   await using on = await world([box("disk", true)], { disk: true });
   for (const actor_options of [{ persistence: "memory" }, { state_timeout: 300 }])
     assert.equal(typeOf(await on.say("everybodys", "lobby", put, { actor_options })), "validation_failed");

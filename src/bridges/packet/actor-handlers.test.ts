@@ -30,13 +30,13 @@ const said = async (payload: Readonly<Record<string, unknown>>): Promise<unknown
   return typeOf(reply) ?? reply.payload["result"];
 };
 
-void test("the first pattern in source order is taken, by its parts, however much more the payload holds #packet.actor.messages #packet.phase.1-routing", async () => {
+void test("the first pattern in source order that the payload contains selects the handler #packet.actor.messages #packet.phase.1-routing", async () => {
   assert.equal(await said({ kind: "a", deep: { x: 1, y: 2 }, more: true }), "exact");
   assert.equal(await said({ kind: "a", deep: { x: 2 } }), "wide");
   assert.equal(await said({ kind: "a", deep: [1] }), "wide");
 });
 
-void test("a schema gives its handler what it made; what it refuses goes on to the next pattern #packet.actor.messages", async () => {
+void test("a schema passes its output to the handler; a payload it refuses goes to the next pattern #packet.actor.messages", async () => {
   assert.equal(await said({ kind: "n", by: "40" }), 40);
   assert.equal(await said({ kind: "n" }), 2);
   assert.equal(await said({ kind: "n", by: "many" }), "not numbers");
@@ -55,7 +55,7 @@ void test("a schema within a part of the payload is refused by its path, with wh
     });
 });
 
-void test("what no pattern takes is no_handler, and begins no actor", async () => {
+void test("a payload that no pattern matches is no_handler, and starts no actor", async () => {
   await using on = await world([bot]);
   for (const payload of [{}, { kind: "z" }, { KIND: "a" }, { kind: ["a"] }, { constructor: "a" }])
     assert.equal(typeOf(await on.say("bot", "a", payload)), "no_handler", JSON.stringify(payload));
@@ -65,7 +65,7 @@ void test("what no pattern takes is no_handler, and begins no actor", async () =
   assert.deepEqual(await on.actors.listActors({ principal: "ada", scopes: [] }), []);
 });
 
-void test("a payload's own __proto__ is data: it matches nothing it does not have and changes no prototype", async () => {
+void test("a payload's __proto__ is data: it matches no inherited members and changes no prototype", async () => {
   await using on = await world([bot]);
   const text = `{"version":"1.0","type":"actor_message","capability_id":"bot","actor_id":"a","context":{},"payload":{"__proto__":{"kind":"a","polluted":1}}}`;
   const reply = await on.session({ principal: "ada", scopes: [] }).receive(text);
@@ -73,12 +73,12 @@ void test("a payload's own __proto__ is data: it matches nothing it does not hav
   assert.equal(Reflect.get({}, "polluted"), undefined);
 });
 
-void test("a pattern that can match nothing is refused where it is defined", () => {
+void test("a pattern that can match nothing is refused at its definition", () => {
   for (const pattern of [{}, { a: undefined }, { a: /x/ }, { a: Number.NaN }, { a: [() => 1] }, { a: new Date() }])
     assert.throws(() => matcher(pattern, "here"), { code: "BAD_DEFINITION", message: /^here: `match`/ });
 });
 
-void test("a schema that validates asynchronously is our fault, said once, and its own failure is nobody's", async () => {
+void test("a match schema that validates asynchronously is reported once, without an unhandled rejection", async () => {
   const schema: StandardSchemaV1<unknown, object> = {
     "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
   };
@@ -92,7 +92,7 @@ void test("a schema that validates asynchronously is our fault, said once, and i
   await on.clock.advance(1);
 });
 
-void test("a schema of a state that validates asynchronously is our fault too, and its own failure is nobody's", async () => {
+void test("a state schema that validates asynchronously is reported, without an unhandled rejection", async () => {
   const state: StandardSchemaV1<object, object> = {
     "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
   };
@@ -119,7 +119,7 @@ const run = (give: () => unknown) => ({
 });
 const odd: readonly (() => unknown)[] = [() => 10n, () => () => 1, () => Symbol("s")];
 
-void test("a turn that gives what no reply can hold is a crash, and changes nothing", async () => {
+void test("a turn that returns what JSON cannot hold is a crash, and changes nothing", async () => {
   for (const give of odd) {
     await using on = await world([
       made({ look: { match: { look: true }, view: ({ state }: { readonly state: object }) => state }, go: run(give) }),
@@ -130,7 +130,7 @@ void test("a turn that gives what no reply can hold is a crash, and changes noth
   }
 });
 
-void test("a view that gives a promise, or what no reply can hold, failed inside, and that is told", async () => {
+void test("a view that returns a promise or what JSON cannot hold is reported as an internal failure", async () => {
   for (const give of [...odd, async () => ({ n: 1 }), () => Promise.reject(new Error("late"))]) {
     await using on = await world([made({ look: { view: give } })]);
     assert.equal(errorOf(await on.say("odd", "a", {}))?.type, "execution_failed");

@@ -62,7 +62,7 @@ const strangers = async (on: World, key: string): Promise<void> => {
   await assert.rejects(on.actors.getActorState("kid", key, as("bob")), { type: "actor_not_found" });
 };
 
-void test("what an actor begins belongs to whom that actor belongs to, whichever way it was begun", async () => {
+void test("actors that an actor starts belong to its owner, however they are started", async () => {
   await using on = await world([parent(false), kid]);
   for (const how of ["call", "send", "wake"]) {
     await on.say("parent", "p", { by: how, key: how });
@@ -72,13 +72,13 @@ void test("what an actor begins belongs to whom that actor belongs to, whichever
   assert.equal((await on.actors.listActors(as("ada"))).length, 4);
 });
 
-void test("what everybody's actor begins belongs to whom it was asked by", async () => {
+void test("actors that a shared actor starts belong to the caller", async () => {
   await using on = await world([parent(true), kid]);
   await on.say("hall", "h", { by: "call", key: "a" });
   await strangers(on, "a");
 });
 
-void test("an actor begins as somebody's, or not at all", async () => {
+void test("an actor that is not shared starts only with an owner", async () => {
   await using on = await world([kid]);
   const begin = (key: string, viewer?: ReturnType<typeof as>) =>
     on.engine.call({ to: kid.kind.id(key), action: "tell", args: told, start: null, ...(viewer && { viewer }) });
@@ -89,7 +89,7 @@ void test("an actor begins as somebody's, or not at all", async () => {
   await begin("kid:ada", as("ada"));
 });
 
-void test("it counts as one of its user's, and ends when it was idle as others do", async () => {
+void test("an actor started by an actor counts against its user's quota, and ends when idle", async () => {
   await using on = await world([parent(false), kid], { actors: { maxPerUser: 2 } });
   await on.say("parent", "p", { by: "call", key: "a" });
   assert.equal(errorOf(await on.say("kid", "b", {}))?.type, "actor_limit_exceeded");
@@ -114,7 +114,7 @@ const other = actorCapability("other", { intent: "One's own too", initialState: 
 const everybodys = actorCapability("everybodys", { intent: "Everybody's", initialState: {}, shared: true, messages });
 const LIMIT = { disk: true, actors: { maxPerUser: 3 } };
 
-void test("of one user there are so many at a time, of all capabilities together; the refusal says limit and used #packet.config.max-actors #packet.isolation.limits #packet.implied.2-limit", async () => {
+void test("one user has a limited number of actors of all capabilities; the refusal has limit and used #packet.config.max-actors #packet.isolation.limits #packet.implied.2-limit", async () => {
   await using on = await world([own, other], LIMIT);
   for (const [id, key] of [
     ["own", "a"],
@@ -130,7 +130,7 @@ void test("of one user there are so many at a time, of all capabilities together
   assert.equal(typeOf(await on.say("own", "z", {}, {}, "bob")), undefined, "another has room of his own");
 });
 
-void test("a race of fifty never goes beyond it, and what is begun by several at once counts once #packet.life.spawn #packet.registry.get-or-create", async () => {
+void test("fifty concurrent starts never exceed the quota, and concurrent starts of one actor count once #packet.life.spawn #packet.registry.get-or-create", async () => {
   await using on = await world([own, other], LIMIT);
   const replies = await Promise.all(Array.from({ length: 50 }, (_, n) => on.say(n % 2 === 0 ? "own" : "other", `k${n % 25}`, {})));
   const refused = replies.filter((reply) => typeOf(reply) === "actor_limit_exceeded");
@@ -145,7 +145,7 @@ void test("a race of fifty never goes beyond it, and what is begun by several at
   );
 });
 
-void test("what has ended makes room, on disk too, however many did #packet.implied.2-limit", async () => {
+void test("stopped actors do not count against the quota, on disk too #packet.implied.2-limit", async () => {
   await using on = await world([own, other], LIMIT);
   for (let n = 0; n < 120; n += 1) {
     assert.equal(typeOf(await on.say("own", `k${n}`, {})), undefined);
@@ -157,7 +157,7 @@ void test("what has ended makes room, on disk too, however many did #packet.impl
   assert.equal(typeOf(await on.say("own", "k2", {})), "actor_limit_exceeded");
 });
 
-void test("what is shared is nobody's, and actors that are no capability's are not counted", async () => {
+void test("shared actors, and actors of other kinds, do not count against the quota", async () => {
   const elsewhere = actor("elsewhere", {
     description: "x",
     per: "link",
@@ -174,7 +174,7 @@ void test("what is shared is nobody's, and actors that are no capability's are n
   assert.equal(typeOf(await on.say("own", "d", {})), "actor_limit_exceeded");
 });
 
-void test("one actor's work does not hold up another's beginning #packet.isolation.process", async () => {
+void test("the work of one actor does not delay the start of another #packet.isolation.process", async () => {
   await using on = await world([other]);
   const waiting = on.say("other", "a", { do: "wait" });
   const queued = on.say("other", "a", {});
@@ -184,7 +184,7 @@ void test("one actor's work does not hold up another's beginning #packet.isolati
   assert.deepEqual([typeOf(await waiting), typeOf(await queued)], ["cancelled", "cancelled"]);
 });
 
-void test("a list looks at so many actors and no more, however many have ended", async () => {
+void test("a list examines a bounded number of actors, however many have stopped", async () => {
   await using on = await world([everybodys], LIMIT);
   let examined = 0;
   on.engine.list = async ({ limit }) =>
@@ -196,7 +196,7 @@ void test("a list looks at so many actors and no more, however many have ended",
   assert.ok(examined >= 2_000 && examined <= 2_256, `${examined} were looked at`);
 });
 
-void test("the quota counts actors of capabilities, not all of one owner", async () => {
+void test("the quota counts actors of capabilities, not all actors of the owner", async () => {
   await using on = await world([own, other], LIMIT);
   const list = on.engine.list.bind(on.engine);
   const asked: unknown[] = [];

@@ -60,7 +60,7 @@ async function written(): Promise<World> {
   return on;
 }
 
-void test("an explicit stop replies, is kept, and ends the actor #packet.end.stop #packet.supervisor.transient #packet.implied.5-returns", async () => {
+void test("an explicit stop replies, is recorded, and ends the actor #packet.end.stop #packet.supervisor.transient #packet.implied.5-returns", async () => {
   await using on = await written();
   const reply = await on.say("diary", "a", { do: "end" });
   assert.deepEqual([reply.payload, reply.metadata["message_count"]], [{ pages: 2 }, 3]);
@@ -68,14 +68,14 @@ void test("an explicit stop replies, is kept, and ends the actor #packet.end.sto
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
-void test("in memory too, a stopping actor's reply counts its last message #packet.end.stop", async () => {
+void test("the reply of a stopping actor in memory counts its last message #packet.end.stop", async () => {
   const brief = actorCapability("brief", { intent: "Ends", initialState: {}, messages: { end: { run: ({ stop }) => stop("done") } } });
   await using on = await world([brief]);
   assert.equal((await on.say("brief", "a", {})).metadata["message_count"], 1);
   assert.equal((await on.say("brief", "a", {})).metadata["message_count"], 1, "another life");
 });
 
-void test("on disk, what ended is restored before its next message: state, count and beginning go on #packet.life.initialize #packet.registry.terminate #packet.phase.1-lifecycle #packet.implied.6-survives", async () => {
+void test("a stopped actor on disk is restored before its next message: state, count and creation time #packet.life.initialize #packet.registry.terminate #packet.phase.1-lifecycle #packet.implied.6-survives", async () => {
   await using on = await written();
   const before = await stateOf(on);
   await on.actors.terminateActor("diary", "a", "enough", as("ada"));
@@ -89,7 +89,7 @@ void test("on disk, what ended is restored before its next message: state, count
   assert.equal(metadata.created_at, before.metadata.created_at);
 });
 
-void test("what its lifetime ended goes on as well, for another lifetime #packet.life.initialize", async () => {
+void test("an actor whose lifetime ended is restored for another lifetime #packet.life.initialize", async () => {
   await using on = await written();
   await on.clock.advance(10 * MINUTE);
   await until("its lifetime is over", async () =>
@@ -110,7 +110,7 @@ void test("what its lifetime ended goes on as well, for another lifetime #packet
   );
 });
 
-void test("a newer version migrates what sleeps and what had ended; an older one refuses it and leaves it be #packet.forward.state #packet.implied.2-persistence #packet.implied.6-versioned", async () => {
+void test("a newer version migrates sleeping and stopped actors; an older one refuses them unchanged #packet.forward.state #packet.implied.2-persistence #packet.implied.6-versioned", async () => {
   for (const ended of [false, true]) {
     await using on = await written();
     if (ended) await on.actors.terminateActor("diary", "a", "enough", as("ada"));
@@ -137,7 +137,7 @@ void test("a newer version migrates what sleeps and what had ended; an older one
   }
 });
 
-void test("a first state that does not fit its schema begins no actor #packet.actor.initial-state", async () => {
+void test("a first state that does not match its schema starts no actor #packet.actor.initial-state", async () => {
   const strict = actorCapability("strict", {
     intent: "Is strict",
     initialState: () => JSON.parse(`{"n":"one"}`),
@@ -149,7 +149,7 @@ void test("a first state that does not fit its schema begins no actor #packet.ac
   await assert.rejects(on.actors.getActorState("strict", "a", as("ada")), { type: "actor_not_found" });
 });
 
-void test("create_if_missing: false finds what is there, and begins nothing #packet.message.create-if-missing #packet.life.lookup #packet.registry.get-or-create", async () => {
+void test("create_if_missing: false finds existing actors, and starts none #packet.message.create-if-missing #packet.life.lookup #packet.registry.get-or-create", async () => {
   await using on = await written();
   const only = { actor_options: { create_if_missing: false } };
   const absent = await on.say("diary", "b", { text: "x" }, only);
@@ -165,7 +165,7 @@ void test("create_if_missing: false finds what is there, and begins nothing #pac
   assert.equal(typeOf(await on.say("diary", "a", { text: "x" }, only)), "actor_not_found");
 });
 
-void test("a crash fails the message and not the actor; failures are not counted #packet.end.error #packet.supervisor.one-for-one #packet.supervisor.transient #packet.phase.1-supervision #packet.implied.5-crash", async () => {
+void test("a crash fails the message, not the actor; failed messages are not counted #packet.end.error #packet.supervisor.one-for-one #packet.supervisor.transient #packet.phase.1-supervision #packet.implied.5-crash", async () => {
   await using on = await written();
   const before = await stateOf(on);
   const reply = await on.say("diary", "a", { do: "crash" });
@@ -176,13 +176,13 @@ void test("a crash fails the message and not the actor; failures are not counted
   assert.deepEqual((await on.say("diary", "a", { text: "three" })).payload, { pages: 3, before: 2 });
 });
 
-void test("what was durably accepted is applied, however late #packet.registry.send", async () => {
+void test("a durably accepted message is applied at any later time #packet.registry.send", async () => {
   await using on = await written();
   await on.actors.sendToActor("diary", "a", { text: "sent" }, VIEWER);
   await until("it is applied", async () => (await stateOf(on)).metadata.message_count === 3);
 });
 
-void test("an actor_id is 1 to 256 bytes of text, whatever they are #packet.life.lookup", async () => {
+void test("an actor_id is any text of 1 to 256 bytes #packet.life.lookup", async () => {
   await using on = await world([diary], { disk: true });
   for (const actor_id of ["__proto__", "../..", "a/b c%", "語", "x".repeat(256)]) {
     assert.deepEqual((await on.say("diary", actor_id, { text: "x" })).payload, { pages: 1, before: 0 }, actor_id);
@@ -192,7 +192,7 @@ void test("an actor_id is 1 to 256 bytes of text, whatever they are #packet.life
   await assert.rejects(on.actors.getOrCreateActor("diary", "x".repeat(257), VIEWER), { type: "validation_failed" });
 });
 
-void test("messages that come around an end begin the actor again, each of them, in their order", async () => {
+void test("messages around a stop restart the actor and are applied in order", async () => {
   await using on = await world([diary], { disk: true });
   const sent = Array.from({ length: 10 }, () => [{ text: "one" }, { text: "two" }, { do: "end" }]).flat();
   const replies = await Promise.all(sent.map((payload) => on.say("diary", "a", payload)));
@@ -202,7 +202,7 @@ void test("messages that come around an end begin the actor again, each of them,
   );
 });
 
-void test("a read that comes around an end begins the actor again, too", async () => {
+void test("a read around a stop restarts the actor too", async () => {
   await using on = await world([newer], { disk: true });
   const { engine } = on;
   const read = engine.read.bind(engine);
@@ -218,7 +218,7 @@ void test("a read that comes around an end begins the actor again, too", async (
   assert.equal(ends, 0);
 });
 
-void test("C4 a packet that is sent again under its key has its first reply again, and is applied once", async () => {
+void test("C4 a packet repeated under its key gets the first reply, and is applied once", async () => {
   await using on = await world([diary], { disk: true });
   const keyed = { metadata: { "troupe/callId": "k1" } };
   const first = await on.say("diary", "a", { text: "once" }, keyed);

@@ -32,7 +32,7 @@ const lives = async (on: World, id: string): Promise<boolean> =>
 
 const nOf = async (on: World, id: string): Promise<unknown> => (await on.say(id, "a", {})).payload["n"];
 
-void test("idle: in memory an actor ends after so long without a message, and begins anew #packet.actor.timeout #packet.end.timeout #packet.config.cleanup #packet.implied.3-idle", async () => {
+void test("idle: an actor in memory ends after that time without a message, and starts anew #packet.actor.timeout #packet.end.timeout #packet.config.cleanup #packet.implied.3-idle", async () => {
   await using on = await world([tally("tally", "memory", idle(MINUTE))]);
   await nOf(on, "tally");
   await on.clock.advance(MINUTE - 1);
@@ -44,7 +44,7 @@ void test("idle: in memory an actor ends after so long without a message, and be
   assert.equal(await nOf(on, "tally"), 1);
 });
 
-void test("idle: on disk an actor sleeps, and is what it was #packet.actor.timeout #packet.implied.3-idle #packet.implied.6-survives", async () => {
+void test("idle: an actor on disk is unloaded, and reloaded with its state #packet.actor.timeout #packet.implied.3-idle #packet.implied.6-survives", async () => {
   await using on = await world([tally("tally", "disk", idle(MINUTE))], { disk: true });
   await nOf(on, "tally");
   await on.clock.advance(10 * MINUTE);
@@ -52,7 +52,7 @@ void test("idle: on disk an actor sleeps, and is what it was #packet.actor.timeo
   assert.equal(await nOf(on, "tally"), 2);
 });
 
-void test("what says nothing of when it ends goes by the configuration #packet.config.default-timeout", async () => {
+void test("an actor without a timeout follows the configuration #packet.config.default-timeout", async () => {
   await using on = await world([tally("tally", "memory"), tally("never", "memory", never)], { actors: { defaultTimeoutMs: 2 * MINUTE } });
   await nOf(on, "tally");
   await nOf(on, "never");
@@ -60,7 +60,7 @@ void test("what says nothing of when it ends goes by the configuration #packet.c
   assert.deepEqual([await lives(on, "tally"), await lives(on, "never")], [false, true]);
 });
 
-void test("lifetime: so long after it began, whatever is said; never: not by itself #packet.forward.timeouts", async () => {
+void test("lifetime ends an actor regardless of messages; never does not end it #packet.forward.timeouts", async () => {
   await using on = await world([tally("short", "memory", lifetime(MINUTE)), tally("long", "memory", never)]);
   for (let n = 0; n < 3; n += 1) {
     await nOf(on, "short");
@@ -72,7 +72,7 @@ void test("lifetime: so long after it began, whatever is said; never: not by its
   assert.equal(await lives(on, "long"), true);
 });
 
-void test("a function is asked when it begins and after each message: later, not at all, at once #packet.forward.timeouts", async () => {
+void test("a timeout function is called at the start and after each message #packet.forward.timeouts", async () => {
   const asked: number[] = [];
   const timeout: Timeout = ({ message_count }) => {
     asked.push(message_count);
@@ -94,7 +94,7 @@ void test("a function is asked when it begins and after each message: later, not
   assert.deepEqual(asked, [0, 0, 1, 2, 3, 4]);
 });
 
-void test("state_timeout is of the actor that begins, and of no other #packet.message.state-timeout", async () => {
+void test("state_timeout applies only to the actor that it starts #packet.message.state-timeout", async () => {
   await using on = await world([tally("tally", "memory", idle(10 * MINUTE))]);
   await on.say("tally", "a", {}, { actor_options: { state_timeout: MINUTE } });
   await on.say("tally", "b", {});
@@ -106,7 +106,7 @@ void test("state_timeout is of the actor that begins, and of no other #packet.me
   );
 });
 
-void test("persistence is chosen at creation, and takes the capability's own timeout with it #packet.message.persistence #packet.phase.3-persistence #packet.implied.6-override", async () => {
+void test("persistence is chosen at creation, and combined with the capability's timeout #packet.message.persistence #packet.phase.3-persistence #packet.implied.6-override", async () => {
   await using on = await world([tally("kept", "memory", idle(MINUTE)), tally("lost", "disk", idle(MINUTE))], { disk: true });
   await on.say("kept", "a", {}, { actor_options: { persistence: "disk" } });
   await on.say("lost", "a", {}, { actor_options: { persistence: "memory" } });
@@ -121,7 +121,7 @@ void test("persistence is chosen at creation, and takes the capability's own tim
   assert.deepEqual([await nOf(on, "kept"), await nOf(on, "lost")], [3, 1]);
 });
 
-void test("where a persistence cannot be had, nothing begins #packet.actor.persistence #packet.implied.2-persistence", async () => {
+void test("an actor does not start where its persistence is unavailable #packet.actor.persistence #packet.implied.2-persistence", async () => {
   await using on = await world([tally("tally", "memory")]);
   for (const persistence of ["disk", "distributed"])
     assert.equal(typeOf(await on.say("tally", "a", {}, { actor_options: { persistence } })), "validation_failed");
@@ -130,7 +130,7 @@ void test("where a persistence cannot be had, nothing begins #packet.actor.persi
   assert.equal(await nOf(on, "tally"), 1);
 });
 
-void test("a time that is none is refused", () => {
+void test("an invalid timeout is refused", () => {
   for (const ms of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
     for (const make of [idle, lifetime]) assert.throws(() => make(ms), { code: "BAD_DEFINITION" });
 });
@@ -173,7 +173,7 @@ void test("periodic handlers run by the clock, and are not counted as messages #
   assert.deepEqual(metadata, first.metadata);
 });
 
-void test("they are set once, when an actor begins: no later message, and no second beginning, puts them off #packet.implied.5-periodic", async () => {
+void test("periodic timers are set once, at the start: later messages and starts do not postpone them #packet.implied.5-periodic", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await Promise.all([on.say("clockwork", "a", {}), on.say("clockwork", "a", {})]);
   await on.clock.advance(MINUTE - 1_000);
@@ -184,14 +184,14 @@ void test("they are set once, when an actor begins: no later message, and no sec
   assert.equal(await ticksOf(on, "clockwork"), 1);
 });
 
-void test("an actor that another way began has its timers too", async () => {
+void test("an actor started by another way has its periodic timers too", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await on.engine.call({ to: "clockwork/a", action: "tell", args: { n: 5 }, start: null, viewer: as("ada") });
   await on.clock.advance(MINUTE);
   assert.deepEqual((await on.actors.getActorState("clockwork", "a", as("ada"))).state, { ticks: 1, told: 5 });
 });
 
-void test("on disk they survive a restart #packet.actor.periodic", async () => {
+void test("periodic timers on disk survive a restart #packet.actor.periodic", async () => {
   await using on = await world([clockwork("clockwork", "disk")], { disk: true });
   await on.say("clockwork", "a", {});
   await on.clock.advance(MINUTE);
@@ -201,7 +201,7 @@ void test("on disk they survive a restart #packet.actor.periodic", async () => {
   await until("the second tick", async () => (await ticksOf(on, "clockwork")) === 2);
 });
 
-void test("one that crashes changes nothing, and comes again #packet.supervisor.one-for-one", async () => {
+void test("a periodic handler that crashes changes nothing, and runs again #packet.supervisor.one-for-one", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await on.say("clockwork", "a", { n: 13 });
   await on.clock.advance(2 * MINUTE + 10_000);
@@ -211,7 +211,7 @@ void test("one that crashes changes nothing, and comes again #packet.supervisor.
   assert.equal(Number(await ticksOf(on, "clockwork")) > 1, true);
 });
 
-void test("an actor nobody speaks to ends though it ticks #packet.end.timeout", async () => {
+void test("an idle actor ends although its periodic handlers run #packet.end.timeout", async () => {
   await using on = await world([clockwork("said", "memory", idle(5 * MINUTE)), clockwork("usual", "memory")]);
   await on.say("said", "a", {});
   await on.say("usual", "a", {}, { actor_options: { state_timeout: 5 * MINUTE } });
@@ -224,7 +224,7 @@ void test("an actor nobody speaks to ends though it ticks #packet.end.timeout", 
   await assert.rejects(on.actors.getActorState("said", "a", as("ada")), { type: "actor_not_found" });
 });
 
-void test("a period no engine would keep is refused where it is defined", () => {
+void test("an interval that no engine supports is refused at its definition", () => {
   for (const everyMs of [0, -1, 99, Number.NaN, Number.POSITIVE_INFINITY])
     assert.throws(
       () =>
@@ -269,7 +269,7 @@ const acted = async (on: World): Promise<readonly string[]> => {
 
 const tell = async (on: World): Promise<void> => assert.equal(typeOf(await on.say("ticker", "a", {})), undefined);
 
-void test("after new code the next message sets what differs: added, removed, faster; what is the same keeps its time", async () => {
+void test("after a code change the next message sets added, removed and changed timers only", async () => {
   await using on = await world([ticker({ gone: MINUTE, faster: 10 * MINUTE, same: MINUTE })], { disk: true });
   await tell(on);
   await on.clock.advance(MINUTE / 2);
@@ -284,7 +284,7 @@ void test("after new code the next message sets what differs: added, removed, fa
   assert.equal((await acted(on)).includes("troupe_every_gone"), false);
 });
 
-void test("after new code the next tick sets what differs, where nobody says anything", async () => {
+void test("after a code change the next periodic message updates the timers of an idle actor", async () => {
   await using on = await world([ticker({ slower: MINUTE, gone: 2 * MINUTE })], { disk: true });
   await tell(on);
   await on.restart([ticker({ slower: 2 * MINUTE, added: MINUTE })]);
@@ -297,7 +297,7 @@ void test("after new code the next tick sets what differs, where nobody says any
   assert.equal((await acted(on)).includes("troupe_every_gone"), false);
 });
 
-void test("a tick whose handler is gone takes itself off, and comes back with the handler", async () => {
+void test("a periodic message without a handler cancels its timer, which returns with the handler", async () => {
   await using on = await world([ticker({ gone: MINUTE })], { disk: true });
   await tell(on);
   await on.restart([ticker({})]);
@@ -315,7 +315,7 @@ void test("a tick whose handler is gone takes itself off, and comes back with th
   await untilTicked(on, "gone");
 });
 
-void test("a state that does not say what it has set is caught up once, and keeps the author's own timers", async () => {
+void test("a state without stored timers is updated once, and the author's own timers stay", async () => {
   const older = actorCapability("ticker", {
     intent: "Ticks",
     initialState: { ticks: Array<string>() },
@@ -347,7 +347,7 @@ void test("a state that does not say what it has set is caught up once, and keep
   ]);
 });
 
-void test("after new code a lifetime is another, counted from when the actor began", async () => {
+void test("after a code change a new lifetime counts from the actor's start", async () => {
   const of = (timeout: Timeout) => ticker({}, { timeout });
   for (const [before, after, endsAt] of [
     [lifetime(10), lifetime(3), 3],
@@ -370,7 +370,7 @@ void test("after new code a lifetime is another, counted from when the actor beg
   }
 });
 
-void test("a lifetime that no definition names any more ends nobody, said to or not", async () => {
+void test("the timer of a removed lifetime ends no actor", async () => {
   for (const says of [true, false]) {
     await using on = await world([ticker({}, { timeout: lifetime(2 * MINUTE) })], { disk: true });
     await tell(on);
@@ -384,7 +384,7 @@ void test("a lifetime that no definition names any more ends nobody, said to or 
   }
 });
 
-void test("a second life counts its lifetime from its own beginning, also after new code", async () => {
+void test("a second life counts its lifetime from its own start, also after a code change", async () => {
   await using on = await world([ticker({}, { timeout: lifetime(2 * MINUTE) })], { disk: true });
   await tell(on);
   await on.clock.advance(2 * MINUTE);
@@ -399,7 +399,7 @@ void test("a second life counts its lifetime from its own beginning, also after 
   await until("its end", async () => !(await lives(on, "ticker")));
 });
 
-void test("a migrated state still knows which timers it has set, and shows them to nobody", async () => {
+void test("a migrated state still stores its timers, and does not expose them", async () => {
   await using on = await world([ticker({ gone: MINUTE, same: MINUTE })], { disk: true });
   await tell(on);
   await on.restart([ticker({ same: MINUTE }, { version: 2 })]);
@@ -412,7 +412,7 @@ void test("a migrated state still knows which timers it has set, and shows them 
   assert.deepEqual(Object.keys(Object(state)), ["ticks"]);
 });
 
-void test("a timeout that gives no number is an error of the definition, and its message changes nothing", async () => {
+void test("a timeout function that returns no number is an error, and its message changes nothing", async () => {
   await using on = await world([ticker({}, { timeout: ({ message_count }) => (message_count === 2 ? Number.NaN : undefined) })], {
     disk: true,
   });

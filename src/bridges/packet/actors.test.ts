@@ -73,7 +73,7 @@ void test("each reply counts its own message, however many run #packet.implied.1
   }
 });
 
-void test("what does not reply in time is actor_timeout with the actor and the time, and changes nothing #packet.errors.actor #packet.implied.2-timeout #packet.implied.3-reply", async () => {
+void test("a reply after the deadline is actor_timeout with the actor and the time, and changes nothing #packet.errors.actor #packet.implied.2-timeout #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
   const waiting = on.say("gate", "a", { do: "pass", name: "one" });
@@ -94,7 +94,7 @@ void test("what does not reply in time is actor_timeout with the actor and the t
   assert.deepEqual((await on.say("gate", "a", { do: "add" })).payload, { passed: 1 });
 });
 
-void test("a request of its own time is given up earlier, never later #packet.implied.3-reply", async () => {
+void test("a request's own timeout can shorten the limit, but not extend it #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
   const asked = on.packets.running.run(
@@ -111,7 +111,7 @@ void test("a request of its own time is given up earlier, never later #packet.im
   await refused;
 });
 
-void test("progress comes before its reply, echoing its request", async () => {
+void test("progress precedes its reply, and echoes its request", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const reply = on.say("gate", "a", { do: "pass", name: "one" }, { id: "r1", context: { trace_id: "t1" } });
@@ -132,7 +132,7 @@ void test("progress comes before its reply, echoing its request", async () => {
   await reply;
 });
 
-void test("a cancel packet ends the request of its id, and no other #packet.doors.cancel", async () => {
+void test("a cancel packet ends the request with its id, and no other #packet.doors.cancel", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const one = on.say("gate", "a", { do: "pass", name: "one" }, { id: "1" });
@@ -152,7 +152,7 @@ void test("a cancel packet ends the request of its id, and no other #packet.door
   assert.deepEqual((await on.say("gate", "a", { do: "peek" })).payload, { passed: [] });
 });
 
-void test("a client that goes takes its work with it, and leaves the others' alone #packet.doors.cancel", async () => {
+void test("a client that disconnects ends its own work, and no one else's #packet.doors.cancel", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const mine = on.session(as("ada"));
@@ -178,7 +178,7 @@ void test("a heartbeat is answered with a heartbeat at once #packet.implied.1-he
   await waiting;
 });
 
-void test("messages are applied in the order they came, those too that come while their actor begins", async () => {
+void test("messages are applied in order of arrival, also while their actor starts", async () => {
   const { capability } = gated();
   await using on = await world([capability], { disk: true });
   const { actors } = on;
@@ -195,7 +195,7 @@ void test("messages are applied in the order they came, those too that come whil
   );
 });
 
-void test("messages with and without a call id are applied in the order they came, to an actor that begins too", async () => {
+void test("messages with and without a call id are applied in order of arrival, also while their actor starts", async () => {
   const { capability } = gated();
   await using on = await world([capability], { disk: true });
   for (const persistence of ["memory", "disk"] as const) {

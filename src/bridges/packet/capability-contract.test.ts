@@ -34,7 +34,7 @@ const missing = (field: string) => ({
   details: { missing: [field] },
 });
 
-void test("what a tool lacks is told as what a capability lacks, and where a value does not fit by its path", async () => {
+void test("missing arguments of a tool are reported like missing fields, wrong values by their path", async () => {
   await using on = await world([look, notes]);
   const ask = async (payload: Parameters<typeof on.say>[2]) =>
     errorOf(await on.send({ type: "capability_request", capability_id: "look", payload }));
@@ -54,7 +54,7 @@ void test("what a tool lacks is told as what a capability lacks, and where a val
   });
 });
 
-void test("a payload is held to what is declared whoever sends it, and begins nobody where it does not fit", async () => {
+void test("a payload is checked against the declared schema, whoever sends it, before an actor starts", async () => {
   await using on = await world([notes]);
   const viewer = as("ada");
   for (const [payload, error] of [
@@ -119,7 +119,7 @@ const shop = actorCapability("shop", {
   },
 });
 
-void test("what is required is looked at before anything begins #packet.actor.fields #packet.implied.2-contract", async () => {
+void test("required fields are checked before anything starts #packet.actor.fields #packet.implied.2-contract", async () => {
   await using on = await world([shop]);
   for (const payload of [{}, { item: null }, { other: 1 }]) {
     const error = errorOf(await on.say("shop", "a", payload));
@@ -128,7 +128,7 @@ void test("what is required is looked at before anything begins #packet.actor.fi
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
-void test("C3 what breaks the contract leaves no trace in its actor, turn and work alike #packet.actor.fields #packet.implied.2-contract", async () => {
+void test("C3 a reply that breaks the contract leaves no trace in its actor, in turns and work #packet.actor.fields #packet.implied.2-contract", async () => {
   await using on = await world([shop]);
   await on.say("shop", "a", { item: "tea" });
   for (const item of ["free", "slow"]) {
@@ -141,7 +141,7 @@ void test("C3 what breaks the contract leaves no trace in its actor, turn and wo
   assert.equal((await on.say("shop", "a", { item: "tea" })).metadata["message_count"], 2);
 });
 
-void test("what is promised is looked at once the reply is there, later or settled", async () => {
+void test("provided fields of a deferred or forwarded reply are checked when it arrives", async () => {
   const desk = actorCapability("desk", {
     intent: "Takes orders",
     provides: ["price"],
@@ -192,7 +192,7 @@ void test("what is promised is looked at once the reply is there, later or settl
   assert.equal((await say({ count: true })).payload["notes"], 1, "what was broken has sent nothing");
 });
 
-void test("a refusal is told with its code and data, of turn, read and work, and changes nothing #packet.implied.2-execution #packet.implied.5-returns", async () => {
+void test("a refusal in a turn, read or work is reported with its code and data, and changes nothing #packet.implied.2-execution #packet.implied.5-returns", async () => {
   await using on = await world([shop]);
   assert.deepEqual(errorOf(await on.say("shop", "a", { item: "refund" })), {
     type: "execution_failed",
@@ -235,7 +235,7 @@ const plainOnes = [
   }),
 ];
 
-void test("an error whose details are no JSON is sent without them", async () => {
+void test("an error whose details are not JSON is sent without them", async () => {
   const circle: { inner?: object } = {};
   circle.inner = circle;
   const details: readonly object[] = [{ big: 1n }, circle];
@@ -254,7 +254,7 @@ void test("an error whose details are no JSON is sent without them", async () =>
   assert.equal(on.faults.length, details.length);
 });
 
-void test("a function's contract holds before and after, and what it throws inside stays inside #packet.implied.2-contract", async () => {
+void test("a function's payload and result are checked, and internal errors stay internal #packet.implied.2-contract", async () => {
   await using on = await world(plainOnes);
   const request = (capability_id: string, payload: object) =>
     on.send({ type: "capability_request", capability_id, payload: { ...payload } });
@@ -275,7 +275,7 @@ void test("a function's contract holds before and after, and what it throws insi
   assert.ok(on.faults.some((fault) => fault instanceof Error && fault.message === "a secret"));
 });
 
-void test("several tools: the one that is named runs, another is no_handler #packet.tools.handler", async () => {
+void test("of several tools the named one runs; an unknown one is no_handler #packet.tools.handler", async () => {
   await using on = await world(plainOnes);
   const request = (payload: object) => on.send({ type: "capability_request", capability_id: "tools", payload: { ...payload } });
   assert.deepEqual((await request({ tool: "two", parameters: { n: 1 } })).payload, { name: "two", parameters: { n: 1 } });

@@ -143,7 +143,7 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
 const errorOf = (answer: JsonObject): JsonObject => Object(answer["error"]);
 const resultOf = (answer: JsonObject): JsonObject => Object(answer["result"]);
 
-test("tools/list has the spec's entry byte for byte #packet.mcp.list", async () => {
+test("tools/list has the specification's entry byte for byte #packet.mcp.list", async () => {
   await using world = await served([transform]);
   const client = await world.client("ann");
   assert.equal(
@@ -152,7 +152,7 @@ test("tools/list has the spec's entry byte for byte #packet.mcp.list", async () 
   );
 });
 
-test("tools/call runs the capability, and answers with its text and isError false #packet.mcp.call", async () => {
+test("tools/call runs the capability, and returns its text with isError false #packet.mcp.call", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const { result } = await client.call("user_transform", { user_id: "123", operations: ["upper"] });
@@ -160,7 +160,7 @@ test("tools/call runs the capability, and answers with its text and isError fals
   assert.deepEqual(ran.at(-1), { user_id: "123", operations: ["upper"] });
 });
 
-test("an object comes as JSON text and as structured content, a list as text", async () => {
+test("an object is returned as JSON text and structured content, a list as text", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   assert.deepEqual(resultOf(await client.call("describe_user", { name: "Bo" })), {
@@ -171,7 +171,7 @@ test("an object comes as JSON text and as structured content, a list as text", a
   assert.deepEqual(resultOf(await client.call("numbers")), { content: [{ type: "text", text: "[1,2]" }], isError: false });
 });
 
-test("what is missing is -32602 with the spec's data, and the capability does not run #packet.errors.mcp #packet.implied.9-tool-errors", async () => {
+test("a missing field is -32602 with the specification's data, and the capability does not run #packet.errors.mcp #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const before = ran.length;
@@ -193,7 +193,7 @@ test("what is missing is -32602 with the spec's data, and the capability does no
   assert.equal(ran.length, before);
 });
 
-test("all other failures are results to be read: their type and message, in words and as data, and nothing from inside #packet.implied.9-tool-errors", async () => {
+test("all other failures are error results with type and message, without internal details #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const said = async (name: string, args: JsonObject = {}): Promise<readonly Json[]> => {
@@ -235,7 +235,7 @@ test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a res
   assert.equal(actors[0].actor_id, "chat_room:ann");
 });
 
-test("a tool call ends after its time #packet.config.tool-timeout #packet.implied.11-tool-timeout", async () => {
+test("a tool call ends after its timeout #packet.config.tool-timeout #packet.implied.11-tool-timeout", async () => {
   await using world = await served(ALL, { toolTimeoutMs: 2_000 });
   const client = await world.client("ann");
   const answer = client.call("sleepy");
@@ -250,7 +250,7 @@ test("a tool call ends after its time #packet.config.tool-timeout #packet.implie
   assert.deepEqual([structuredContent.error.type, structuredContent.error.details], ["execution_failed", { timeout_ms: 2_000 }]);
 });
 
-test("a capability of tools answers under their names, with the blocks it chose #packet.tools.handler", async () => {
+test("a capability with several tools is called by their names, and returns its own content blocks #packet.tools.handler", async () => {
   await using world = await served([web]);
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -264,7 +264,7 @@ test("a capability of tools answers under their names, with the blocks it chose 
   });
 });
 
-test("expose governs list, call and resources alike: what is hidden and what never was answer the same #packet.config.expose #packet.implied.11-expose", async () => {
+test("expose applies to list, call and resources: a hidden capability answers like an unknown one #packet.config.expose #packet.implied.11-expose", async () => {
   await using world = await served(ALL, { expose: ["describe_user"] });
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -296,7 +296,7 @@ test("expose governs list, call and resources alike: what is hidden and what nev
   assert.equal(errorOf(await client.send("resources/read", { uri: "packetflow://actor/chat_room/mine" }))["code"], -32002);
 });
 
-test("without generation only the tools that capabilities define themselves are there #packet.config.generate", async () => {
+test("without generation, only tools that capabilities define themselves exist #packet.config.generate", async () => {
   await using world = await served(ALL, { generate: false });
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -307,7 +307,7 @@ test("without generation only the tools that capabilities define themselves are 
   assert.equal(errorOf(await client.call("numbers"))["code"], -32602);
 });
 
-test("an actor's tool speaks to the caller's own actor, or the one actor_id names, which is no part of the payload #packet.implied.8-actor-id", async () => {
+test("a tool of an actor uses the caller's own actor or the one in actor_id, which is not in the payload #packet.implied.8-actor-id", async () => {
   await using world = await served(ALL);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   const one = { count: 1, fields: ["message"] };
@@ -329,7 +329,7 @@ test("an actor's tool speaks to the caller's own actor, or the one actor_id name
   assert.deepEqual([state.actor_id, state.state, state.metadata.message_count], ["chat_room:ann", { said: ["a", "b"] }, 2]);
 });
 
-test("another's actor can be neither read, called, listed nor told from one that never was #packet.security.authorization", async () => {
+test("another user's actor cannot be read, called, listed or distinguished from a missing one #packet.security.authorization", async () => {
   await using world = await served(ALL);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   await ann.call("chat_room", { message: "a", actor_id: "hers" });
@@ -344,7 +344,7 @@ test("another's actor can be neither read, called, listed nor told from one that
   assert.deepEqual(await bob.read("packetflow://actors"), { actors: [] });
 });
 
-test("an actor_id that is no text, or too long, is the caller's mistake", async () => {
+test("an actor_id that is not text, or too long, is an invalid argument", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   for (const actor_id of [7, "", "x".repeat(257)]) {
@@ -354,7 +354,7 @@ test("an actor_id that is no text, or too long, is the caller's mistake", async 
   }
 });
 
-test("C8 when capabilities come and go every client is told, and the list is new #packet.mcp.server #packet.implied.7-changed", async () => {
+test("C8 every client is notified when capabilities are added or removed, and the list is new #packet.mcp.server #packet.implied.7-changed", async () => {
   await using world = await served([transform]);
   const clients = [await world.client("ann"), await world.client("bob")];
   for (const client of clients) {
@@ -375,7 +375,7 @@ test("C8 when capabilities come and go every client is told, and the list is new
 });
 
 for (const persistence of ["memory", "disk"] as const)
-  test(`C8 a viewer is told when its own actor changes, begins or ends, before its reply, and never of another's (${persistence}) #packet.mcp.server #packet.resources`, async () => {
+  test(`C8 a viewer is notified when its own actor changes, starts or stops, before the reply, and not of others (${persistence}) #packet.mcp.server #packet.resources`, async () => {
     const room = actorCapability("chat_room", {
       intent: "Keeps what was said.",
       initialState: { said: 0 },
@@ -409,7 +409,7 @@ for (const persistence of ["memory", "disk"] as const)
     assert.deepEqual([bob.told(), ann.told().length], [[list], last]);
   });
 
-test("C8 of another's actor under the id of one's own that ended nothing is told", async () => {
+test("C8 another user's actor under the id of one's own stopped actor notifies no one", async () => {
   await using world = await served([chat]);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   await ann.call("chat_room", { message: "a", actor_id: "mine" });
@@ -423,7 +423,7 @@ test("C8 of another's actor under the id of one's own that ended nothing is told
   assert.deepEqual([ann.told().length, actors.length], [1, 1]);
 });
 
-test("C8 who has an actor with the key * is notified of no other user's actors", async () => {
+test("C8 a viewer with an actor whose key is * is not notified of other users' actors", async () => {
   await using world = await served([chat]);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   await ann.call("chat_room", { message: "a", actor_id: "*" });
@@ -437,7 +437,7 @@ test("C8 who has an actor with the key * is notified of no other user's actors",
   assert.equal(ann.told().length, before);
 });
 
-test("nothing of the engine is watched once nobody listens, or the source is disposed", async () => {
+test("the engine is not watched without subscribers, or after the source is disposed", async () => {
   const watched = new Set<string>();
   const engine = {
     read: async () => undefined,
@@ -469,7 +469,7 @@ test("nothing of the engine is watched once nobody listens, or the source is dis
   assert.deepEqual([watched.size, told], [0, []]);
 });
 
-test("two tools of one name: at the start an error that says which, later the first one stays and the log says so", async () => {
+test("two tools of one name are an error at the start; later, the first stays and a warning is logged", async () => {
   const clash = mcpCapability("other", { intent: "x", tools: { numbers: { description: "y" } }, handleToolCall: () => "other's" });
   await assert.rejects(async () => served([numbers, clash]), {
     code: "NAME_COLLISION",
@@ -485,7 +485,7 @@ test("two tools of one name: at the start an error that says which, later the fi
   assert.deepEqual(Object(resultOf(await client.call("numbers")))["content"], [{ type: "text", text: "other's" }]);
 });
 
-test("run is given the viewer, its trace and what the call came with; a caller without a principal reads no actor", async () => {
+test("a run receives the viewer, trace and options of its call; callers without a principal read no actor", async () => {
   const given: unknown[] = [];
   const source = capabilitySource({
     capabilities: new Capabilities([numbers, chat]),
@@ -507,7 +507,7 @@ test("run is given the viewer, its trace and what the call came with; a caller w
   assert.equal(Object(Object(nobody)["refused"])["code"], "UNKNOWN");
 });
 
-test("a capability that goes while it is called answers like one that never was", async () => {
+test("a capability unregistered during a call answers like an unknown one", async () => {
   const capabilities = new Capabilities([numbers]);
   const source = capabilitySource({
     capabilities,
@@ -526,7 +526,7 @@ test("a capability that goes while it is called answers like one that never was"
 
 const asked = (reply: JsonObject): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
 
-test("a type that was guessed from a name is shown, and nothing is held to it", async () => {
+test("a type guessed from a name is listed, but not enforced", async () => {
   const sum = capability("sum", { intent: "Adds.", requires: ["a", "b"], execute: ({ a, b }) => ({ sum: Number(a) + Number(b) }) });
   const who = capability("who", { intent: "Says.", requires: ["user_id", "tags"], execute: ({ user_id, tags }) => ({ user_id, tags }) });
   const looks = mcpCapability("looks", {
@@ -543,7 +543,7 @@ test("a type that was guessed from a name is shown, and nothing is held to it", 
   assert.deepEqual(asked(await ada.call("sum", { a: 1 })), { capability_error: "Missing required field: b" });
 });
 
-test("actor_id names the actor whatever is declared, and is part of the payload only where that requires it", async () => {
+test("actor_id names the actor, and is in the payload only if the capability requires it", async () => {
   const keyed = (id: string, about: { readonly requires?: readonly string[]; readonly parameters?: JsonObject }) =>
     actorCapability(id, {
       intent: "Keeps.",
@@ -571,7 +571,7 @@ test("actor_id names the actor whatever is declared, and is part of the payload 
   }
 });
 
-test("what is to be exposed and is not there is warned of, with what was probably meant", async () => {
+test("an exposed id that does not exist is logged, with the closest match", async () => {
   const warned: Json[] = [];
   await using _on = await served([numbers], { expose: ["numbers", "numbesr"], log: (level, data) => void warned.push({ level, data }) });
   assert.deepEqual(warned, [{ level: "warning", data: { event: "exposed-unknown", capability_id: "numbesr", meant: "numbers" } }]);

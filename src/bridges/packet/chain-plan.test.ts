@@ -11,7 +11,7 @@ const one = (id: string, requires: readonly string[], provides: readonly string[
 
 const OPTIONS: RunOptions = { viewer: { scopes: [] }, context: { trace_id: "t" } };
 
-void test("a chain leads from what is at hand to what is wanted, and takes nothing that is not needed #packet.implied.7-chains", () => {
+void test("a chain leads from given fields to wanted ones, without unnecessary steps #packet.implied.7-chains", () => {
   const all = [
     one("user", ["user_id"], ["user"]),
     one("score", ["user", "events"], ["score"]),
@@ -26,11 +26,11 @@ void test("a chain leads from what is at hand to what is wanted, and takes nothi
   assert.equal(planChain(all, ["events"], ["score"]), undefined);
 });
 
-void test("what needs itself leads nowhere", () => {
+void test("a capability that requires its own result leads nowhere", () => {
   assert.equal(planChain([one("a", ["y"], ["x"]), one("b", ["x"], ["y"])], [], ["x"]), undefined);
 });
 
-void test("every step of a found chain has what it takes, and all that is wanted is there at the end", () => {
+void test("every step of a found chain has its fields, and the wanted ones are known at the end", () => {
   const field = fc.constantFrom("a", "b", "c", "d", "e", "f");
   const fields = fc.uniqueArray(field, { maxLength: 3 });
   fc.assert(
@@ -59,7 +59,7 @@ void test("every step of a found chain has what it takes, and all that is wanted
   );
 });
 
-void test("a chain runs within one trace, each step with what it takes; a dry run runs nothing #packet.implied.7-chains", async () => {
+void test("a chain runs within one trace, each step with its fields; a dry run runs nothing #packet.implied.7-chains", async () => {
   const plan = planChain([one("user", ["user_id"], ["user"]), one("score", ["user"], ["score"])], ["user_id"], ["score"]);
   assert.ok(plan);
   const asked: unknown[] = [];
@@ -77,7 +77,7 @@ void test("a chain runs within one trace, each step with what it takes; a dry ru
   assert.deepEqual(ran.result, { user_id: "1", secret: "s", user: "Ada", score: 7 });
 });
 
-void test("a step that fails says which one, and that the others before it ran", async () => {
+void test("a failed step is named in the error, with the number of steps that ran", async () => {
   const plan = planChain([one("user", [], ["user"]), one("score", ["user"], ["score"])], [], ["score"]);
   assert.ok(plan);
   const run = async (id: string): Promise<Ran> => {

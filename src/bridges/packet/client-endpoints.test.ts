@@ -78,7 +78,7 @@ async function served() {
   };
 }
 
-void test("a packet client speaks with every door there is: actors, progress, MCP inside #packet.client", async () => {
+void test("a packet client works with every endpoint: actors, progress, MCP inside packets #packet.client", async () => {
   await using server = await served();
   for (const [at, url] of server.urls.entries()) {
     using client = packetClient(url, { token: KEY });
@@ -99,7 +99,7 @@ void test("a packet client speaks with every door there is: actors, progress, MC
   }
 });
 
-void test("a packet client that gives up has the server cancel, behind every door", async () => {
+void test("a packet client that cancels has the server cancel, at every endpoint", async () => {
   await using server = await served();
   for (const [at, url] of server.urls.entries()) {
     using client = packetClient(url, { token: KEY });
@@ -115,7 +115,7 @@ void test("a packet client that gives up has the server cancel, behind every doo
   }
 });
 
-void test("a packet client with a token that no door takes is told so, or that no connection came about", async () => {
+void test("a packet client with a refused token gets unauthorized, or that no connection was opened", async () => {
   await using server = await served();
   for (const url of server.urls) {
     using client = packetClient(url, { token: "another-key-of-sixteen-characters", patienceMs: 0 });

@@ -53,7 +53,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.equal(server.heard[0]?.["version"], "1.0");
     });
 
-    test("requests a capability or an actor of one, and throws what the server says instead", async () => {
+    test("requests a capability or an actor, and throws the server's error", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url, { context: { session_id: "s", trace_id: "t" } });
       assert.deepEqual(await client.request("user_transform", { a: 1 }, { context: { trace_id: "u" }, intent: "Do it" }), {
@@ -75,7 +75,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       );
     });
 
-    test("tells progress before the reply, and gives up where whoever is told throws", async () => {
+    test("reports progress before the reply, and cancels if the listener throws", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
       const told: unknown[] = [];
@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       );
     });
 
-    test("sends nothing that is no packet, nor two at once under one id, nor more than may wait", async () => {
+    test("sends no invalid packet, no second packet of one id, and no more than may wait", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url, { maxWaiting: 2, maxWaitingChars: 5_000 });
       await assert.rejects(client.send({ type: "actor_message", payload: {} }), refuses("protocol_error"));
@@ -115,7 +115,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.equal(server.heard.length, 2);
     });
 
-    test("gives up when its caller does, and when time is up", async () => {
+    test("rejects when its caller aborts, and after its timeout", async () => {
       await using server = await open(echo);
       const clock = new SimulatedClock();
       using client = packetClient(server.url, { clock, timeoutMs: 5_000 });
@@ -139,7 +139,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       }
     });
 
-    test("opens no connection once it is closed, though its token came after that", async () => {
+    test("opens no connection after it was closed, though the token arrives then", async () => {
       await using server = await open(echo);
       const token = Promise.withResolvers<string>();
       let wanted = false;
@@ -160,7 +160,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.equal(server.connections, 1);
     });
 
-    test("gives a token no longer than a reply, and says where none comes that nothing was sent", async () => {
+    test("limits the wait for a token, and reports that nothing was sent", async () => {
       await using server = await open(echo);
       const clock = new SimulatedClock();
       using client = packetClient(server.url, { clock, timeoutMs: 5_000, token: () => new Promise<string>(() => undefined) });
@@ -179,7 +179,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.deepEqual(server.heard, []);
     });
 
-    test("says of a packet under way when the connection breaks that it may have been applied, and goes on", async () => {
+    test("reports that a packet may have been applied when the connection breaks, and continues", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
       await client.heartbeat();
@@ -190,14 +190,14 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.deepEqual(await client.request("user_transform", {}), { got: {} });
     });
 
-    test("says of a packet to a server that is not there that it was not applied", async () => {
+    test("reports that a packet to an unreachable server was not applied", async () => {
       const server = await open(echo);
       await server[Symbol.asyncDispose]();
       using client = packetClient(server.url, { patienceMs: 0 });
       await assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
     });
 
-    test("takes nothing for a reply that is no packet, nor one that is too long", async () => {
+    test("rejects a reply that is not a packet or too long", async () => {
       await using server = await open(({ packet, say, reply }) => {
         if (packet["capability_id"] === "odd") say('{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"What?"}}');
         else reply("capability_response", { text: "x".repeat(packet["capability_id"] === "long" ? 5_000 : 1) });
@@ -215,7 +215,7 @@ for (const [name, open] of Object.entries(DOORS)) {
 
 for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "http")) {
   describe(`a packet client's connection over ${name}`, () => {
-    test("carries many packets at once, whose replies come in another order", async () => {
+    test("carries many packets at once, whose replies arrive in another order", async () => {
       const held: (() => void)[] = [];
       await using server = await open(
         ({ packet, reply }) => void held.push(() => reply("capability_response", { got: packet["payload"] ?? null })),
@@ -231,7 +231,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
       assert.equal(server.connections, 1);
     });
 
-    test("takes the reply to a packet it has given up for no other's", async () => {
+    test("does not use the reply of a cancelled packet for another with the same id", async () => {
       const requests: Heard[] = [];
       await using server = await open((heard) => void (heard.packet["type"] === "capability_request" && requests.push(heard)));
       using client = packetClient(server.url);
@@ -250,7 +250,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
       assert.deepEqual((await again).payload, { n: 2 });
     });
 
-    test("ends unnoticed while nothing waits, and is opened again for the next packet", async () => {
+    test("may end while nothing is pending, and is reopened for the next packet", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
       await client.heartbeat();
@@ -265,7 +265,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
       assert.equal(server.connections, 2);
     });
 
-    test("ignores replies to what nobody waits for", async () => {
+    test("ignores replies to no pending packet", async () => {
       await using server = await open(({ say, reply }) => {
         say(
           JSON.stringify({ version: "1.0", type: "capability_response", id: "who", payload: { wrong: true }, context: {}, metadata: {} }),
@@ -297,7 +297,7 @@ describe("a packet client that reconnects", () => {
   const paused = (clock: PauseClock, times: number): Promise<void> =>
     until(`it pauses ${times} times`, () => clock.pauses.length === times);
 
-  test("waits for a server as long as it has patience, after pauses that double #packet.client", async () => {
+  test("retries with pauses that double, for as long as a packet may wait #packet.client", async () => {
     const gone = await tcpPackets(echo);
     const port = Number(new URL(gone.url).port);
     await gone[Symbol.asyncDispose]();
@@ -315,7 +315,7 @@ describe("a packet client that reconnects", () => {
     assert.equal(back.heard.length, 1);
   });
 
-  test("tells whoever waits when its patience is over, and that nothing was applied", async () => {
+  test("rejects pending packets after that time, as not applied", async () => {
     const gone = await tcpPackets(echo);
     await gone[Symbol.asyncDispose]();
     const clock = new PauseClock();
@@ -331,7 +331,7 @@ describe("a packet client that reconnects", () => {
     assert.equal(clock.pending, 0);
   });
 
-  test("pauses before a server that takes connections and drops them", async () => {
+  test("backs off from a server that accepts connections and drops them", async () => {
     await using server = await tcpPackets(({ drop }) => drop());
     const clock = new PauseClock();
     using client = opened(server.url, clock, 60_000);
@@ -344,7 +344,7 @@ describe("a packet client that reconnects", () => {
     assert.equal(server.connections, 2);
   });
 
-  test("ends with its pause when it is closed", async () => {
+  test("stops waiting when it is closed", async () => {
     const gone = await tcpPackets(echo);
     await gone[Symbol.asyncDispose]();
     const clock = new PauseClock();
@@ -358,7 +358,7 @@ describe("a packet client that reconnects", () => {
 });
 
 describe("a packet client's token", () => {
-  test("goes with every HTTP request and WebSocket, and is asked for anew", async () => {
+  test("is sent with every HTTP request and WebSocket, and requested anew", async () => {
     for (const open of [httpPackets, webSocketPackets]) {
       await using server = await open(echo);
       let asked = 0;
@@ -376,7 +376,7 @@ describe("a packet client's token", () => {
     }
   });
 
-  test("goes ahead over TCP, once for each connection, and no packet goes before it is taken", async () => {
+  test("is sent first over TCP, once per connection, and no packet precedes its acceptance", async () => {
     const held: (() => void)[] = [];
     await using server = await tcpPackets((heard) => {
       if (Object(heard.packet["metadata"])["troupe/authorization"] === undefined) echo(heard);
@@ -395,7 +395,7 @@ describe("a packet client's token", () => {
     assert.equal(JSON.stringify(server.heard).match(/secret/g)?.length, 1);
   });
 
-  test("that is refused is told as unauthorized", async () => {
+  test("is reported as unauthorized when refused", async () => {
     const said = { error: { type: "unauthorized", message: "The token has expired.", details: {} } };
     await using tcp = await tcpPackets(({ reply, drop }) => {
       reply("capability_error", said);
@@ -415,7 +415,7 @@ describe("a packet client's token", () => {
     assert.equal(tcp.heard.length, 1);
   });
 
-  test("is never sent on to where a server redirects", async () => {
+  test("is not sent to the target of a redirect", async () => {
     await using target = await httpPackets(echo);
     await using server = await httpPackets(echo, (_, response) => {
       response.writeHead(307, { location: `${target.url}/packets` }).end();
@@ -427,7 +427,7 @@ describe("a packet client's token", () => {
   });
 });
 
-test("an answer over HTTP that is no packet says whether the packet may have been applied", async () => {
+test("an HTTP response that is not a packet shows whether the packet may have been applied", async () => {
   let status = 0;
   await using server = await httpPackets(echo, (_, response) => {
     response.writeHead(status).end("<html>");
@@ -447,7 +447,7 @@ test("an answer over HTTP that is no packet says whether the packet may have bee
   }
 });
 
-test("an address that packets cannot be sent to is refused with those that can", () => {
+test("an invalid address is refused, with the valid forms", () => {
   for (const url of ["", "127.0.0.1:3000", "ftp://x", "tcp://x", "tcp://x:1/path", "http://me:word@x/packets", "file:///x", "tcp://:80"])
     assert.throws(
       () => packetClient(url),
@@ -456,7 +456,7 @@ test("an address that packets cannot be sent to is refused with those that can",
     );
 });
 
-test("errors of a kind that this version does not know are failures that name it", async () => {
+test("an error of an unknown type is execution_failed, and names the type", async () => {
   await using server = await httpPackets(({ reply }) => reply("capability_error", { error: { type: "moon_phase", message: "Wait." } }));
   using client = packetClient(server.url);
   await assert.rejects(

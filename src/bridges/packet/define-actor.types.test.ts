@@ -9,7 +9,7 @@ import { capability } from "./define-capability.ts";
 
 const about = { intent: "Does a thing", initialState: { items: Array<string>(), open: false } };
 
-void test("types: payloads are as their patterns make them, state is the author's own #packet.actor.messages", () => {
+void test("types: payloads follow their patterns, and state has the author's type #packet.actor.messages", () => {
   const made = actorCapability("typed", {
     ...about,
     messages: {

@@ -21,7 +21,7 @@ const refused = (how: (...args: never[]) => unknown, definition: object, sentenc
 const run = () => null;
 const actorOf = (more: object) => ({ intent: "x", initialState: {}, messages: { a: { run } }, ...more });
 
-void test("an actor's words that nobody reads are refused, with the one that was probably meant", () => {
+void test("an unknown key of an actor's definition is refused with the closest match", () => {
   refused(actorCapability, actorOf({ persistance: "disk" }), /do you mean "persistence"/);
   refused(actorCapability, actorOf({ messages: { a: { mach: {}, run } } }), /messages\.a: there is no "mach", do you mean "match"/);
   refused(actorCapability, actorOf({ periodic: { p: { everyMS: 1, run } } }), /periodic\.p.*"everyMs"/);
@@ -29,7 +29,7 @@ void test("an actor's words that nobody reads are refused, with the one that was
   define(actorCapability, actorOf({ persistence: "disk" }));
 });
 
-void test("an actor's words that hold what they cannot are refused where they are written", () => {
+void test("a wrong value in an actor's definition is refused where it is written", () => {
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ persistence: "disc" }, /persistence is one of memory, disk, distributed, not "disc"/],
     [{ timeout: 1_000 }, /timeout is idle\(ms\).*not 1000/],
@@ -55,14 +55,14 @@ void test("an actor's words that hold what they cannot are refused where they ar
   for (const timeout of [{ ends: "never" }, { ends: "lifetime", ms: 1 }, () => undefined]) define(actorCapability, actorOf({ timeout }));
 });
 
-void test("a schema that cannot be compiled is refused where it is defined, and not by each call", () => {
+void test("a schema that cannot be compiled is refused at its definition, not at each call", () => {
   const parameters = { type: "object", properties: { a: { type: "strin" } } };
   refused(capability, { intent: "x", parameters, execute: run }, /properties\/a\/type is "strin"/);
   refused(actorCapability, actorOf({ parameters }), /"strin"/);
   refused(mcpCapability, { intent: "x", tools: { t: { description: "d", parameters } }, handleToolCall: run }, /tools\.t: .*"strin"/);
 });
 
-void test("tools say what they are, in words that are read", () => {
+void test("tools need descriptions, and valid parameters", () => {
   const tools = (tool: unknown, more: object = {}) => ({ intent: "x", tools: { t: tool }, handleToolCall: run, ...more });
   const d = { description: "Does a thing" };
   const wrong: readonly (readonly [unknown, RegExp])[] = [
@@ -80,7 +80,7 @@ void test("tools say what they are, in words that are read", () => {
   define(mcpCapability, tools({ ...d, parameters: { type: "object", properties: {}, anyOf }, required: ["q"] }));
 });
 
-void test("what a call must have is each tool's to say, not the capability's", () => {
+void test("required fields belong to each tool, not to the capability", () => {
   for (const more of [{ requires: ["q"] }, { parameters: { type: "object", properties: {} } }])
     refused(
       mcpCapability,

@@ -56,7 +56,7 @@ function deface(value: unknown): void {
 
 const KEPT = { list: [{ deep: ["x"] }], last: { by: "nobody" } };
 
-void test("nothing an actor was given or gave can change it from outside #packet.registry.state #packet.isolation.state #packet.implied.4-private", async () => {
+void test("values passed to or returned by an actor cannot change it from outside #packet.registry.state #packet.isolation.state #packet.implied.4-private", async () => {
   await using on = await world([vault], { disk: true });
   const viewer = as("ada");
   const state = async (): Promise<unknown> => (await on.actors.getActorState("vault", "a", viewer)).state;
@@ -84,7 +84,7 @@ void test("nothing an actor was given or gave can change it from outside #packet
   assert.deepEqual(await state(), { ...KEPT, last: { by: "work" } });
 });
 
-void test("what is sent is as it was when it was sent #packet.registry.send", async () => {
+void test("a message holds the payload as it was when it was sent #packet.registry.send", async () => {
   await using on = await world([vault], { disk: true });
   const viewer = as("ada");
   const payload = { what: "sent" };
@@ -93,13 +93,13 @@ void test("what is sent is as it was when it was sent #packet.registry.send", as
   assert.deepEqual(Object((await replied).result).list, ["sent"]);
 });
 
-void test("two actors of a capability share nothing, not even what they began with #packet.actor.initial-state #packet.isolation.state", async () => {
+void test("two actors of a capability share nothing, not even their initial state #packet.actor.initial-state #packet.isolation.state", async () => {
   await using on = await world([vault], { disk: true });
   await on.say("vault", "a", { what: 1 });
   assert.deepEqual((await on.say("vault", "b", { do: "look" })).payload, { list: [], last: { by: "nobody" } });
 });
 
-void test("a capability gets a copy of what another calls it with, and gives one #packet.isolation.registry", async () => {
+void test("nested calls pass copies of payloads and results #packet.isolation.registry", async () => {
   const kept: Record<string, unknown>[] = [];
   const inner = capability("inner", {
     intent: "Defaces",
@@ -124,7 +124,7 @@ void test("a capability gets a copy of what another calls it with, and gives one
   assert.deepEqual(reply.payload, { mine: { list: [1] }, first: { list: [1] } });
 });
 
-void test("an async turn or period is refused, and what it fails with later is nobody's", async () => {
+void test("an async turn or periodic handler is refused, and its rejection is handled", async () => {
   const late = async (): Promise<never> => {
     await Promise.resolve();
     throw new Error("late");

@@ -17,7 +17,7 @@ const byCast = async (on: World, kinds: Parameters<typeof cast>[0]["kinds"], nam
   return source.act(as(who), `tools/${name}`, { ...args }, {});
 };
 
-void test("an existing actor is a capability without a second definition: the same actor, whatever the way to it #packet.backward.api #packet.existing", async () => {
+void test("an actor defined with actor() is a capability: packets and MCP reach the same actor #packet.backward.api #packet.existing", async () => {
   await using on = await world([capabilityOf(counter)]);
   const ask = (payload: object, who = "ada") =>
     on.send({ type: "capability_request", capability_id: "counter", payload: { ...payload } }, as(who));
@@ -33,7 +33,7 @@ void test("an existing actor is a capability without a second definition: the sa
   );
 });
 
-void test("its arguments are checked, and its refusals told", async () => {
+void test("its arguments are checked, and its refusals reported", async () => {
   await using on = await world([capabilityOf(counter)]);
   assert.equal(typeOf(await on.say("counter", "main", { tool: "add", by: "much" })), "validation_failed");
   for (const tool of ["sub", "constructor", ["add"], { toString: 1 }, null, 1])
@@ -41,7 +41,7 @@ void test("its arguments are checked, and its refusals told", async () => {
   assert.equal(typeOf(await on.say("counter", "main", {})), "no_handler");
 });
 
-void test("a schema of its tools that refers to itself does not keep it from being one", async () => {
+void test("a recursive schema in its tools is supported", async () => {
   const input = { type: "object", properties: { to: { $ref: "#/$defs/to" } }, $defs: { to: { type: "string" } } };
   const kind = actor("post", {
     description: "Sends.",
@@ -53,7 +53,7 @@ void test("a schema of its tools that refers to itself does not keep it from bei
   assert.equal(typeOf(await on.say("post", "main", { tool: "send", to: 1 })), "validation_failed");
 });
 
-void test("its tools need the scopes that they name, called, read or reached through a link", async () => {
+void test("its tools require their scopes, whether called, read or reached through a link", async () => {
   const keys = ["keys"];
   const safe = actor("safe", {
     description: "A safe.",
@@ -114,7 +114,7 @@ void test("its reads do not queue", async () => {
   assert.equal(typeOf(await working), "cancelled");
 });
 
-void test("who stands for a user stands for no other, though the kind has no owners", async () => {
+void test("a user's own actor is not reachable by other users, though the kind has no owners", async () => {
   await using on = await world([capabilityOf(settings)]);
   assert.equal(typeOf(await on.say("settings", "ada", { tool: "set", colour: "red" })), undefined);
   assert.deepEqual(await byCast(on, [settings], "get", {}), { ok: "red" });
@@ -127,13 +127,13 @@ void test("who stands for a user stands for no other, though the kind has no own
   assert.equal(typeOf(await on.say("settings", "made-up", { tool: "get" })), "actor_not_found");
 });
 
-void test("one for all is one: a made-up key begins no other", async () => {
+void test("a kind with one actor has only that one: other keys start no other", async () => {
   await using on = await world([capabilityOf(counter)]);
   assert.equal(typeOf(await on.say("counter", "another", { tool: "add" })), "actor_not_found");
   assert.equal(await on.engine.read("counter/another"), undefined);
 });
 
-void test("create_if_missing is heeded, and what ended begins anew", async () => {
+void test("create_if_missing is respected, and a stopped actor starts anew", async () => {
   await using on = await world([capabilityOf(counter)]);
   const only = { actor_options: { create_if_missing: false } };
   assert.equal(errorOf(await on.say("counter", "main", { tool: "add" }, only))?.type, "actor_not_found");
@@ -143,7 +143,7 @@ void test("create_if_missing is heeded, and what ended begins anew", async () =>
   assert.deepEqual((await on.say("counter", "main", { tool: "add" })).payload, { result: 1 });
 });
 
-void test("what its links offer is asked for as what it offers itself, and goes to whom they lead now #whole.links", async () => {
+void test("tools of linked actors are called like its own, and reach the actors that it links to now #whole.links", async () => {
   await using on = await world([capabilityOf(walker), capabilityOf(place)]);
   const say = (payload: object, who = "ada") =>
     on.send({ type: "capability_request", capability_id: "walker", payload: { ...payload } }, as(who));
@@ -249,7 +249,7 @@ void test("an actor of a link kind is reached through links only, never by its k
   await assert.rejects(on.actors.terminateActor("vault", "ada", "mine", as("ada")), { type: "actor_not_found" });
 });
 
-void test("a packet names the key of a link by argument among its fields", async () => {
+void test("an argument among the packet's fields names the key of a link", async () => {
   const vault = actor("vault", {
     description: "A vault.",
     per: "link",
@@ -280,7 +280,7 @@ void test("a packet names the key of a link by argument among its fields", async
   assert.equal(await on.engine.read(vault.id("none")), undefined);
 });
 
-void test("an actor of a handle is reached by its handle, never by its key", async () => {
+void test("an actor with a handle is reached by its handle, never by its key", async () => {
   await using on = await world([capabilityOf(BY_HANDLE)]);
   const ask = async (payload: JsonObject, actor_id?: string, who?: string) =>
     on.send(
@@ -334,7 +334,7 @@ void test("a hidden and an unknown tool answer alike, whether an actor is named 
   assert.equal(await on.engine.read("box/main"), undefined);
 });
 
-void test("a message of the author's called `begin` is never run to start an actor", async () => {
+void test("a message named `begin` is not run to start an actor", async () => {
   const begun: string[] = [];
   const begin = { input: z.object({ by: z.string() }), run: () => void begun.push("begin") };
   const tools = { any: { description: "x", run: () => 1 } };
@@ -381,7 +381,7 @@ void test("resources list and show only actors of declared capabilities", async 
   for (const end of undo) end();
 });
 
-void test("the list of capabilities names it, without tools", async () => {
+void test("the list of capabilities has it, without tools", async () => {
   await using on = await world([capabilityOf(counter)]);
   using source = on.packets.source();
   const reply = await source.act(as("ada"), "resources/capabilities", null, {});

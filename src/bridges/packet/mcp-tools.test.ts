@@ -19,7 +19,7 @@ const guessed = (field: string): JsonObject => {
 const actorOf = (id: string, about: { readonly intent: string; readonly requires?: readonly string[]; readonly parameters?: JsonObject }) =>
   actorCapability(id, { ...about, initialState: {}, messages: { any: { run: nothing } } });
 
-test("the spec's tools/list entry comes out byte for byte from declared parameters", () => {
+test("declared parameters give the specification's tools/list entry byte for byte", () => {
   const about = {
     intent: "Transform user data with specified operations",
     requires: ["user_id", "operations"],
@@ -32,12 +32,12 @@ test("the spec's tools/list entry comes out byte for byte from declared paramete
   assert.equal(JSON.stringify(toolsOf(capability("user_transform", { ...about, execute: nothing }))), `[${SPEC}]`);
 });
 
-test("a capability's tools are made once #packet.speed.discovery", () => {
+test("the tools of a capability are cached #packet.speed.discovery", () => {
   const one = capability("c", { intent: "Does.", requires: ["a"], execute: nothing });
   assert.equal(toolsOf(one), toolsOf(one));
 });
 
-test("without parameters every required field is guessed from its name, and said to be required #packet.phase.2-generation", () => {
+test("without parameters, the required fields are guessed from their names #packet.phase.2-generation", () => {
   const [tool] = toolsOf(capability("user_transform", { intent: "Does.", requires: ["user_id", "operations"], execute: nothing }));
   assert.deepEqual(tool?.inputSchema, {
     type: "object",
@@ -49,12 +49,12 @@ test("without parameters every required field is guessed from its name, and said
   });
 });
 
-test("what requires nothing has no member required", () => {
+test("a capability that requires nothing has no member required", () => {
   const [tool] = toolsOf(capability("now", { intent: "Tells the time.", execute: nothing }));
   assert.deepEqual(tool?.inputSchema, { type: "object", properties: {} });
 });
 
-test("the type of a field follows from its name", () => {
+test("the type of a field is guessed from its name", () => {
   const id = { type: "string", minLength: 1 };
   const cases: readonly (readonly [string, JsonObject])[] = [
     ["order_id", id],
@@ -85,7 +85,7 @@ test("the type of a field follows from its name", () => {
   for (const [field, schema] of cases) assert.deepEqual(guessed(field), schema, field);
 });
 
-test("parameters that leave a required field out get it, guessed, and keep every word of their own", () => {
+test("a required field missing in the parameters is added, and their keywords stay", () => {
   const parameters = { type: "object", properties: { user_id: { type: "integer" } }, additionalProperties: false };
   const [tool] = toolsOf(capability("c", { intent: "Does.", requires: ["user_id", "operations"], parameters, execute: nothing }));
   assert.deepEqual(tool?.inputSchema, {
@@ -96,13 +96,13 @@ test("parameters that leave a required field out get it, guessed, and keep every
   });
 });
 
-test("parameters put together from parts are left as they are", () => {
+test("composed parameters stay unchanged", () => {
   const parameters = { type: "object", allOf: [{ properties: { a: {} }, required: ["a"] }] };
   const [tool] = toolsOf(capability("c", { intent: "Does.", requires: ["a"], parameters, execute: nothing }));
   assert.equal(tool?.inputSchema, parameters);
 });
 
-test("an actor whose parameters are guessed takes an optional actor_id beside them #packet.implied.8-actor-id", () => {
+test("an actor's guessed parameters have an optional actor_id #packet.implied.8-actor-id", () => {
   const [tool] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["message"] }));
   const schema: JsonObject = tool?.inputSchema ?? {};
   assert.deepEqual(Object.keys(Object(schema["properties"])), ["message", "actor_id"]);
@@ -111,7 +111,7 @@ test("an actor whose parameters are guessed takes an optional actor_id beside th
   assert.deepEqual(own?.inputSchema["required"], ["actor_id"], "required by the capability itself, it is guessed like any other");
 });
 
-test("an actor's declared parameters get the actor_id that they do not declare", () => {
+test("an actor's declared parameters get an undeclared actor_id", () => {
   const properties = { text: { type: "string" } };
   for (const more of [{ additionalProperties: false }, { allOf: [{ required: ["text"] }] }]) {
     const [tool] = toolsOf(actorOf("notes", { intent: "Notes.", parameters: { type: "object", properties, ...more } }));
@@ -150,7 +150,7 @@ test("a capability without an intent is described by its id", () => {
   assert.equal(toolsOf(one)[0]?.description, "PacketFlow capability: c");
 });
 
-void test("a tool's parameters may be names alone, as the specification writes them", () => {
+void test("a tool's parameters may be names alone, as in the specification", () => {
   const search = mcpCapability("search", {
     intent: "Search the web",
     tools: { web_search: { description: "Search", parameters: ["query", "result_count"], required: ["query"] } },
@@ -162,7 +162,7 @@ void test("a tool's parameters may be names alone, as the specification writes t
   assert.deepEqual(tool?.inputSchema["required"], ["query"]);
 });
 
-void test("a tool's parameters may be a whole schema; one that is none is refused where it is defined", () => {
+void test("a tool's parameters may be a whole schema; an invalid one is refused at its definition", () => {
   const of = (parameters: JsonObject) =>
     mcpCapability("search", {
       intent: "Search the web",

@@ -83,7 +83,7 @@ describe("the schema of requests", () => {
     }
   });
 
-  test("refuses what only a server sends", () => {
+  test("refuses packets that only a server sends", () => {
     for (const packet of SPECIFIED.replies) assert.ok(!isRequest(packet));
   });
 });

@@ -102,7 +102,7 @@ async function recordsOf(on: World, id: ActorId): Promise<readonly unknown[]> {
   return found;
 }
 
-void test("an actor's work asks a capability as a packet does: its user's own actor, in the same trace, told of and kept in its chain #packet.isolation.registry", async () => {
+void test("an actor's work calls a capability like a packet: as its owner, in the same trace, with effects, and recorded #packet.isolation.registry", async () => {
   await using on = await world(ALL, { disk: true });
   const reply = await on.say("agent", "a", { to: "count", payload: { by: 2 } }, { context: { trace_id: "t1" } });
   assert.deepEqual(gotOf(reply), { n: 2, trace: "t1", user: "ada", from: "agent/a" });
@@ -115,7 +115,7 @@ void test("an actor's work asks a capability as a packet does: its user's own ac
   assert.deepEqual(await recordsOf(on, "agent/a"), [{ request: { capability_id: "count", payload: { by: 2 }, result, ms: 0 } }]);
 });
 
-void test("it is held to what a packet is: what is required, whose an actor is, and how many there may be", async () => {
+void test("such a call is subject to required fields, ownership and quotas", async () => {
   await using on = await world(ALL, { disk: true, actors: { maxPerUser: 3 } });
   const caught = await on.say("agent", "a", { do: "caught" });
   assert.deepEqual(caught.payload, { type: "validation_failed", details: { missing: ["by"] } });
@@ -129,7 +129,7 @@ void test("it is held to what a packet is: what is required, whose an actor is, 
   assert.equal(await on.engine.read("count/z"), undefined);
 });
 
-void test("whose request it is: the actor's user, with the scopes of who sent the message where that is the same", async () => {
+void test("such a call has the actor's owner, and the sender's scopes if the sender is the owner", async () => {
   await using on = await world(ALL, { disk: true });
   const ask = { type: "actor_message", capability_id: "agent", actor_id: "a", payload: { to: "who" } };
   assert.deepEqual(gotOf(await on.send(ask, { principal: "ada", scopes: ["read"] })), { principal: "ada", scopes: ["read"] });
@@ -142,7 +142,7 @@ void test("whose request it is: the actor's user, with the scopes of who sent th
   });
 });
 
-void test("what waits for whoever waits for it is refused at once, through a function between them too", async () => {
+void test("a cycle of waiting actors is refused at once, through a function between them too", async () => {
   await using on = await world(ALL, { disk: true });
   const itself = errorOf(await on.say("agent", "a", { to: "agent", at: "a", payload: { to: "who" } }));
   assert.match(messageOf(itself), /cannot wait for agent\/a/);
@@ -153,7 +153,7 @@ void test("what waits for whoever waits for it is refused at once, through a fun
   assert.equal(typeOf(await on.say("agent", "a", { to: "who" })), undefined, "both go on");
 });
 
-void test("work that is repeated under its key finds what it was answered (C4)", async () => {
+void test("C4 work repeated under its key finds its recorded results", async () => {
   await using on = await world(ALL, { disk: true });
   const packet = { to: "count", at: "a", payload: { by: 1 } };
   const keyed = { metadata: { "troupe/callId": "k" } };
@@ -170,14 +170,14 @@ void test("work that is repeated under its key finds what it was answered (C4)",
   assert.deepEqual((await on.actors.getActorState("count", "a", as("ada"))).state, { n: 1 });
 });
 
-void test("work that is over asks no more, and nothing begins", async () => {
+void test("work that is over makes no calls and starts nothing", async () => {
   await using on = await world(ALL, { disk: true });
   await on.say("agent", "a", { do: "late" });
   await assert.rejects(async () => late, { name: "PacketError", type: "cancelled" });
   assert.equal(await on.engine.read("count/late"), undefined);
 });
 
-void test("of two flows each runs its own, though they share an author's capability", async () => {
+void test("of two flows with one author's capability each runs its own", async () => {
   const here = (where: string) => capability("where", { intent: "Tells where", execute: () => ({ where }) });
   await using one = await world([agent, here("one")], { disk: true });
   await using two = await world([agent, here("two")], { disk: true });
@@ -185,7 +185,7 @@ void test("of two flows each runs its own, though they share an author's capabil
   assert.deepEqual(gotOf(await two.say("agent", "a", { to: "where" })), { where: "two" });
 });
 
-void test("an actor that no flow runs says how it is given one", async () => {
+void test("an actor without a flow reports how to give it one", async () => {
   const faults: unknown[] = [];
   await using engine = await LocalEngine.start({ kinds: [memory.kind], onFault: (error) => void faults.push(error) });
   const capabilities = new Capabilities([memory]);
@@ -204,7 +204,7 @@ function stage(does: (args: JsonObject, clock: SimulatedClock) => Promise<Foreig
 const said = (text: string): ForeignResult => ({ content: [{ type: "text", text }], text });
 
 describe("recorded", () => {
-  it("keeps each call with what came of it and how long it took", async () => {
+  it("records each call with its result and duration", async () => {
     const { kept, server } = stage(async (_args, clock) => {
       await clock.advance(12);
       return { ...said("sold"), structured: { left: 2 } };
@@ -218,7 +218,7 @@ describe("recorded", () => {
     ]);
   });
 
-  it("keeps a failure, and passes it on as it is", async () => {
+  it("records a failure, and rethrows it unchanged", async () => {
     const failure = new PacketError("execution_failed", "It is closed.");
     const { kept, server } = stage(() => Promise.reject(failure));
     await assert.rejects(server.call("buy"), failure);
@@ -226,7 +226,7 @@ describe("recorded", () => {
     assert.deepEqual(kept, [{ mcp: { server: "shop", tool: "buy", args: {}, error, ms: 0 } }]);
   });
 
-  it("keeps the arguments as they were when the call was made", async () => {
+  it("records the arguments as they were at the call", async () => {
     const { kept, server } = stage(async () => said("ok"));
     const list: Json[] = [1];
     const called = server.call("sum", { list });
@@ -235,7 +235,7 @@ describe("recorded", () => {
     assert.match(JSON.stringify(kept), /"list":\[1\]/);
   });
 
-  it("leaves out of what is large its long texts, and never cuts one: redaction finds whole secrets only", async () => {
+  it("omits long texts of a large value, and never cuts one: redaction finds whole secrets only", async () => {
     const secret = `secret-${"s".repeat(300)}`;
     const { kept, server } = stage(async () => said("x".repeat(20_000)));
     await server.call("put", { short: "here", long: secret, filler: "y".repeat(20_000) });
@@ -245,7 +245,7 @@ describe("recorded", () => {
     assert.doesNotMatch(text, /ss|xx/);
   });
 
-  it("keeps nothing but the size of what is large without long texts", async () => {
+  it("records only the size of a large value without long texts", async () => {
     const { kept, server } = stage(async () => ({ content: Array.from({ length: 10_000 }, (_, n) => n), text: "" }));
     await server.call("count");
     assert.match(JSON.stringify(kept), /"result":\{"omitted":\d+\}/);

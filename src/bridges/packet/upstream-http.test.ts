@@ -115,7 +115,7 @@ const failure = (call: Promise<unknown>, reason: RegExp, type = "execution_faile
   assert.rejects(call, (error) => error instanceof PacketError && error.type === type && reason.test(reasonIn(error)));
 
 describe("foreignServers over HTTP", () => {
-  it("opens one session for all calls, with the headers it was given, and ends it when disposed", async () => {
+  it("opens one session for all calls, with the configured headers, and ends it when disposed", async () => {
     const all = await stage();
     assert.deepEqual(await Promise.all([all.call("session"), all.call("session")]), ["session-1", "session-1"]);
     assert.deepEqual([...new Set(all.book.authorization)], ["Bearer t"]);
@@ -123,7 +123,7 @@ describe("foreignServers over HTTP", () => {
     assert.equal(all.book.heard.at(-1), "DELETE");
   });
 
-  it("opens another session where the server has forgotten its own, and calls once more in it", async () => {
+  it("opens another session if the server no longer knows its own, and repeats the call in it", async () => {
     await using all = await stage();
     await all.call("session");
     all.book.session = "";
@@ -143,7 +143,7 @@ describe("foreignServers over HTTP", () => {
     assert.equal(calls(), 5);
   });
 
-  it("opens another session where a server says with 400 that it does not know its own, as the official examples do", async () => {
+  it("opens another session if a server reports an unknown one with 400, like the official examples", async () => {
     await using all = await stage();
     const error = { code: -32_000, message: "Bad Request: No valid session ID provided" };
     all.book.unknown = (response) => void response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", error, id: null }));
@@ -156,20 +156,20 @@ describe("foreignServers over HTTP", () => {
     assert.equal(await again, "session-2");
   });
 
-  it("keeps the session where a request is refused with 400 for anything else", async () => {
+  it("keeps the session if a request is refused with 400 for another reason", async () => {
     await using all = await stage();
     await all.call("session");
     await failure(all.call("bad"), /Bad arguments/);
     assert.equal(await all.call("session"), "session-1");
   });
 
-  it("tells the status of what is refused, also where the server has no word for it", async () => {
+  it("reports the status of a refusal, also without a text", async () => {
     await using all = await stage();
     await failure(all.call("teapot"), /POSTing to endpoint: \(HTTP 418\)$/);
     await failure(all.call("bad"), /Bad arguments \(HTTP 400\)$/);
   });
 
-  it("refuses an answer, and an event of a stream, that never ends, however long the stream may be", async () => {
+  it("refuses a response, or an event of a stream, without end, but not a long stream", async () => {
     await using all = await stage(100_000);
     for (const tool of ["huge", "stream"]) {
       await failure(all.call(tool), /more than \d+ bytes as one message/);
@@ -178,7 +178,7 @@ describe("foreignServers over HTTP", () => {
     assert.equal(await all.call("many"), "after many");
   });
 
-  it("tells the call whose answer broke off, and all where the server is gone", async () => {
+  it("rejects the call whose response broke off, and all if the server is unreachable", async () => {
     await using all = await stage();
     await failure(all.call("die"), /terminated|other side closed/);
     await all.clock.advance(250);
@@ -208,7 +208,7 @@ describe("foreignServers over HTTP", () => {
     await until("the cancellation", () => cancelled() === 2);
   });
 
-  it("follows nobody to another server", async () => {
+  it("follows no redirect to another server", async () => {
     await using all = await stage();
     await failure(all.call("elsewhere"), /redirect/i);
     assert.equal(await all.call("session"), "session-1");

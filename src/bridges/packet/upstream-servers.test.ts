@@ -77,7 +77,7 @@ async function failure(call: Promise<unknown>, tool: string, reason: RegExp, typ
 }
 
 describe("foreignServers", () => {
-  it("connects when it is first called, once for all callers", async () => {
+  it("connects at the first call, once for all callers", async () => {
     await using all = stage();
     const [one, other] = await Promise.all([all.call("pid"), all.call("pid")]);
     assert.equal(one, other);
@@ -85,19 +85,19 @@ describe("foreignServers", () => {
     assert.deepEqual(await all.servers.get("bad").tools(), [{ name: "pid", description: "Its process.", inputSchema: { type: "object" } }]);
   });
 
-  it("begins nothing for a server that nobody calls", async () => {
+  it("starts no process for a server that is not called", async () => {
     await using all = stage();
     all.servers.get("bad");
     assert.deepEqual(all.clock.waits, []);
   });
 
-  it("speaks to a server that knows the new era only", async () => {
+  it("supports a server of the modern era only", async () => {
     await using all = stage({ MODERN: "1" });
     assert.match(await all.call("pid"), /^\d+$/);
     assert.deepEqual(all.seen(), [], "no initialize");
   });
 
-  it("names the servers there are where a name is unknown, whatever objects inherit", async () => {
+  it("lists the configured servers for an unknown name, inherited names included", async () => {
     await using all = stage();
     for (const name of ["good", "constructor", "__proto__"])
       assert.throws(() => all.servers.get(name), {
@@ -109,7 +109,7 @@ describe("foreignServers", () => {
     assert.throws(() => foreignServers({ servers: { odd: { url: "file:///etc/passwd" } }, clock: all.clock }), { code: "BAD_DEFINITION" });
   });
 
-  it("tells the call whose server died, and begins the server anew after a pause", async () => {
+  it("rejects the call whose server died, and restarts the server after a pause", async () => {
     await using all = stage();
     const first = await all.call("pid");
     await failure(all.call("die"), "die", /^its process has ended$/);
@@ -120,7 +120,7 @@ describe("foreignServers", () => {
     assert.notEqual(await again, first);
   });
 
-  it("waits longer each time a server cannot be begun, up to ten seconds", async () => {
+  it("backs off from a server that fails to start, up to ten seconds", async () => {
     await using all = stage({}, { servers: { bad: { command: join(folder, "absent") } } });
     for (const pause of [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
       const told = failure(all.call("pid"), "pid", /ENOENT/);
@@ -133,7 +133,7 @@ describe("foreignServers", () => {
     }
   });
 
-  it("tells a caller who waits for a server that does not come back why it is not there", async () => {
+  it("reports why a server is unavailable to a caller that waits for it", async () => {
     await using all = stage({}, { servers: { bad: { command: join(folder, "absent") } }, timeoutMs: 100 });
     await failure(all.call("pid"), "pid", /ENOENT/);
     const waits = failure(all.call("pid"), "pid", /no answer within 100 ms \(it is not connected: .*ENOENT/);
@@ -141,7 +141,7 @@ describe("foreignServers", () => {
     await waits;
   });
 
-  it("gives up a handshake that nobody answers", async () => {
+  it("aborts a handshake without an answer", async () => {
     await using all = stage({ DEAF: "1" });
     const told = failure(all.call("pid"), "pid", /in time|within/);
     await until("the handshake", () => all.clock.pending === 2);
@@ -149,7 +149,7 @@ describe("foreignServers", () => {
     await told;
   });
 
-  it("ends a call after its time, tells the server that it is cancelled, and goes on with the same one", async () => {
+  it("times out a call, tells the server that it is cancelled, and continues with the same server", async () => {
     await using all = stage();
     const pid = await all.call("pid");
     const told = failure(all.call("hang"), "hang", /^no answer within 30000 ms$/);
@@ -162,7 +162,7 @@ describe("foreignServers", () => {
     assert.equal(await all.call("pid"), pid, "what still answers is not ended");
   });
 
-  it("cancels a call whose caller has gone, and begins none for who has gone before", async () => {
+  it("cancels the call of an aborted caller, and starts none for a caller aborted before", async () => {
     await using all = stage();
     const gone = new Cancellation();
     const server = all.servers.get("bad", { signal: gone });
@@ -175,7 +175,7 @@ describe("foreignServers", () => {
     assert.equal(all.seen().filter((what) => what === "hang").length, 1);
   });
 
-  it("ends a process that answers nothing any more, and tells all who wait for it", async () => {
+  it("ends a process that no longer responds, and rejects all pending calls", async () => {
     await using all = stage();
     const pid = Number(await all.call("pid"));
     const told = failure(all.call("stuck"), "stuck", /no answer within/);
@@ -204,7 +204,7 @@ describe("foreignServers", () => {
     await failure(server.call("pid", { deep: [[[[[[[[1]]]]]]]] }), "pid", /its arguments/);
   });
 
-  it("lives through a result as deep as its bytes allow", async () => {
+  it("survives a result as deep as its size allows", async () => {
     await using all = stage({}, { timeoutMs: 1_000 });
     await all.call("pid");
     const told = failure(all.call("deep", 400_000), "deep", /./);
@@ -218,7 +218,7 @@ describe("foreignServers", () => {
     ["flood", /more than 2000 messages in one second/],
     ["endless", /maximum size/],
   ] as const)
-    it(`ends a server that sends without measure: ${tool}`, async () => {
+    it(`ends a server that sends without limit: ${tool}`, async () => {
       await using all = stage({}, { maxBytes: 10_000 });
       const pid = Number(await all.call("pid"));
       await failure(all.call(tool, 5_000_000), tool, reason);
@@ -229,7 +229,7 @@ describe("foreignServers", () => {
       assert.notEqual(Number(await again), pid);
     });
 
-  it("turns a tool's own failure, an unknown tool and an answer of no known form into errors", async () => {
+  it("turns a tool's failure, an unknown tool and an invalid result into errors", async () => {
     await using all = stage();
     const error = await failure(all.call("fail"), "fail", /^It is out of order\.$/);
     assert.equal(error.message, 'The tool "fail" of the server "bad" failed: It is out of order.');
@@ -251,7 +251,7 @@ describe("foreignServers", () => {
     ]);
   });
 
-  it("gives a process PATH, HOME and what is declared, and nothing else", async () => {
+  it("passes PATH, HOME and declared variables to a process, and nothing else", async () => {
     const before = { ...process.env };
     Object.assign(process.env, { TOKEN_OF_TEST: "secret", USER: "ann", SHELL: "/bin/sh", TERM: "dumb", LOGNAME: "ann" });
     try {
@@ -268,7 +268,7 @@ describe("foreignServers", () => {
     }
   });
 
-  it("tells what a process writes to standard error line by line, cut where it is too much", async () => {
+  it("passes standard error on line by line, with limits", async () => {
     await using all = stage();
     await all.call("say", 3);
     await until("the last line", () => all.lines.includes("bad: last"));
@@ -279,7 +279,7 @@ describe("foreignServers", () => {
     assert.ok(all.lines.length <= 201, `${all.lines.length} lines in one second`);
   });
 
-  it("takes no more calls at once than allowed", async () => {
+  it("limits concurrent calls", async () => {
     await using all = stage({}, { maxCalls: 2 });
     const calls = [1, 2].map(() => failure(all.call("hang"), "hang", /no answer/));
     await failure(all.call("pid"), "pid", /2 calls are under way already/);
@@ -289,7 +289,7 @@ describe("foreignServers", () => {
     assert.match(await all.call("pid"), /^\d+$/);
   });
 
-  it("ends its processes when it is disposed, tells who waits, and takes no call afterwards", async () => {
+  it("ends its processes when it is disposed, rejects pending calls, and accepts no more", async () => {
     const all = stage({ RUDE: "1" });
     const pid = Number(await all.call("pid"));
     const told = failure(all.call("hang"), "hang", /closed/);
@@ -301,7 +301,7 @@ describe("foreignServers", () => {
     await failure(all.call("pid"), "pid", /closed/);
   });
 
-  it("leaves no process behind when its own ends", () => {
+  it("leaves no process running when its own ends", () => {
     const program = `
       import { foreignServers } from ${JSON.stringify(new URL("upstream-servers.ts", import.meta.url).href)};
       import { systemClock } from ${JSON.stringify(new URL("../../core/contract/index.ts", import.meta.url).href)};
@@ -313,7 +313,7 @@ describe("foreignServers", () => {
     return until("the end of the process", () => !isAlive(Number(ran.stdout)));
   });
 
-  it("says what to install where the client's package is missing", () => {
+  it("reports what to install if the client's package is missing", () => {
     const missing = `data:text/javascript,${encodeURIComponent(`
       import { registerHooks } from "node:module";
       registerHooks({ resolve(name, context, next) {

@@ -17,7 +17,7 @@ const open = (engine: Engine, file: string, more: Partial<SearchIndexOptions> = 
 
 const start = (store: Store): Promise<LocalEngine> => LocalEngine.start({ kinds: [diary, board, chat], store });
 
-test("what was written is found at once by who waits for it", async () => {
+test("a caller that waits finds its last message at once", async () => {
   await using engine = await start(memoryStore({}));
   await using search = open(engine, ":memory:");
   for (let n = 1; n <= 20; n += 1) {
@@ -30,7 +30,7 @@ test("what was written is found at once by who waits for it", async () => {
   await search.caughtUp("other/a", 7);
 });
 
-test("waiting ends: after its time, and with the index", async () => {
+test("waiting ends after its timeout, and when the index closes", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({ kinds: [board], store: memoryStore({ clock }), clock });
   const search = open(engine, ":memory:", { clock, kinds: [searched(board)] });
@@ -51,7 +51,7 @@ test("waiting ends: after its time, and with the index", async () => {
   await assert.rejects(search.search("one", { owner: undefined }), PacketError);
 });
 
-test("it survives a restart, and catches up with what came while it was away, each event once", async () => {
+test("the index survives a restart, and catches up with missed events, each once", async () => {
   using at = folder();
   const file = at.path("deep/er/search.db");
   await using store = sqliteStore({ directory: at.path("data") });
@@ -78,7 +78,7 @@ test("it survives a restart, and catches up with what came while it was away, ea
   assert.equal(statSync(file).mode & 0o077, 0, "readable by its owner only");
 });
 
-test("one process has a file, and says so", async () => {
+test("one process at a time has the file; another gets an error", async () => {
   using at = folder();
   await using engine = await start(memoryStore({}));
   await using search = open(engine, at.path("search.db"));
@@ -89,7 +89,7 @@ test("one process has a file, and says so", async () => {
   assert.throws(() => open(engine, at.path("search.db/below")), { code: "STORE_IO" });
 });
 
-test("a file that is missing, damaged, of something else or made for other fields is made anew", async () => {
+test("a missing, damaged, foreign or outdated file is recreated", async () => {
   using at = folder();
   const file = at.path("search.db");
   await using engine = await start(memoryStore({}));
@@ -133,7 +133,7 @@ test("a file that is missing, damaged, of something else or made for other field
   assert.deepEqual(await found(other, "word"), []);
 });
 
-test("damage found while it is used is told, and mended without anybody's doing", async () => {
+test("damage found by a search is reported and repaired automatically", async () => {
   using at = folder();
   const file = at.path("search.db");
   await using engine = await start(memoryStore({}));
@@ -160,7 +160,7 @@ test("damage found while it is used is told, and mended without anybody's doing"
   for (let n = 0; n < 400; n += 1) assert.deepEqual(await found(search, `word${n}`), [`board/a#${n + 1}`]);
 });
 
-test("damage found while it follows is mended too", async () => {
+test("damage found while following is repaired too", async () => {
   using at = folder();
   const file = at.path("search.db");
   await using engine = await start(memoryStore({}));
@@ -193,7 +193,7 @@ function spoil(file: string, table: string): void {
   writeFileSync(file, bytes);
 }
 
-test("bodies that were erased are in no text once it is rebuilt, nor in the file", async () => {
+test("erased bodies are in no text after a rebuild, nor in the file", async () => {
   using at = folder();
   const file = at.path("search.db");
   await using store = sqliteStore({ directory: at.path("data") });
@@ -218,7 +218,7 @@ test("bodies that were erased are in no text once it is rebuilt, nor in the file
   assert.ok(readFileSync(file).includes("harmless thing"));
 });
 
-test("what is left of an earlier life is found by nobody, once it cannot be told whose it was", async () => {
+test("an earlier life of an unknown owner is found by no one", async () => {
   using at = folder();
   await using store = sqliteStore({ directory: at.path("data") });
   await using engine = await start(store);
@@ -233,7 +233,7 @@ test("what is left of an earlier life is found by nobody, once it cannot be told
   assert.deepEqual(await found(search, "word", "eve", { actor: "diary/a" }), []);
 });
 
-test("of an actor in memory every message is found, though it keeps its last event alone, and nothing once it has ended", async () => {
+test("every message of an actor in memory is found, and none after it has stopped", async () => {
   using at = folder();
   const file = at.path("search.db");
   const overridden = {
@@ -302,7 +302,7 @@ test("after a life in memory of an actor on disk, its messages on disk are found
   assert.deepEqual(await found(search, "last", "ann"), ["diary/a#5"]);
 });
 
-test("an index that met an actor in memory late asks whose it is", async () => {
+test("the owner of an actor in memory that is indexed after its start is looked up", async () => {
   await using engine = await start(memoryStore({}));
   for (let n = 0; n < 3; n += 1) await tell(engine, "chat/a", { text: `said ${n}` }, "ann");
   await using search = open(engine, ":memory:");
@@ -313,7 +313,7 @@ test("an index that met an actor in memory late asks whose it is", async () => {
   assert.deepEqual(await found(search, "said", "bob"), []);
 });
 
-test("where the store was restored from a copy, the index follows the chains that are there", async () => {
+test("after a store is restored from a copy, the index follows the restored chains", async () => {
   using at = folder();
   const file = at.path("search.db");
   const told = async (texts: Readonly<Record<ActorId, string>>, name: string, then: (search: Search) => Promise<void>) => {
@@ -345,7 +345,7 @@ test("where the store was restored from a copy, the index follows the chains tha
   });
 });
 
-test("an actor that cannot be read is told of and tried again; the others are not kept waiting", async () => {
+test("an unreadable actor is reported and retried; the others do not wait", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({ kinds: [board], store: memoryStore({ clock }), clock });
   let broken = true;
@@ -376,7 +376,7 @@ test("an actor that cannot be read is told of and tried again; the others are no
   assert.equal((await found(search, "word")).length, 3);
 });
 
-test("a long chain and many actors come in pieces, and are all there", async () => {
+test("a long chain and many actors are indexed in pages", async () => {
   await using engine = await start(memoryStore({}));
   for (let n = 0; n < 700; n += 1) await tell(engine, "board/long", { text: `word${n}` });
   for (let n = 0; n < 1_200; n += 1) await tell(engine, `board/n${n}`, { text: `actor${n}` });

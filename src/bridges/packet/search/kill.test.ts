@@ -14,7 +14,7 @@ import { diary, folder, found, searched } from "./notes.fixture.ts";
 const KILLS = 6;
 const FIXTURE = fileURLToPath(new URL("kill.fixture.ts", import.meta.url));
 
-test(`${KILLS} times kill -9 while it follows: every event is found once, none that is not there`, async () => {
+test(`${KILLS} times kill -9 while it follows: every event is found once, and no other`, async () => {
   using at = folder();
   const directory = at.path("data");
   const dice = new SimulatedEntropy(7);

@@ -42,7 +42,7 @@ const has = (one: string, { words, prefix }: { readonly words: readonly string[]
   );
 };
 
-test("it finds what a naive search of every text finds, whoever asks and after a rebuild too #packet.phase.3-search", async () => {
+test("it finds the same as a naive search of every text, for all users and after a rebuild #packet.phase.3-search", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(note, { maxLength: 20 }),
@@ -79,7 +79,7 @@ test("it finds what a naive search of every text finds, whoever asks and after a
   );
 });
 
-test("whatever is asked, it answers or says what to ask instead", async () => {
+test("any query is answered, or refused with what to write instead", async () => {
   await using engine = await LocalEngine.start({ kinds: [diary, board], store: memoryStore({}) });
   await using search = searchIndex({
     engine,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller, JsonObject } from "../../core/contract/index.ts";
 import { defaultActorId } from "./actor-access.ts";
-import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { ACT_AS } from "./packet-session.ts";
 
@@ -33,11 +33,11 @@ const box = (persistence: "memory" | "disk", shared = false) =>
 
 const put = { thing: "gold" };
 
-/** What bob is told of ada's actor, in all ways there are. */
+/** The errors that bob gets about ada's actor, for every operation. */
 async function refusalsOf(on: World): Promise<unknown[]> {
   const viewer = as("bob");
-  const told = (asked: Promise<unknown>): Promise<unknown> =>
-    asked.then(
+  const typeOfError = (result: Promise<unknown>): Promise<unknown> =>
+    result.then(
       () => "answered",
       (error: unknown) => Object(error).type,
     );
@@ -45,10 +45,10 @@ async function refusalsOf(on: World): Promise<unknown[]> {
     on.say("box", "a", put, {}, "bob").then(typeOf),
     on.say("box", "a", put, { actor_options: { create_if_missing: false } }, "bob").then(typeOf),
     on.say("box", "a", { do: "look" }, {}, "bob").then(typeOf),
-    told(on.actors.getActorState("box", "a", viewer)),
-    told(on.actors.terminateActor("box", "a", "mine now", viewer)),
-    told(on.actors.sendToActor("box", "a", put, { viewer })),
-    told(on.actors.getOrCreateActor("box", "a", { viewer })),
+    typeOfError(on.actors.getActorState("box", "a", viewer)),
+    typeOfError(on.actors.terminateActor("box", "a", "mine now", viewer)),
+    typeOfError(on.actors.sendToActor("box", "a", put, { viewer })),
+    typeOfError(on.actors.getOrCreateActor("box", "a", { viewer })),
     on.actors.listActors(viewer).then((found) => (found.length === 0 ? "actor_not_found" : found)),
   ]);
 }
@@ -62,7 +62,7 @@ void test("a refusal does not say whether another user has taken an id", async (
   };
   const only = { actor_options: { create_if_missing: false } };
   for (const payload of [put, { do: "look" }]) assert.equal(await refusal("a", payload, only), await refusal("b", payload, only));
-  // Bob has as many as he may: no message of his begins another.
+  // Bob is at his quota: none of his messages starts another actor.
   await on.say("box", "mine", put, {}, "bob");
   for (const payload of [put, { do: "look" }])
     for (const more of [{}, only, { actor_options: { persistence: "distributed" } }])
@@ -87,10 +87,10 @@ void test("a missing and a foreign actor get the same error", async () => {
   await using on = await world([box("memory")]);
   const only = { actor_options: { create_if_missing: false } };
   for (const payload of [put, { do: "look" }]) {
-    const told = async (key: string): Promise<string> =>
+    const errorText = async (key: string): Promise<string> =>
       JSON.stringify(errorOf(await on.say("box", key, payload, only, "bob"))).replaceAll(key, "");
     await on.say("box", "first", put);
-    assert.equal(await told("first"), await told("second"));
+    assert.equal(await errorText("first"), await errorText("second"));
   }
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { matcher } from "./actor-handlers.ts";
-import { errorOf, typeOf, world } from "./core.fixture.ts";
+import { errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
 const bot = actorCapability("bot", {
@@ -24,22 +24,22 @@ const bot = actorCapability("bot", {
   },
 });
 
-const said = async (payload: Readonly<Record<string, unknown>>): Promise<unknown> => {
+const resultOf = async (payload: Readonly<Record<string, unknown>>): Promise<unknown> => {
   await using on = await world([bot]);
   const reply = await on.say("bot", "a", JSON.parse(JSON.stringify(payload)));
   return typeOf(reply) ?? reply.payload["result"];
 };
 
 void test("the first pattern in source order that the payload contains selects the handler #packet.actor.messages #packet.phase.1-routing", async () => {
-  assert.equal(await said({ kind: "a", deep: { x: 1, y: 2 }, more: true }), "exact");
-  assert.equal(await said({ kind: "a", deep: { x: 2 } }), "wide");
-  assert.equal(await said({ kind: "a", deep: [1] }), "wide");
+  assert.equal(await resultOf({ kind: "a", deep: { x: 1, y: 2 }, more: true }), "exact");
+  assert.equal(await resultOf({ kind: "a", deep: { x: 2 } }), "wide");
+  assert.equal(await resultOf({ kind: "a", deep: [1] }), "wide");
 });
 
 void test("a schema passes its output to the handler; a payload it refuses goes to the next pattern #packet.actor.messages", async () => {
-  assert.equal(await said({ kind: "n", by: "40" }), 40);
-  assert.equal(await said({ kind: "n" }), 2);
-  assert.equal(await said({ kind: "n", by: "many" }), "not numbers");
+  assert.equal(await resultOf({ kind: "n", by: "40" }), 40);
+  assert.equal(await resultOf({ kind: "n" }), 2);
+  assert.equal(await resultOf({ kind: "n", by: "many" }), "not numbers");
 });
 
 void test("a schema within a part of the payload is refused by its path, with where to put it", () => {
@@ -82,12 +82,12 @@ void test("a match schema that validates asynchronously is reported once, withou
   const schema: StandardSchemaV1<unknown, object> = {
     "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
   };
-  const late = actorCapability("late", {
+  const asynchronous = actorCapability("late", {
     intent: "Validates late",
     initialState: {},
     messages: { any: { match: schema, run: () => "ran" } },
   });
-  await using on = await world([late]);
+  await using on = await world([asynchronous]);
   assert.equal(typeOf(await on.say("late", "a", { a: "x" })), "execution_failed");
   await on.clock.advance(1);
 });
@@ -96,18 +96,18 @@ void test("a state schema that validates asynchronously is reported, without an 
   const state: StandardSchemaV1<object, object> = {
     "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
   };
-  const late = actorCapability("late", {
+  const asynchronous = actorCapability("late", {
     intent: "Begins late",
     state,
     initialState: {},
     messages: { any: { match: { a: "x" }, run: () => "ran" } },
   });
-  await using on = await world([late]);
+  await using on = await world([asynchronous]);
   assert.equal(typeOf(await on.say("late", "a", { a: "x" })), "actor_crash");
   await on.clock.advance(1);
 });
 
-// As a module is served: without its types.
+// Served modules have no types.
 const made = (messages: object): ReturnType<typeof actorCapability> =>
   Reflect.apply(actorCapability, undefined, ["odd", { intent: "Gives odd things", initialState: { n: 0 }, messages }]);
 

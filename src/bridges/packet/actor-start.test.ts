@@ -4,7 +4,7 @@ import { until } from "troupe/testing";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import { EngineError } from "../../core/contract/index.ts";
-import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
 const DAY = 86_400_000;
@@ -28,7 +28,7 @@ const kid = actorCapability("kid", {
     },
   },
 });
-const told = { tell: true, secret: "gold" };
+const args = { tell: true, secret: "gold" };
 
 const by = <const B extends string>(how: B) => z.object({ by: z.literal(how), key: z.string() });
 
@@ -41,11 +41,11 @@ const parent = (shared: boolean) =>
     messages: {
       call: {
         match: by("call"),
-        work: async ({ create, send, payload }) => void send(create(kid.kind.id(payload.key)), "tell", told),
+        work: async ({ create, send, payload }) => void send(create(kid.kind.id(payload.key)), "tell", args),
       },
       send: {
         match: by("send"),
-        run: ({ create, send, payload }) => void send(create(kid.kind.at(payload.key)), "tell", told),
+        run: ({ create, send, payload }) => void send(create(kid.kind.at(payload.key)), "tell", args),
       },
       wake: {
         match: by("wake"),
@@ -81,7 +81,7 @@ void test("actors that a shared actor starts belong to the caller", async () => 
 void test("an actor that is not shared starts only with an owner", async () => {
   await using on = await world([kid]);
   const begin = (key: string, viewer?: ReturnType<typeof as>) =>
-    on.engine.call({ to: kid.kind.id(key), action: "tell", args: told, start: null, ...(viewer && { viewer }) });
+    on.engine.call({ to: kid.kind.id(key), action: "tell", args: args, start: null, ...(viewer && { viewer }) });
   const refused = (error: unknown): boolean => error instanceof EngineError && error.code === "NO_ACTOR";
   await assert.rejects(begin("a"), refused);
   assert.equal(await on.engine.read("kid/a"), undefined);
@@ -199,14 +199,14 @@ void test("a list examines a bounded number of actors, however many have stopped
 void test("the quota counts actors of capabilities, not all actors of the owner", async () => {
   await using on = await world([own, other], LIMIT);
   const list = on.engine.list.bind(on.engine);
-  const asked: unknown[] = [];
+  const listed: unknown[] = [];
   on.engine.list = (query) => {
-    asked.push([query.kind, query.limit]);
+    listed.push([query.kind, query.limit]);
     return list(query);
   };
   await on.say("own", "a", {});
   await on.say("other", "a", {});
-  assert.deepEqual(asked, [
+  assert.deepEqual(listed, [
     ["own", 3],
     ["other", 3],
     ["own", 3],

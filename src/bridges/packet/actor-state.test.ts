@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { until } from "troupe/testing";
 import * as z from "zod";
 import { lifetime } from "./actor-timers.ts";
-import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
 const MINUTE = 60_000;
@@ -39,7 +39,7 @@ const diary = actorCapability("diary", {
   },
 });
 
-/** The same capability, some time later. */
+/** A later version of the same capability. */
 const newer = actorCapability("diary", {
   intent: "Keeps pages, numbered",
   version: 2,
@@ -51,7 +51,7 @@ const newer = actorCapability("diary", {
 });
 
 const stateOf = (on: World) => on.actors.getActorState("diary", "a", as("ada"));
-const gone = (on: World) => assert.rejects(stateOf(on), { type: "actor_not_found" });
+const isMissing = (on: World) => assert.rejects(stateOf(on), { type: "actor_not_found" });
 
 async function written(): Promise<World> {
   const on = await world([diary], { disk: true });
@@ -64,7 +64,7 @@ void test("an explicit stop replies, is recorded, and ends the actor #packet.end
   await using on = await written();
   const reply = await on.say("diary", "a", { do: "end" });
   assert.deepEqual([reply.payload, reply.metadata["message_count"]], [{ pages: 2 }, 3]);
-  await gone(on);
+  await isMissing(on);
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
@@ -79,7 +79,7 @@ void test("a stopped actor on disk is restored before its next message: state, c
   await using on = await written();
   const before = await stateOf(on);
   await on.actors.terminateActor("diary", "a", "enough", as("ada"));
-  await gone(on);
+  await isMissing(on);
   await on.restart();
   await on.clock.advance(MINUTE);
   const reply = await on.say("diary", "a", { text: "three" });

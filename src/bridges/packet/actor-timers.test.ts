@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "troupe/testing";
 import { type Timeout, idle, lifetime, never } from "./actor-timers.ts";
-import { type World, as, typeOf, world } from "./core.fixture.ts";
+import { type World, as, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import type { Persistence } from "./packet.ts";
 
@@ -73,9 +73,9 @@ void test("lifetime ends an actor regardless of messages; never does not end it 
 });
 
 void test("a timeout function is called at the start and after each message #packet.forward.timeouts", async () => {
-  const asked: number[] = [];
+  const counts: number[] = [];
   const timeout: Timeout = ({ message_count }) => {
-    asked.push(message_count);
+    counts.push(message_count);
     return [MINUTE, 2 * MINUTE, undefined, Number.POSITIVE_INFINITY, 0][message_count];
   };
   await using on = await world([tally("tally", "memory", timeout)]);
@@ -91,7 +91,7 @@ void test("a timeout function is called at the start and after each message #pac
   assert.equal(await nOf(on, "tally"), 4);
   await on.clock.advance(0);
   assert.equal(await lives(on, "tally"), false);
-  assert.deepEqual(asked, [0, 0, 1, 2, 3, 4]);
+  assert.deepEqual(counts, [0, 0, 1, 2, 3, 4]);
 });
 
 void test("state_timeout applies only to the actor that it starts #packet.message.state-timeout", async () => {
@@ -138,7 +138,7 @@ void test("an invalid timeout is refused", () => {
 const clockwork = (id: string, persistence: "memory" | "disk", timeout = never) =>
   actorCapability(id, {
     intent: "Ticks",
-    initialState: { ticks: 0, told: 0 },
+    initialState: { ticks: 0, value: 0 },
     persistence,
     timeout,
     periodic: {
@@ -146,14 +146,14 @@ const clockwork = (id: string, persistence: "memory" | "disk", timeout = never) 
         everyMs: MINUTE,
         run({ state }) {
           state.ticks += 1;
-          if (state.ticks === 2 && state.told === 13) throw new Error("It broke.");
+          if (state.ticks === 2 && state.value === 13) throw new Error("It broke.");
         },
       },
     },
     messages: {
       tell: {
         run({ state, payload }) {
-          state.told = Number(payload["n"] ?? 1);
+          state.value = Number(payload["n"] ?? 1);
           return { ...state };
         },
       },
@@ -169,7 +169,7 @@ void test("periodic handlers run by the clock, and are not counted as messages #
   const first = await on.actors.getActorState("clockwork", "a", as("ada"));
   await on.clock.advance(3 * MINUTE);
   const { state, metadata } = await on.actors.getActorState("clockwork", "a", as("ada"));
-  assert.deepEqual(state, { ticks: 3, told: 1 });
+  assert.deepEqual(state, { ticks: 3, value: 1 });
   assert.deepEqual(metadata, first.metadata);
 });
 
@@ -188,7 +188,7 @@ void test("an actor started by another way has its periodic timers too", async (
   await using on = await world([clockwork("clockwork", "memory")]);
   await on.engine.call({ to: "clockwork/a", action: "tell", args: { n: 5 }, start: null, viewer: as("ada") });
   await on.clock.advance(MINUTE);
-  assert.deepEqual((await on.actors.getActorState("clockwork", "a", as("ada"))).state, { ticks: 1, told: 5 });
+  assert.deepEqual((await on.actors.getActorState("clockwork", "a", as("ada"))).state, { ticks: 1, value: 5 });
 });
 
 void test("periodic timers on disk survive a restart #packet.actor.periodic", async () => {
@@ -238,7 +238,7 @@ void test("an interval that no engine supports is refused at its definition", ()
     );
 });
 
-/** What counts its ticks by name. */
+/** Counts its ticks by name. */
 const ticker = (every: Readonly<Record<string, number>>, { timeout = never, version = 1 }: { timeout?: Timeout; version?: number } = {}) =>
   actorCapability("ticker", {
     intent: "Ticks",
@@ -260,7 +260,7 @@ const ticked = async (on: World): Promise<string> => {
 
 const untilTicked = (on: World, ticks: string): Promise<void> => until(ticks, async () => (await ticked(on)) === ticks);
 
-/** Actions of all its events. */
+/** The actions of all its events. */
 const acted = async (on: World): Promise<readonly string[]> => {
   const actions: string[] = [];
   for await (const { header } of on.engine.history("ticker/a")) actions.push(String(Reflect.get(Object(JSON.parse(header)), "type")));
@@ -301,12 +301,12 @@ void test("a periodic message without a handler cancels its timer, which returns
   await using on = await world([ticker({ gone: MINUTE })], { disk: true });
   await tell(on);
   await on.restart([ticker({})]);
-  const strays = async (): Promise<number> => (await acted(on)).filter((action) => action === "troupe_every_gone").length;
+  const unknownWakes = async (): Promise<number> => (await acted(on)).filter((action) => action === "troupe_every_gone").length;
   await on.clock.advance(MINUTE);
-  await until("the stray", async () => (await strays()) === 1);
+  await until("the stray", async () => (await unknownWakes()) === 1);
   await on.clock.advance(10 * MINUTE);
   await tell(on);
-  assert.equal(await strays(), 1);
+  assert.equal(await unknownWakes(), 1);
   const outside = { to: "ticker/a", action: "troupe_every_gone", args: null, viewer: as("ada") } as const;
   assert.equal(Reflect.get(Object(Reflect.get(await on.engine.call(outside), "refused")), "code"), "UNKNOWN");
   await on.restart([ticker({ gone: MINUTE })]);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settle, until } from "troupe/testing";
 import type { JsonObject } from "../../core/contract/index.ts";
-import { as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
 const nameIn = ({ name }: JsonObject): string => (typeof name === "string" ? name : "");
 
-/** Waits until it is let go, and keeps what it saw. */
+/** Waits until it is released, and stores what it saw. */
 function gated() {
   const gates = new Map<string, () => void>();
   const seen: string[] = [];
@@ -97,12 +97,12 @@ void test("a reply after the deadline is actor_timeout with the actor and the ti
 void test("a request's own timeout can shorten the limit, but not extend it #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
-  const asked = on.packets.running.run(
+  const request = on.packets.running.run(
     "gate",
     { do: "pass", name: "one" },
     { viewer: as("ada"), context: {}, actor_id: "a", timeoutMs: 1_000 },
   );
-  const refused = assert.rejects(asked, {
+  const refused = assert.rejects(request, {
     type: "actor_timeout",
     details: { actor_id: "a", timeout_ms: 1_000, code: "ACTOR_TIMEOUT", applied: false },
   });

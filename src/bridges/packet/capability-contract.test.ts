@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refuse } from "../../core/actor/index.ts";
 import type { JsonObject } from "../../core/contract/index.ts";
-import { as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
 import { PacketError } from "./packet.ts";

@@ -14,7 +14,7 @@ import { capability, mcpCapability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
 import { PacketError } from "./packet.ts";
 
-// Capabilities as MCP has them, through a whole gateway, over actors that are real.
+// Capabilities as an MCP source behind a whole gateway, with real actors.
 
 const ran: JsonObject[] = [];
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value));
@@ -121,7 +121,7 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
       wire.send({ jsonrpc: "2.0", method: "notifications/initialized" });
       return {
         send,
-        told: (): readonly string[] =>
+        notifications: (): readonly string[] =>
           got.flatMap((one) => (one["id"] === undefined ? [textOf(Object(one["params"])["uri"] ?? one["method"])] : [])),
         call: (name: string, args: JsonObject = {}) => send("tools/call", { name, arguments: args }),
         async read(uri: string): Promise<Json> {
@@ -196,7 +196,7 @@ test("a missing field is -32602 with the specification's data, and the capabilit
 test("all other failures are error results with type and message, without internal details #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
-  const said = async (name: string, args: JsonObject = {}): Promise<readonly Json[]> => {
+  const errorIn = async (name: string, args: JsonObject = {}): Promise<readonly Json[]> => {
     const { content, structuredContent, isError } = Object(resultOf(await client.call(name, args)));
     const { type, message } = structuredContent.error;
     assert.equal(content[0].text, `${String(type)}: ${String(message)}`);
@@ -204,11 +204,11 @@ test("all other failures are error results with type and message, without intern
     assert.doesNotMatch(JSON.stringify(content) + JSON.stringify(structuredContent), /secret|inner words/);
     return [type, structuredContent.error.details];
   };
-  assert.deepEqual(await said("liar"), ["contract_violation", { missing: ["truth"] }]);
-  assert.equal((await said("broken"))[0], "execution_failed");
-  assert.deepEqual(await said("refuses"), ["rate_limited", { limit: 2, used: 2, reset: 7 }]);
-  assert.equal((await said("fail"))[0], "execution_failed");
-  assert.equal((await said("chat_room", { message: "boom" }))[0], "actor_crash");
+  assert.deepEqual(await errorIn("liar"), ["contract_violation", { missing: ["truth"] }]);
+  assert.equal((await errorIn("broken"))[0], "execution_failed");
+  assert.deepEqual(await errorIn("refuses"), ["rate_limited", { limit: 2, used: 2, reset: 7 }]);
+  assert.equal((await errorIn("fail"))[0], "execution_failed");
+  assert.equal((await errorIn("chat_room", { message: "boom" }))[0], "actor_crash");
 });
 
 test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a response packet #packet.phase.2-bridge #packet.implied.1-mcp-reply", async () => {
@@ -364,13 +364,13 @@ test("C8 every client is notified when capabilities are added or removed, and th
   const undo = world.capabilities.register(numbers);
   const both = ["notifications/tools/list_changed", "packetflow://capabilities"];
   for (const client of clients) {
-    await until("it is told", () => client.told().length === 2);
-    assert.deepEqual(client.told().toSorted(), both);
+    await until("it is told", () => client.notifications().length === 2);
+    assert.deepEqual(client.notifications().toSorted(), both);
     assert.deepEqual(Object(resultOf(await client.send("tools/list")))["tools"].length, 2);
     assert.equal(Object(await client.read("packetflow://capabilities")).capabilities.length, 2);
   }
   undo();
-  for (const client of clients) await until("it is told again", () => client.told().length === 4);
+  for (const client of clients) await until("it is told again", () => client.notifications().length === 4);
   assert.deepEqual(errorOf((await clients[0]?.call("numbers")) ?? {}), { code: -32602, message: "Unknown tool: numbers" });
 });
 
@@ -391,22 +391,22 @@ for (const persistence of ["memory", "disk"] as const)
     await using world = await served([room]);
     const [ann, bob] = [await world.client("ann"), await world.client("bob")];
     const [uri, list] = ["packetflow://actor/chat_room/mine", "packetflow://actors"];
-    const since = (from: number): readonly string[] => ann.told().slice(from).toSorted();
+    const since = (from: number): readonly string[] => ann.notifications().slice(from).toSorted();
     for (const client of [ann, bob]) await client.send("resources/subscribe", { uri: list });
     await ann.call("chat_room", { actor_id: "mine" });
-    assert.deepEqual(ann.told(), [list], "it begins");
+    assert.deepEqual(ann.notifications(), [list], "it begins");
     await ann.send("resources/subscribe", { uri });
     await ann.call("chat_room", { actor_id: "mine" });
     assert.deepEqual(since(1), [uri], "it changes");
     await world.flow.actors.terminateActor("chat_room", "mine", "enough", { principal: "ann", scopes: [] });
-    await until("the end is told", () => ann.told().length === 4);
+    await until("the end is told", () => ann.notifications().length === 4);
     assert.deepEqual(since(2), [uri, list].toSorted());
     await ann.call("chat_room", { actor_id: "mine" });
     assert.deepEqual(new Set(since(4)), new Set([uri, list]), "it begins again");
-    const last = ann.told().length;
-    assert.deepEqual(bob.told(), []);
+    const last = ann.notifications().length;
+    assert.deepEqual(bob.notifications(), []);
     await bob.call("chat_room", { actor_id: "his" });
-    assert.deepEqual([bob.told(), ann.told().length], [[list], last]);
+    assert.deepEqual([bob.notifications(), ann.notifications().length], [[list], last]);
   });
 
 test("C8 another user's actor under the id of one's own stopped actor notifies no one", async () => {
@@ -415,12 +415,12 @@ test("C8 another user's actor under the id of one's own stopped actor notifies n
   await ann.call("chat_room", { message: "a", actor_id: "mine" });
   await ann.send("resources/subscribe", { uri: "packetflow://actor/chat_room/mine" });
   await world.flow.actors.terminateActor("chat_room", "mine", "enough", { principal: "ann", scopes: [] });
-  await until("the end is told", () => ann.told().length === 1);
+  await until("the end is told", () => ann.notifications().length === 1);
   await bob.call("chat_room", { message: "b", actor_id: "mine" });
   await bob.call("chat_room", { message: "c", actor_id: "mine" });
   await settle();
   const { actors } = Object(await bob.read("packetflow://actors"));
-  assert.deepEqual([ann.told().length, actors.length], [1, 1]);
+  assert.deepEqual([ann.notifications().length, actors.length], [1, 1]);
 });
 
 test("C8 a viewer with an actor whose key is * is not notified of other users' actors", async () => {
@@ -429,12 +429,12 @@ test("C8 a viewer with an actor whose key is * is not notified of other users' a
   await ann.call("chat_room", { message: "a", actor_id: "*" });
   await ann.send("resources/subscribe", { uri: "packetflow://actor/chat_room/*" });
   await ann.call("chat_room", { message: "b", actor_id: "*" });
-  await until("the change is notified", () => ann.told().length > 0);
+  await until("the change is notified", () => ann.notifications().length > 0);
   await settle();
-  const before = ann.told().length;
+  const before = ann.notifications().length;
   await bob.call("chat_room", { message: "c", actor_id: "his" });
   await settle();
-  assert.equal(ann.told().length, before);
+  assert.equal(ann.notifications().length, before);
 });
 
 test("the engine is not watched without subscribers, or after the source is disposed", async () => {
@@ -454,19 +454,22 @@ test("the engine is not watched without subscribers, or after the source is disp
     actors: { listActors: async () => [], getActorState: () => Promise.reject(new Error("not asked")) },
     run: () => Promise.reject(new Error("not asked")),
   });
-  const told: (OfferRef | undefined)[] = [];
+  const notifications: (OfferRef | undefined)[] = [];
   const undos = [
-    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actors", args: {} }),
-    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actor", args: { capability: "chat_room", id: "a b" } }),
+    source.watch(viewer, (ref) => void notifications.push(ref), { ref: "resources/capability_actors", args: {} }),
+    source.watch(viewer, (ref) => void notifications.push(ref), {
+      ref: "resources/capability_actor",
+      args: { capability: "chat_room", id: "a b" },
+    }),
   ];
   assert.deepEqual([...watched], ["chat-room/*", "chat-room/a%20b"]);
   for (const undo of undos) undo();
   assert.equal(watched.size, 0);
-  source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actors", args: {} });
-  source.watch(viewer, (ref) => void told.push(ref));
+  source.watch(viewer, (ref) => void notifications.push(ref), { ref: "resources/capability_actors", args: {} });
+  source.watch(viewer, (ref) => void notifications.push(ref));
   source[Symbol.dispose]();
   capabilities.register(numbers);
-  assert.deepEqual([watched.size, told], [0, []]);
+  assert.deepEqual([watched.size, notifications], [0, []]);
 });
 
 test("two tools of one name are an error at the start; later, the first stays and a warning is logged", async () => {
@@ -503,8 +506,8 @@ test("a run receives the viewer, trace and options of its call; callers without 
   assert.deepEqual(reply, { ok: { [CONTENT]: [{ type: "text", text: "null" }], isError: false } });
   const context = { user_id: "ann", trace_id: "0af7651916cd43dd8448eb211c80319c" };
   assert.deepEqual(given, [["numbers", { x: 1 }, { viewer, context, timeoutMs: 5, key: "k" }]]);
-  const nobody = await source.act({ scopes: [] }, "resources/capability_actor", { capability: "chat_room", id: "a" }, {});
-  assert.equal(Object(Object(nobody)["refused"])["code"], "UNKNOWN");
+  const anonymous = await source.act({ scopes: [] }, "resources/capability_actor", { capability: "chat_room", id: "a" }, {});
+  assert.equal(Object(Object(anonymous)["refused"])["code"], "UNKNOWN");
 });
 
 test("a capability unregistered during a call answers like an unknown one", async () => {
@@ -522,9 +525,9 @@ test("a capability unregistered during a call answers like an unknown one", asyn
   assert.equal(Object(Object(reply)["refused"])["code"], "UNKNOWN");
 });
 
-// What is shown, and what is held to it.
+// Listed types and enforced types.
 
-const asked = (reply: JsonObject): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
+const outcome = (reply: JsonObject): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
 
 test("a type guessed from a name is listed, but not enforced", async () => {
   const sum = capability("sum", { intent: "Adds.", requires: ["a", "b"], execute: ({ a, b }) => ({ sum: Number(a) + Number(b) }) });
@@ -536,11 +539,11 @@ test("a type guessed from a name is listed, but not enforced", async () => {
   });
   await using on = await served([sum, who, looks]);
   const ada = await on.client("ada");
-  assert.deepEqual(asked(await ada.call("sum", { a: 1, b: 2 })), { sum: 3 });
-  assert.deepEqual(asked(await ada.call("who", { user_id: "auth0|1", tags: "one" })), { user_id: "auth0|1", tags: "one" });
-  assert.deepEqual(asked(await ada.call("look", { result_count: "all" })), { result_count: "all" });
-  assert.deepEqual(asked(await ada.call("look")), { capability_error: "Missing required field: result_count" });
-  assert.deepEqual(asked(await ada.call("sum", { a: 1 })), { capability_error: "Missing required field: b" });
+  assert.deepEqual(outcome(await ada.call("sum", { a: 1, b: 2 })), { sum: 3 });
+  assert.deepEqual(outcome(await ada.call("who", { user_id: "auth0|1", tags: "one" })), { user_id: "auth0|1", tags: "one" });
+  assert.deepEqual(outcome(await ada.call("look", { result_count: "all" })), { result_count: "all" });
+  assert.deepEqual(outcome(await ada.call("look")), { capability_error: "Missing required field: result_count" });
+  assert.deepEqual(outcome(await ada.call("sum", { a: 1 })), { capability_error: "Missing required field: b" });
 });
 
 test("actor_id names the actor, and is in the payload only if the capability requires it", async () => {
@@ -563,11 +566,11 @@ test("actor_id names the actor, and is in the payload only if the capability req
   ];
   await using on = await served(all);
   for (const { id } of all) {
-    // Of one user there are three actors at a time.
+    // A user may have three actors at a time.
     const ada = await on.client(`ada of ${id}`);
     const fields = id === "marked" || id === "needed" ? ["text", "actor_id"] : ["text"];
-    assert.deepEqual(asked(await ada.call(id, { text: "t", actor_id: "k" })), { key: "k", fields }, id);
-    assert.match(JSON.stringify(asked(await ada.call(id, { text: "t", actor_id: 5 }))), /actor_id must be/, id);
+    assert.deepEqual(outcome(await ada.call(id, { text: "t", actor_id: "k" })), { key: "k", fields }, id);
+    assert.match(JSON.stringify(outcome(await ada.call(id, { text: "t", actor_id: 5 }))), /actor_id must be/, id);
   }
 });
 

@@ -62,15 +62,15 @@ void test("every step of a found chain has its fields, and the wanted ones are k
 void test("a chain runs within one trace, each step with its fields; a dry run runs nothing #packet.implied.7-chains", async () => {
   const plan = planChain([one("user", ["user_id"], ["user"]), one("score", ["user"], ["score"])], ["user_id"], ["score"]);
   assert.ok(plan);
-  const asked: unknown[] = [];
+  const runs: unknown[] = [];
   const run = async (id: string, payload: object, { context }: RunOptions): Promise<Ran> => {
-    asked.push([id, payload, context.trace_id]);
+    runs.push([id, payload, context.trace_id]);
     return { result: id === "user" ? { user: "Ada" } : { score: 7 }, execution_time_ms: 1, trace_id: "t" };
   };
   const dry = await runChain(plan, { user_id: "1", secret: "s" }, { ...OPTIONS, dryRun: true }, run);
-  assert.deepEqual([dry.steps, asked], [plan.steps, []]);
+  assert.deepEqual([dry.steps, runs], [plan.steps, []]);
   const ran = await runChain(plan, { user_id: "1", secret: "s" }, OPTIONS, run);
-  assert.deepEqual(asked, [
+  assert.deepEqual(runs, [
     ["user", { user_id: "1" }, "t"],
     ["score", { user: "Ada" }, "t"],
   ]);

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { SimulatedClock, SimulatedEntropy, until } from "troupe/testing";
 import { PacketClientError, type PacketClientCode } from "./client-error.ts";
 import { packetClient, type PacketClient } from "./client.ts";
-import { isTroupeError } from "./core.fixture.ts";
+import { isTroupeError } from "./world.fixture.ts";
 import { PacketError } from "./packet.ts";
 import { type Answering, type Heard, httpPackets, type PacketServer, tcpPackets, webSocketPackets } from "./packet-server.fixture.ts";
 
@@ -27,7 +27,7 @@ const refuses =
   (error: unknown): boolean =>
     error instanceof PacketError && error.type === type;
 
-/** Answers what it is told to, and keeps what waits for the test. */
+/** Answers as each test says, and keeps pending packets for it. */
 const echo: Answering = ({ packet, reply }) => {
   if (packet["type"] === "heartbeat") reply("heartbeat", {});
   else if (packet["type"] === "cancel") reply("capability_response", { cancelled: 1 });
@@ -78,9 +78,9 @@ for (const [name, open] of Object.entries(DOORS)) {
     test("reports progress before the reply, and cancels if the listener throws", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
-      const told: unknown[] = [];
-      assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => told.push(all) }), { done: true });
-      assert.deepEqual(told, [[1, 2, "half"]]);
+      const steps: unknown[] = [];
+      assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => steps.push(all) }), { done: true });
+      assert.deepEqual(steps, [[1, 2, "half"]]);
       const thrown = new Error("mine");
       await assert.rejects(
         client.request(
@@ -122,12 +122,12 @@ for (const [name, open] of Object.entries(DOORS)) {
       await assert.rejects(client.request("silent", {}, { signal: AbortSignal.abort(new Error("left")) }), fails("CANCELLED", false));
       const abort = new AbortController();
       const aborted = client.request("silent", {}, { signal: abort.signal });
-      const late = assert.rejects(client.request("silent", {}), fails("TIMEOUT", "unknown"));
+      const timedOut = assert.rejects(client.request("silent", {}), fails("TIMEOUT", "unknown"));
       await until("they are under way", () => server.heard.length === 2);
       abort.abort(new Error("left"));
       await assert.rejects(aborted, fails("CANCELLED", "unknown"));
       await clock.advance(5_000);
-      await late;
+      await timedOut;
       assert.equal(clock.pending, 0);
       assert.deepEqual(await client.request("user_transform", {}), { got: {} });
       if (name !== "http") {
@@ -154,7 +154,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       client.close();
       await closed;
       token.resolve("t");
-      // Another client's whole exchange takes longer than it would take this one to connect.
+      // The other client's whole exchange takes longer than opening this connection would.
       using other = packetClient(server.url);
       await other.heartbeat();
       assert.equal(server.connections, 1);
@@ -164,9 +164,9 @@ for (const [name, open] of Object.entries(DOORS)) {
       await using server = await open(echo);
       const clock = new SimulatedClock();
       using client = packetClient(server.url, { clock, timeoutMs: 5_000, token: () => new Promise<string>(() => undefined) });
-      const late = assert.rejects(client.heartbeat(), fails("TIMEOUT", false));
+      const timedOut = assert.rejects(client.heartbeat(), fails("TIMEOUT", false));
       await clock.advance(5_000);
-      await late;
+      await timedOut;
       const closed = assert.rejects(client.heartbeat(), fails("CLOSED", false));
       client.close();
       await closed;
@@ -221,11 +221,11 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
         ({ packet, reply }) => void held.push(() => reply("capability_response", { got: packet["payload"] ?? null })),
       );
       using client = packetClient(server.url);
-      const asked = Array.from({ length: 20 }, (_, at) => client.request("x", { at }));
+      const request = Array.from({ length: 20 }, (_, at) => client.request("x", { at }));
       await until("all are there", () => held.length === 20);
       for (const answer of held.toReversed()) answer();
       assert.deepEqual(
-        await Promise.all(asked),
+        await Promise.all(request),
         Array.from({ length: 20 }, (_, at) => ({ got: { at } })),
       );
       assert.equal(server.connections, 1);
@@ -279,7 +279,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
   });
 }
 
-/** Knows the pauses between attempts from the times of packets and of attempts. */
+/** Derives the pauses between attempts from the times of packets and attempts. */
 class PauseClock extends SimulatedClock {
   readonly pauses: number[] = [];
 
@@ -298,12 +298,12 @@ describe("a packet client that reconnects", () => {
     until(`it pauses ${times} times`, () => clock.pauses.length === times);
 
   test("retries with pauses that double, for as long as a packet may wait #packet.client", async () => {
-    const gone = await tcpPackets(echo);
-    const port = Number(new URL(gone.url).port);
-    await gone[Symbol.asyncDispose]();
+    const stopped = await tcpPackets(echo);
+    const port = Number(new URL(stopped.url).port);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    using client = opened(gone.url, clock, 60_000);
-    const asked = client.request("user_transform", {});
+    using client = opened(stopped.url, clock, 60_000);
+    const request = client.request("user_transform", {});
     for (const times of [1, 2, 3, 4]) {
       await paused(clock, times);
       if (times < 4) await clock.advance(clock.pauses.at(-1) ?? 0);
@@ -311,23 +311,23 @@ describe("a packet client that reconnects", () => {
     for (const [at, ms] of clock.pauses.entries()) assert.ok(ms >= 50 * 2 ** at && ms <= 100 * 2 ** at, String(clock.pauses));
     await using back = await tcpPackets(echo, port);
     await clock.advance(clock.pauses.at(-1) ?? 0);
-    assert.deepEqual(await asked, { got: {} });
+    assert.deepEqual(await request, { got: {} });
     assert.equal(back.heard.length, 1);
   });
 
   test("rejects pending packets after that time, as not applied", async () => {
-    const gone = await tcpPackets(echo);
-    await gone[Symbol.asyncDispose]();
+    const stopped = await tcpPackets(echo);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    using client = opened(gone.url, clock, 1_000);
-    const asked = assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
+    using client = opened(stopped.url, clock, 1_000);
+    const request = assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
     let over = false;
-    void asked.then(() => (over = true));
+    void request.then(() => (over = true));
     await until("it has given up", async () => {
       await clock.advance(100);
       return over;
     });
-    await asked;
+    await request;
     assert.equal(clock.pending, 0);
   });
 
@@ -345,14 +345,14 @@ describe("a packet client that reconnects", () => {
   });
 
   test("stops waiting when it is closed", async () => {
-    const gone = await tcpPackets(echo);
-    await gone[Symbol.asyncDispose]();
+    const stopped = await tcpPackets(echo);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    const client = opened(gone.url, clock, 60_000);
-    const asked = assert.rejects(client.request("x", {}), fails("CLOSED", false));
+    const client = opened(stopped.url, clock, 60_000);
+    const request = assert.rejects(client.request("x", {}), fails("CLOSED", false));
     await paused(clock, 1);
     client.close();
-    await asked;
+    await request;
     assert.equal(clock.pending, 0);
   });
 });
@@ -361,14 +361,14 @@ describe("a packet client's token", () => {
   test("is sent with every HTTP request and WebSocket, and requested anew", async () => {
     for (const open of [httpPackets, webSocketPackets]) {
       await using server = await open(echo);
-      let asked = 0;
-      using client = packetClient(server.url, { token: () => `t${(asked += 1)}` });
+      let request = 0;
+      using client = packetClient(server.url, { token: () => `t${(request += 1)}` });
       await client.heartbeat();
       assert.equal(server.headers["authorization"], "Bearer t1");
       server.dropAll();
       await until("it has asked again", () =>
         client.heartbeat().then(
-          () => asked === 2,
+          () => request === 2,
           () => false,
         ),
       );
@@ -383,7 +383,7 @@ describe("a packet client's token", () => {
       else held.push(() => heard.reply("heartbeat", {}));
     });
     using client = packetClient(server.url, { token: "secret" });
-    const asked = client.request("user_transform", { a: 1 });
+    const request = client.request("user_transform", { a: 1 });
     const second = client.request("user_transform", { a: 2 });
     await until("the token is there", () => held.length === 1);
     assert.deepEqual(
@@ -391,14 +391,14 @@ describe("a packet client's token", () => {
       [["heartbeat", { "troupe/authorization": "Bearer secret" }]],
     );
     held[0]?.();
-    assert.deepEqual(await Promise.all([asked, second]), [{ got: { a: 1 } }, { got: { a: 2 } }]);
+    assert.deepEqual(await Promise.all([request, second]), [{ got: { a: 1 } }, { got: { a: 2 } }]);
     assert.equal(JSON.stringify(server.heard).match(/secret/g)?.length, 1);
   });
 
   test("is reported as unauthorized when refused", async () => {
-    const said = { error: { type: "unauthorized", message: "The token has expired.", details: {} } };
+    const payload = { error: { type: "unauthorized", message: "The token has expired.", details: {} } };
     await using tcp = await tcpPackets(({ reply, drop }) => {
-      reply("capability_error", said);
+      reply("capability_error", payload);
       drop();
     });
     await using http = await httpPackets(echo, (_, response) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTroupeError } from "./core.fixture.ts";
+import { isTroupeError } from "./world.fixture.ts";
 import { type ConfigInput, readConfig } from "./config.ts";
 
 const DEFAULTS = {

@@ -4,7 +4,7 @@ import { settle, until } from "../../testing/index.ts";
 import type { Channel } from "../../core/contract/index.ts";
 import { connectInMemory } from "../../mcp/transport/index.ts";
 import { packetConnection, type PacketConnectionOptions } from "./connection.ts";
-import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
+import { fakeFlow, packet, replyIn } from "./fake-flow.fixture.ts";
 
 function connect(options: PacketConnectionOptions = {}) {
   const flow = fakeFlow();
@@ -19,7 +19,7 @@ function connect(options: PacketConnectionOptions = {}) {
     flow.release();
     await closed;
   };
-  return { flow, client, texts, replies: () => texts.map(told), [Symbol.asyncDispose]: end };
+  return { flow, client, texts, replies: () => texts.map(replyIn), [Symbol.asyncDispose]: end };
 }
 
 describe("a packet connection", () => {
@@ -189,9 +189,9 @@ describe("a packet connection", () => {
     connection.receive(packet("late"));
     await settle();
     assert.equal(flow.sessions[0]?.received.length, 2);
-    const late = packetConnection(flow, channel, { scopes: [] });
-    late.receive(packet("c", { do: "hold" }));
-    await late.close();
+    const closed = packetConnection(flow, channel, { scopes: [] });
+    closed.receive(packet("c", { do: "hold" }));
+    await closed.close();
     assert.equal(flow.sessions[1]?.received.length, 0);
     assert.equal(flow.sessions[1]?.closed, true);
   });
@@ -224,7 +224,7 @@ describe("a packet connection", () => {
       await settle();
     }
     assert.deepEqual(
-      to.sent.map((text) => told(text).id),
+      to.sent.map((text) => replyIn(text).id),
       Array.from({ length: 900 }, (_, n) => String(n)),
     );
     await connection.close();
@@ -237,7 +237,7 @@ describe("a packet connection", () => {
     await settle();
     for (const id of ["b", "c", "d"]) connection.receive(packet(id));
     assert.deepEqual(
-      to.sent.map((text) => [told(text).id, told(text).error]),
+      to.sent.map((text) => [replyIn(text).id, replyIn(text).error]),
       [
         ["a", undefined],
         ["d", "rate_limited"],
@@ -248,7 +248,7 @@ describe("a packet connection", () => {
       await Promise.resolve();
     }
     await settle();
-    assert.equal(to.sent.filter((text) => told(text).type === "heartbeat").length, 64);
+    assert.equal(to.sent.filter((text) => replyIn(text).type === "heartbeat").length, 64);
     to.read();
     await until("the next has begun", () => flow.sessions[0]?.received.some(({ id }) => id === "b") === true);
     to.read();
@@ -324,7 +324,7 @@ describe("a packet connection", () => {
   });
 });
 
-/** A client that reads only when told to: after each reply its channel is not ready. */
+/** A client that reads only on request: after each reply its channel is not ready. */
 function deaf(options: PacketConnectionOptions = {}) {
   const flow = fakeFlow();
   const disconnected = new AbortController();

@@ -4,7 +4,7 @@ import { TroupeError } from "../../core/contract/index.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
 
-// As a module is served: without its types.
+// Served modules have no types.
 const define = (how: (...args: never[]) => unknown, definition: object): unknown => Reflect.apply(how, undefined, ["it", definition]);
 
 const refused = (how: (...args: never[]) => unknown, definition: object, sentence: RegExp): void =>

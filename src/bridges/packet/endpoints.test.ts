@@ -15,7 +15,7 @@ import {
   type TcpOptions,
 } from "../../mcp/transport/index.ts";
 import { packetEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
-import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
+import { fakeFlow, packet, replyIn } from "./fake-flow.fixture.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
 const auth = (): Promise<Authenticator> => authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }] });
@@ -41,7 +41,7 @@ const linesIn = (text: string) =>
   text
     .split("\n")
     .filter((line) => line !== "")
-    .map(told);
+    .map(replyIn);
 
 describe("POST /packets", () => {
   it("answers one packet with one packet", async () => {
@@ -49,7 +49,7 @@ describe("POST /packets", () => {
     const response = await send(server.url, packet("a", { n: 1 }), "application/json; charset=UTF-8", { authorization: `Bearer ${KEY}` });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "application/json");
-    const reply = told(await response.text());
+    const reply = replyIn(await response.text());
     assert.deepEqual([reply.id, reply.payload], ["a", { n: 1, principal: "ada" }]);
     assert.equal(server.flow.sessions[0]?.closed, true);
     assert.deepEqual(server.flow.sessions[0].caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
@@ -68,7 +68,7 @@ describe("POST /packets", () => {
       packet("a", {}, { type: "shout" }),
     ]) {
       const response = await send(server.url, body);
-      seen.push([response.status, told(await response.text()).error, response.headers.get("retry-after")]);
+      seen.push([response.status, replyIn(await response.text()).error, response.headers.get("retry-after")]);
     }
     assert.deepEqual(seen, [
       [200, "execution_failed", null],
@@ -111,7 +111,7 @@ describe("POST /packets", () => {
   it("cancels what runs for a client that has disconnected", async () => {
     await using server = await serve();
     const controller = new AbortController();
-    const gone = fetch(server.url, {
+    const request = fetch(server.url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: packet("a", { do: "hold" }),
@@ -119,7 +119,7 @@ describe("POST /packets", () => {
     });
     await eventually(() => server.flow.held === 1);
     controller.abort();
-    await assert.rejects(gone);
+    await assert.rejects(request);
     await eventually(() => server.flow.cancelled === 1 && server.flow.sessions[0]?.closed === true);
   });
 
@@ -189,7 +189,7 @@ describe("POST /packets", () => {
     await using server = await serve({ linesInFlight: 4 }, { limits: { blockedMs: 200 }, log: (_level, data) => void logged.push(data) });
     await using client = await rawSocket(server.port);
     client.socket.pause();
-    // 40 MB of answers: a loopback connection that nobody reads may take in more than 4.
+    // 40 MB of replies: a loopback connection that nobody reads may buffer more than 4.
     const body = Array.from({ length: 400 }, (_, n) => packet(String(n), { do: "much" })).join("\n");
     client.write(post(body, { "content-type": LINES }, "/packets"));
     await eventually(() => server.flow.sessions[0]?.closed === true);
@@ -269,7 +269,7 @@ describe("packets over WebSocket", () => {
     await eventually(() => texts.length === 3);
     assert.ok(texts.every((text) => text.startsWith("false ")));
     assert.deepEqual(
-      texts.map((text) => told(text.slice(6)).type),
+      texts.map((text) => replyIn(text.slice(6)).type),
       ["capability_progress", "capability_progress", "capability_response"],
     );
     assert.deepEqual(server.flow.sessions[0]?.caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
@@ -282,7 +282,7 @@ describe("packets over WebSocket", () => {
     const client = new WebSocket(`ws://127.0.0.1:${server.port}/packets`);
     const ids = new Map<string, number>();
     client.on("message", (data) => {
-      const { error = "answered" } = told(Buffer.isBuffer(data) ? data.toString() : "");
+      const { error = "answered" } = replyIn(Buffer.isBuffer(data) ? data.toString() : "");
       ids.set(error, (ids.get(error) ?? 0) + 1);
     });
     await new Promise<void>((done) => void client.once("open", done));

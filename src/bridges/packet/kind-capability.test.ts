@@ -6,7 +6,7 @@ import counter from "../../../examples/counter/index.ts";
 import { actor, actorId } from "../../core/actor/index.ts";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { cast } from "../../mcp/source/index.ts";
-import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { capabilityOf } from "./kind-capability.ts";
 
 const byCast = async (on: World, kinds: Parameters<typeof cast>[0]["kinds"], name: string, args: object, who = "ada") => {
@@ -86,7 +86,7 @@ void test("its tools require their scopes, whether called, read or reached throu
   }
   assert.equal((await on.engine.read("room/main"))?.messageCount, 1);
   await assert.rejects(on.actors.sendToActor("room", "main", { tool: "count" }, { viewer: as("ada") }), { type: "unauthorized" });
-  // Law 3: of what is hidden nothing is told, not even what it would take.
+  // Law 3: a hidden tool reveals nothing, not even its parameters.
   for (const scopes of [[], ["keys"]]) {
     const refused = errorOf(await ask("dig", scopes));
     assert.deepEqual([refused?.type, refused?.details], ["no_handler", {}]);
@@ -360,10 +360,10 @@ void test("resources list and show only actors of declared capabilities", async 
   await on.say("counter", "main", { tool: "add" });
   await on.say("settings", "ada", { tool: "set", colour: "red" });
   using source = on.packets.source();
-  let told = 0;
+  let notifications = 0;
   const undo = [
-    source.watch(as("ada"), () => (told += 1), { ref: "resources/capability_actors", args: {} }),
-    source.watch(as("ada"), () => (told += 1), { ref: "resources/capability_actor", args: { capability: "counter", id: "main" } }),
+    source.watch(as("ada"), () => (notifications += 1), { ref: "resources/capability_actors", args: {} }),
+    source.watch(as("ada"), () => (notifications += 1), { ref: "resources/capability_actor", args: { capability: "counter", id: "main" } }),
   ];
   assert.deepEqual(await source.act(as("ada"), "resources/capability_actors", {}, {}), { ok: { actors: [] } });
   const answers = [
@@ -377,7 +377,7 @@ void test("resources list and show only actors of declared capabilities", async 
   for (const one of others) assert.deepEqual(one, first);
   await on.say("counter", "main", { tool: "add" });
   await on.say("settings", "bob", { tool: "set", colour: "red" });
-  assert.equal(told, 0);
+  assert.equal(notifications, 0);
   for (const end of undo) end();
 });
 
@@ -390,7 +390,7 @@ void test("the list of capabilities has it, without tools", async () => {
   assert.deepEqual((await source.surface(as("ada"))).catalogue.tools, []);
 });
 
-/** One for each user, by its key alone. */
+/** One actor for each user, identified by its key. */
 export const settings = actor("settings", {
   description: "What a user likes.",
   per: "user",

@@ -40,7 +40,7 @@ export interface McpRequestOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
-  readonly onprogress?: (told: ProgressUpdate) => void;
+  readonly onprogress?: (update: ProgressUpdate) => void;
 }
 
 export interface McpClient {

@@ -12,7 +12,7 @@ const SPEC =
   '{"name":"user_transform","description":"Transform user data with specified operations","inputSchema":{"type":"object","properties":{"user_id":{"type":"string"},"operations":{"type":"array"}},"required":["user_id","operations"]}}';
 
 const guessed = (field: string): JsonObject => {
-  const { description: _said, ...schema } = fieldSchema(field, "c");
+  const { description: _description, ...schema } = fieldSchema(field, "c");
   return schema;
 };
 

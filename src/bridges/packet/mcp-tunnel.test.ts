@@ -1,4 +1,4 @@
-// MCP inside packets: through a whole gateway, one message at a time.
+// MCP inside packets, through a whole gateway, one message at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, type Caller, type Channel, EngineError, type Gateway, type Json } from "../../core/contract/index.ts";
@@ -6,7 +6,7 @@ import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
 import { InFlightMemoryBudget } from "../../core/contract/internal.ts";
-import { world as flowWorld } from "./core.fixture.ts";
+import { world as flowWorld } from "./world.fixture.ts";
 import { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
 
@@ -144,11 +144,11 @@ test("one connection for each principal, session and set of scopes", async () =>
 
 test("without a principal no connection is shared, and another's session_id has no effect", async () => {
   await using w = world();
-  const nobody: Caller = { scopes: [] };
-  const [one, two] = [await w.tunnel.request(call(1, "who"), nobody, "s1"), await w.tunnel.request(call(1, "who"), nobody, "s1")];
+  const anonymous: Caller = { scopes: [] };
+  const [one, two] = [await w.tunnel.request(call(1, "who"), anonymous, "s1"), await w.tunnel.request(call(1, "who"), anonymous, "s1")];
   assert.notDeepEqual(structured(one), structured(two));
   assert.equal(
-    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }, nobody, "s1"),
+    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }, anonymous, "s1"),
     undefined,
   );
   await until("they are closed", () => w.open.size === 0);
@@ -255,7 +255,7 @@ test("the server asks a client nothing through packets, and the tool reports tha
 
 test("a request that times out is cancelled, and its id is free again", async () => {
   await using w = world({ timeoutMs: 1_000 });
-  const late = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), {
+  const timedOut = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), {
     type: "execution_failed",
     details: { timeout_ms: 1_000 },
   });
@@ -263,7 +263,7 @@ test("a request that times out is cancelled, and its id is free again", async ()
   await w.clock.advance(999);
   assert.deepEqual(w.aborted, []);
   await w.clock.advance(1);
-  await late;
+  await timedOut;
   assert.deepEqual(w.aborted, ["a"]);
   assert.equal((await w.tunnel.request(list(1), ANN, "s"))?.["id"], 1);
 });

@@ -1,4 +1,4 @@
-// The published schemas say what the reader and the builders do.
+// The published schemas agree with the reader and the builders of packets.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -18,7 +18,7 @@ const bytes = (value: Json | undefined): number => Buffer.byteLength(typeof valu
 const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
-/** What a schema cannot count. */
+/** Limits that a schema cannot express. */
 function keepsToBytes(value: Json): boolean {
   const { id, intent, capability_id, actor_id, context, payload, type } = objectOf(value);
   const { user_id, session_id, trace_id, timestamp } = objectOf(context);

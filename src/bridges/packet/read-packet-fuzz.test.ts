@@ -1,4 +1,4 @@
-// Whatever a client sends is read as a packet or refused by the right type, never thrown, and the refusal can be answered.
+// Any input is read as a packet or refused with the right type, never thrown, and the refusal can be answered.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -7,14 +7,14 @@ import { anyMutant, anyRequest } from "./packets.fixture.ts";
 import { readPacket, RefusedPacket } from "./read-packet.ts";
 import { errorTo } from "./reply.ts";
 
-/** The type of what came of it, once the refusal has been answered. */
+/** The type of the packet or refusal, after answering a refusal. */
 function outcome(given: string | Uint8Array): string {
   const read = readPacket(given);
   if (!(read instanceof PacketError)) return "packet";
   assert.ok(read instanceof RefusedPacket);
   const answer = JSON.stringify(errorTo(read.echo, read, { execution_time_ms: 0 }));
   assert.ok(answer.isWellFormed());
-  // A small packet must not be answered by a large one: bounds of the echo, and of what is told.
+  // A small packet must not cause a large reply: bounds of the echo and of the error.
   assert.ok(answer.length < 64 * 1_024, String(answer.length));
   return read.type;
 }

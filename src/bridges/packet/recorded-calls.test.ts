@@ -6,7 +6,7 @@ import { type ActorId, type Json, type JsonObject, isJsonObject } from "../../co
 import { SimulatedClock } from "../../testing/index.ts";
 import { Capabilities } from "./capabilities.ts";
 import { type ForeignResult, counter } from "./capability.ts";
-import { type World, as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
@@ -36,9 +36,9 @@ const relay = capability("relay", {
   execute: async ({ to, payload }, { call }) => ({ got: await call(textOf(to), isJsonObject(payload) ? payload : {}, { actor_id: "a" }) }),
 });
 
-/** What the work of an actor does before anything else. */
+/** Runs before anything else in the actor's work. */
 let before: () => void = () => undefined;
-let late: Promise<unknown> | undefined;
+let lateCall: Promise<unknown> | undefined;
 
 const asking = (id: string, shared: boolean) =>
   actorCapability(id, {
@@ -57,8 +57,8 @@ const asking = (id: string, shared: boolean) =>
       late: {
         match: { do: "late" },
         async work({ request }) {
-          late = new Promise(setImmediate).then(() => request("count", { by: 1 }, { actor_id: "late" }));
-          late.catch(() => undefined);
+          lateCall = new Promise(setImmediate).then(() => request("count", { by: 1 }, { actor_id: "late" }));
+          lateCall.catch(() => undefined);
           return null;
         },
       },
@@ -173,7 +173,7 @@ void test("C4 work repeated under its key finds its recorded results", async () 
 void test("work that is over makes no calls and starts nothing", async () => {
   await using on = await world(ALL, { disk: true });
   await on.say("agent", "a", { do: "late" });
-  await assert.rejects(async () => late, { name: "PacketError", type: "cancelled" });
+  await assert.rejects(async () => lateCall, { name: "PacketError", type: "cancelled" });
   assert.equal(await on.engine.read("count/late"), undefined);
 });
 
@@ -196,23 +196,23 @@ void test("an actor without a flow reports how to give it one", async () => {
 
 function stage(does: (args: JsonObject, clock: SimulatedClock) => Promise<ForeignResult>) {
   const clock = new SimulatedClock();
-  const kept: unknown[] = [];
+  const records: unknown[] = [];
   const foreign = { call: (_tool: string, args: JsonObject = {}) => does(args, clock), tools: async () => [] };
-  return { kept, server: recordedServer(foreign, { server: "shop", clock, record: (what) => kept.push(what) }) };
+  return { records, server: recordedServer(foreign, { server: "shop", clock, record: (what) => records.push(what) }) };
 }
 
-const said = (text: string): ForeignResult => ({ content: [{ type: "text", text }], text });
+const textResult = (text: string): ForeignResult => ({ content: [{ type: "text", text }], text });
 
 describe("recorded", () => {
   it("records each call with its result and duration", async () => {
-    const { kept, server } = stage(async (_args, clock) => {
+    const { records, server } = stage(async (_args, clock) => {
       await clock.advance(12);
-      return { ...said("sold"), structured: { left: 2 } };
+      return { ...textResult("sold"), structured: { left: 2 } };
     });
     assert.equal((await server.call("buy", { apples: 3 })).text, "sold");
     await server.call("buy");
     const result = { content: [{ type: "text", text: "sold" }], structured: { left: 2 } };
-    assert.deepEqual(kept, [
+    assert.deepEqual(records, [
       { mcp: { server: "shop", tool: "buy", args: { apples: 3 }, result, ms: 12 } },
       { mcp: { server: "shop", tool: "buy", args: {}, result, ms: 12 } },
     ]);
@@ -220,34 +220,34 @@ describe("recorded", () => {
 
   it("records a failure, and rethrows it unchanged", async () => {
     const failure = new PacketError("execution_failed", "It is closed.");
-    const { kept, server } = stage(() => Promise.reject(failure));
+    const { records, server } = stage(() => Promise.reject(failure));
     await assert.rejects(server.call("buy"), failure);
     const error = { type: "execution_failed", message: "It is closed." };
-    assert.deepEqual(kept, [{ mcp: { server: "shop", tool: "buy", args: {}, error, ms: 0 } }]);
+    assert.deepEqual(records, [{ mcp: { server: "shop", tool: "buy", args: {}, error, ms: 0 } }]);
   });
 
   it("records the arguments as they were at the call", async () => {
-    const { kept, server } = stage(async () => said("ok"));
+    const { records, server } = stage(async () => textResult("ok"));
     const list: Json[] = [1];
     const called = server.call("sum", { list });
     list.push(2);
     await called;
-    assert.match(JSON.stringify(kept), /"list":\[1\]/);
+    assert.match(JSON.stringify(records), /"list":\[1\]/);
   });
 
   it("omits long texts of a large value, and never cuts one: redaction finds whole secrets only", async () => {
     const secret = `secret-${"s".repeat(300)}`;
-    const { kept, server } = stage(async () => said("x".repeat(20_000)));
+    const { records, server } = stage(async () => textResult("x".repeat(20_000)));
     await server.call("put", { short: "here", long: secret, filler: "y".repeat(20_000) });
-    const text = JSON.stringify(kept);
+    const text = JSON.stringify(records);
     assert.ok(text.length < 1_000);
     assert.match(text, /"args":\{"short":"here","long":\{"omitted":307\},"filler":\{"omitted":20000\}\}/);
     assert.doesNotMatch(text, /ss|xx/);
   });
 
   it("records only the size of a large value without long texts", async () => {
-    const { kept, server } = stage(async () => ({ content: Array.from({ length: 10_000 }, (_, n) => n), text: "" }));
+    const { records, server } = stage(async () => ({ content: Array.from({ length: 10_000 }, (_, n) => n), text: "" }));
     await server.call("count");
-    assert.match(JSON.stringify(kept), /"result":\{"omitted":\d+\}/);
+    assert.match(JSON.stringify(records), /"result":\{"omitted":\d+\}/);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settle, until } from "troupe/testing";
 import { createGateway } from "../../mcp/gateway/index.ts";
-import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
+import { as, errorOf, typeOf, world, type World } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 import { auditLog, counter, histogram } from "./capability.ts";
@@ -138,18 +138,18 @@ void test("effects are emitted after the run, with its duration, also if it fail
   const undo = on.packets.onEffect(() => void (durable ??= on.engine.read("store/a")));
   await on.say("store", "a", { do: "add" }, { context: { trace_id: "t" } });
   undo();
-  const told = on.effects.splice(0);
+  const emitted = on.effects.splice(0);
   assert.deepEqual(
-    told.map(({ effect }) => effect),
+    emitted.map(({ effect }) => effect),
     effects,
   );
-  for (const { capability_id, actor_id, user_id, at, duration_ms, error } of told) {
+  for (const { capability_id, actor_id, user_id, at, duration_ms, error } of emitted) {
     assert.deepEqual([capability_id, actor_id, user_id, at, error], ["store", "a", "ada", on.clock.now(), undefined]);
     assert.ok(duration_ms >= 0);
   }
   assert.deepEqual(
-    told.map(({ value }) => value),
-    [1, 1, told[2]?.duration_ms],
+    emitted.map(({ value }) => value),
+    [1, 1, emitted[2]?.duration_ms],
   );
   assert.equal(Object(await durable).messageCount > 0, true, "after the commit");
   await on.say("store", "a", { do: "crash" });
@@ -180,10 +180,10 @@ void test("capabilities that call one another without end are stopped", async ()
 
 void test("a run without an actor ends at its timeout, whether it heeds the signal or not", async () => {
   await using on = await world(all, { disk: true, executionMs: 5_000 });
-  const asked = [request(on, "wide", {}), request(on, "wide", { how: "deaf" })];
+  const replies = [request(on, "wide", {}), request(on, "wide", { how: "deaf" })];
   await settle();
   await on.clock.advance(5_000);
-  for (const reply of await Promise.all(asked)) {
+  for (const reply of await Promise.all(replies)) {
     const error = errorOf(reply);
     assert.deepEqual([error?.type, error?.details], ["execution_failed", { timeout_ms: 5_000 }]);
   }

@@ -7,30 +7,30 @@ import { onLoopback } from "../../../test/on-loopback.ts";
 import { PacketError } from "./packet.ts";
 import { foreignServers } from "./upstream-servers.ts";
 
-// Over HTTP, against a server that does its worst.
+// Against an HTTP server that misbehaves.
 
-interface Asked {
+interface RpcRequest {
   readonly id?: unknown;
   readonly method?: unknown;
   readonly params?: { readonly name?: unknown };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Asked> {
+async function bodyOf(request: IncomingMessage): Promise<RpcRequest> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
-  const asked: Asked = JSON.parse(text);
-  return asked;
+  const message: RpcRequest = JSON.parse(text);
+  return message;
 }
 
-/** What the server heard, and what it has to forget. */
+/** The received messages, and which sessions to forget. */
 interface Book {
   readonly heard: string[];
   readonly authorization: (string | undefined)[];
   sessions: number;
   session: string;
-  /** Whether it forgets each session with the first call in it. */
+  /** Whether it forgets each session at the first call in it. */
   forgetful: boolean;
-  /** What it says to a session it does not know. */
+  /** Its response in an unknown session. */
   unknown: (response: ServerResponse) => void;
 }
 
@@ -128,7 +128,7 @@ describe("foreignServers over HTTP", () => {
     await all.call("session");
     all.book.session = "";
     const calls = (): number => all.book.heard.filter((what) => what === "call session").length;
-    // Until it waits to connect again, beside the time it has.
+    // The pause before reconnecting, in addition to the timeout.
     const pausing = (): Promise<void> => until("the pause", () => all.clock.pending === 2);
     const again = all.call("session");
     await pausing();
@@ -149,7 +149,7 @@ describe("foreignServers over HTTP", () => {
     all.book.unknown = (response) => void response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", error, id: null }));
     await all.call("session");
     all.book.session = "";
-    // Whether it was only refused, 400 does not say.
+    // The status 400 does not show whether only this message was refused.
     await failure(all.call("session"), /No valid session ID/);
     const again = all.call("session");
     await all.clock.advance(250);
@@ -195,16 +195,16 @@ describe("foreignServers over HTTP", () => {
   it("tells the server that a call is cancelled, by its caller or by time", async () => {
     await using all = await stage();
     const cancelled = (): number => all.book.heard.filter((what) => what === "notifications/cancelled").length;
-    const gone = new Cancellation();
-    const told = failure(all.servers.get("worst", { signal: gone }).call("hang"), /gone/, "cancelled");
+    const cancellation = new Cancellation();
+    const failed = failure(all.servers.get("worst", { signal: cancellation }).call("hang"), /gone/, "cancelled");
     await until("the call", () => all.book.heard.includes("call hang"));
-    gone.abort();
-    await told;
+    cancellation.abort();
+    await failed;
     await until("the cancellation", () => cancelled() === 1);
-    const late = failure(all.call("hang"), /no answer within 30000 ms/);
+    const timedOut = failure(all.call("hang"), /no answer within 30000 ms/);
     await until("the call", () => all.book.heard.filter((what) => what === "call hang").length === 2);
     await all.clock.advance(30_000);
-    await late;
+    await timedOut;
     await until("the cancellation", () => cancelled() === 2);
   });
 

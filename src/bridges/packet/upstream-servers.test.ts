@@ -10,7 +10,7 @@ import { PacketError } from "./packet.ts";
 import type { ForeignServersOptions, StdioServer } from "./upstream-server.ts";
 import { type ForeignServers, foreignServers } from "./upstream-servers.ts";
 
-// Against a server that does its worst.
+// Against a process that misbehaves.
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-foreign-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const script = join(import.meta.dirname, "misbehaving.fixture.ts");
 let files = 0;
 
-/** Time stands still, and what was waited for is known. */
+/** A clock that stands still and records what is waited for. */
 class WatchedClock extends SimulatedClock {
   readonly waits: number[] = [];
   override after(ms: number, run: () => void): () => void {
@@ -31,7 +31,7 @@ interface Stage extends AsyncDisposable {
   readonly clock: WatchedClock;
   readonly servers: ForeignServers;
   readonly lines: readonly string[];
-  /** What the server saw so far. */
+  /** Everything the server has received. */
   seen(): readonly string[];
   call(tool: string, n?: number): Promise<string>;
 }
@@ -63,7 +63,7 @@ const isAlive = (pid: number): boolean => {
 
 const reasonIn = ({ details: { reason } }: PacketError): string => (typeof reason === "string" ? reason : "");
 
-/** The error, and that it tells where it happened. */
+/** Checks the error and where it says that it happened. */
 async function failure(call: Promise<unknown>, tool: string, reason: RegExp, type = "execution_failed"): Promise<PacketError> {
   const error: unknown = await call.then(
     () => assert.fail(`${tool} succeeded`),
@@ -123,12 +123,12 @@ describe("foreignServers", () => {
   it("backs off from a server that fails to start, up to ten seconds", async () => {
     await using all = stage({}, { servers: { bad: { command: join(folder, "absent") } } });
     for (const pause of [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
-      const told = failure(all.call("pid"), "pid", /ENOENT/);
+      const failed = failure(all.call("pid"), "pid", /ENOENT/);
       if (pause > 0) {
         await until(`a pause of ${pause} ms`, () => all.clock.waits.includes(pause));
         await all.clock.advance(pause);
       }
-      await told;
+      await failed;
       all.clock.waits.length = 0;
     }
   });
@@ -143,19 +143,19 @@ describe("foreignServers", () => {
 
   it("aborts a handshake without an answer", async () => {
     await using all = stage({ DEAF: "1" });
-    const told = failure(all.call("pid"), "pid", /in time|within/);
+    const failed = failure(all.call("pid"), "pid", /in time|within/);
     await until("the handshake", () => all.clock.pending === 2);
     await all.clock.advance(30_000);
-    await told;
+    await failed;
   });
 
   it("times out a call, tells the server that it is cancelled, and continues with the same server", async () => {
     await using all = stage();
     const pid = await all.call("pid");
-    const told = failure(all.call("hang"), "hang", /^no answer within 30000 ms$/);
+    const failed = failure(all.call("hang"), "hang", /^no answer within 30000 ms$/);
     await until("the call", () => all.seen().includes("hang"));
     await all.clock.advance(30_000);
-    await told;
+    await failed;
     await until("the cancellation", () => all.seen().includes("cancelled"));
     assert.equal(await all.call("pid"), pid);
     await all.clock.advance(30_000);
@@ -164,12 +164,12 @@ describe("foreignServers", () => {
 
   it("cancels the call of an aborted caller, and starts none for a caller aborted before", async () => {
     await using all = stage();
-    const gone = new Cancellation();
-    const server = all.servers.get("bad", { signal: gone });
-    const told = failure(server.call("hang"), "hang", /the caller has gone/, "cancelled");
+    const cancellation = new Cancellation();
+    const server = all.servers.get("bad", { signal: cancellation });
+    const failed = failure(server.call("hang"), "hang", /the caller has gone/, "cancelled");
     await until("the call", () => all.seen().includes("hang"));
-    gone.abort();
-    await told;
+    cancellation.abort();
+    await failed;
     await until("the cancellation", () => all.seen().includes("cancelled"));
     await failure(server.call("hang"), "hang", /the caller has gone/, "cancelled");
     assert.equal(all.seen().filter((what) => what === "hang").length, 1);
@@ -178,12 +178,12 @@ describe("foreignServers", () => {
   it("ends a process that no longer responds, and rejects all pending calls", async () => {
     await using all = stage();
     const pid = Number(await all.call("pid"));
-    const told = failure(all.call("stuck"), "stuck", /no answer within/);
+    const failed = failure(all.call("stuck"), "stuck", /no answer within/);
     await until("the call", () => all.seen().includes("stuck"));
     await all.clock.advance(20_000);
     const later = failure(all.call("pid"), "pid", /no answer within/);
     await all.clock.advance(10_000);
-    await told;
+    await failed;
     await all.clock.advance(20_000);
     await later;
     const last = failure(all.call("pid"), "pid", /^it does not answer any more$/);
@@ -207,10 +207,10 @@ describe("foreignServers", () => {
   it("survives a result as deep as its size allows", async () => {
     await using all = stage({}, { timeoutMs: 1_000 });
     await all.call("pid");
-    const told = failure(all.call("deep", 400_000), "deep", /./);
+    const failed = failure(all.call("deep", 400_000), "deep", /./);
     await until("an answer, or nothing of it", async () => (await all.call("pid")) !== "");
     await all.clock.advance(1_000);
-    await told;
+    await failed;
   });
 
   for (const [tool, reason] of [
@@ -239,12 +239,12 @@ describe("foreignServers", () => {
 
   it("passes progress on to the caller", async () => {
     await using all = stage();
-    const told: unknown[] = [];
-    const running = all.servers.get("bad", { progress: (...step) => told.push(step) }).call("progress", { n: 3 });
-    await until("all of it", () => told.length === 3);
+    const failed: unknown[] = [];
+    const running = all.servers.get("bad", { progress: (...step) => failed.push(step) }).call("progress", { n: 3 });
+    await until("all of it", () => failed.length === 3);
     await all.call("release");
     assert.equal((await running).text, "done");
-    assert.deepEqual(told, [
+    assert.deepEqual(failed, [
       [1, 3, "step 1"],
       [2, 3, "step 2"],
       [3, 3, "step 3"],
@@ -256,9 +256,9 @@ describe("foreignServers", () => {
     Object.assign(process.env, { TOKEN_OF_TEST: "secret", USER: "ann", SHELL: "/bin/sh", TERM: "dumb", LOGNAME: "ann" });
     try {
       await using all = stage({ COLOUR: "green" });
-      const told: unknown = JSON.parse(await all.call("environment"));
-      assert.ok(typeof told === "object" && told !== null);
-      assert.deepEqual(Object.keys(told).toSorted(), ["COLOUR", "HOME", "PATH", "SEEN"]);
+      const failed: unknown = JSON.parse(await all.call("environment"));
+      assert.ok(typeof failed === "object" && failed !== null);
+      assert.deepEqual(Object.keys(failed).toSorted(), ["COLOUR", "HOME", "PATH", "SEEN"]);
     } finally {
       for (const name of ["TOKEN_OF_TEST", "USER", "SHELL", "TERM", "LOGNAME"]) {
         const was = before[name];
@@ -292,10 +292,10 @@ describe("foreignServers", () => {
   it("ends its processes when it is disposed, rejects pending calls, and accepts no more", async () => {
     const all = stage({ RUDE: "1" });
     const pid = Number(await all.call("pid"));
-    const told = failure(all.call("hang"), "hang", /closed/);
+    const failed = failure(all.call("hang"), "hang", /closed/);
     await until("the call", () => all.seen().includes("hang"));
     await all[Symbol.asyncDispose]();
-    await told;
+    await failed;
     await until("the end of the process", () => !isAlive(pid));
     assert.ok(all.seen().includes("SIGTERM"), "it was asked first");
     await failure(all.call("pid"), "pid", /closed/);

@@ -10,7 +10,7 @@ import { PacketError } from "../packet.ts";
 import { board, chat, diary, folder, found, kinds, searched, tell } from "./notes.fixture.ts";
 import { type Search, type SearchIndexOptions, searchIndex } from "./search.ts";
 
-// The index follows the chains: across restarts, damage, faults and whatever happens while it does not look.
+// The index follows the chains across restarts, damage, faults and missed changes.
 
 const open = (engine: Engine, file: string, more: Partial<SearchIndexOptions> = {}): Search =>
   searchIndex({ engine, file, kinds, onFault: (error) => assert.fail(String(error)), ...more });
@@ -35,12 +35,12 @@ test("waiting ends after its timeout, and when the index closes", async () => {
   await using engine = await LocalEngine.start({ kinds: [board], store: memoryStore({ clock }), clock });
   const search = open(engine, ":memory:", { clock, kinds: [searched(board)] });
   await tell(engine, "board/a", { text: "one" });
-  const late = assert.rejects(
+  const timedOut = assert.rejects(
     search.caughtUp("board/a", 2, 5_000),
     (error: unknown) => error instanceof PacketError && error.type === "persistence_failed",
   );
   await clock.advance(5_000);
-  await late;
+  await timedOut;
   const closed = assert.rejects(
     search.caughtUp("board/a", 2),
     (error: unknown) => error instanceof PacketError && error.type === "cancelled",
@@ -181,7 +181,7 @@ test("damage found while following is repaired too", async () => {
   for (let n = 0; n < 200; n += 1) assert.deepEqual(await found(search, `word${n}`), [`board/${n}#1`]);
 });
 
-/** Pages of a table that opening has no reason to read. */
+/** Pages of a table that are not read when the index is opened. */
 function spoil(file: string, table: string): void {
   const pages = ((): readonly number[] => {
     using database = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file);
@@ -290,7 +290,7 @@ test("after a life in memory of an actor on disk, its messages on disk are found
   assert.deepEqual(await all(), ["diary/a#1"], "its life took them along");
   await tell(engine, "diary/a", { text: "word on disk again" }, "ann");
   assert.deepEqual(await all(), ["diary/a#1", "diary/a#3"]);
-  // Two such lives before anything is looked at.
+  // Two such lives before the index reads anything.
   await tell(engine, "diary/a", {}, "ann", "end");
   await engine.call({ ...inMemory, action: "note", args: { text: "word in memory" } });
   await engine.call({ ...inMemory, action: "end", args: {} });
@@ -316,7 +316,7 @@ test("the owner of an actor in memory that is indexed after its start is looked 
 test("after a store is restored from a copy, the index follows the restored chains", async () => {
   using at = folder();
   const file = at.path("search.db");
-  const told = async (texts: Readonly<Record<ActorId, string>>, name: string, then: (search: Search) => Promise<void>) => {
+  const onStore = async (texts: Readonly<Record<ActorId, string>>, name: string, then: (search: Search) => Promise<void>) => {
     await using store = sqliteStore({ path: at.path(name) });
     await using engine = await start(store);
     await using search = open(engine, file);
@@ -325,19 +325,19 @@ test("after a store is restored from a copy, the index follows the restored chai
     await then(search);
   };
   const isRpcId = (id: string): id is ActorId => id.includes("/");
-  await told({ "diary/a": "first", "diary/b": "first", "diary/c": "first" }, "one.db", async () => undefined);
+  await onStore({ "diary/a": "first", "diary/b": "first", "diary/c": "first" }, "one.db", async () => undefined);
   copyFileSync(at.path("one.db"), at.path("two.db"));
-  await told({ "diary/a": "lost", "diary/b": "lost", "diary/new": "lost" }, "one.db", async (search) => {
+  await onStore({ "diary/a": "lost", "diary/b": "lost", "diary/new": "lost" }, "one.db", async (search) => {
     assert.equal((await found(search, "lost", "ann")).length, 3);
   });
   {
-    // Another second event, while the index is not there.
+    // Another second event while the index is closed.
     await using store = sqliteStore({ path: at.path("two.db") });
     await using engine = await start(store);
     await tell(engine, "diary/b", { text: "instead" }, "ann");
     await tell(engine, "diary/b", { text: "instead" }, "ann");
   }
-  await told({ "diary/c": "onward" }, "two.db", async (search) => {
+  await onStore({ "diary/c": "onward" }, "two.db", async (search) => {
     assert.deepEqual(await found(search, "lost", "ann"), []);
     assert.deepEqual((await found(search, "first", "ann")).toSorted(), ["diary/a#1", "diary/b#1", "diary/c#1"]);
     assert.deepEqual((await found(search, "instead", "ann")).toSorted(), ["diary/b#2", "diary/b#3"]);

@@ -1,4 +1,4 @@
-/** A process that is killed: it writes, and its index follows. */
+/** A process that is killed while it writes and its index follows. */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { LocalEngine } from "../../../core/engine/index.ts";

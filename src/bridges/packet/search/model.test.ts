@@ -25,7 +25,7 @@ const term = fc.oneof(
   fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => ({ query: `"${words.join(" ")}"`, words, prefix: false })),
 );
 
-// The model: words as lists, found by looking at each.
+// The model: lists of words, searched one by one.
 const plain = (one: string): string =>
   one
     .normalize("NFD")

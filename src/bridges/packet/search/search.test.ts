@@ -167,8 +167,8 @@ test("a user finds the user's own and shared actors, by the owner of each life",
   const check = async () => {
     assert.deepEqual((await found(on.search, "secret", "ann")).toSorted(), own.ann);
     assert.deepEqual((await found(on.search, "secret", "bob")).toSorted(), own.bob);
-    for (const stranger of ["eve", "", "everybody", "nobody", "=ann", "%", undefined])
-      assert.deepEqual(await found(on.search, "secret", stranger), ["board/x#1"], stranger);
+    for (const principal of ["eve", "", "everybody", "nobody", "=ann", "%", undefined])
+      assert.deepEqual(await found(on.search, "secret", principal), ["board/x#1"], principal);
     assert.deepEqual(await found(on.search, "secret", "bob", { actor: "diary/a" }), ["diary/a#3"]);
     assert.deepEqual(await found(on.search, "secret", "eve", { actor: "diary/a" }), []);
     assert.deepEqual(await found(on.search, "secret", "eve", { actor: "diary/n" }), ["diary/n#1"], "who knows its key could ask it too");
@@ -281,23 +281,23 @@ test("a snippet is one line around the first match, within its length, without s
   await tell(on.engine, "board/b", { text: `${"😀".repeat(200)}needle${"😀".repeat(200)}` });
   await tell(on.engine, "board/c", { title: "x", text: "Nadel, Nädel, needle" });
   await on.search.caughtUp();
-  const shown = async (actor: "board/a" | "board/b" | "board/c", snippetChars: number) => {
+  const hitOf = async (actor: "board/a" | "board/b" | "board/c", snippetChars: number) => {
     const [hit] = await on.search.search("needle", { owner: undefined, actor, snippetChars });
     assert.ok(hit);
     return hit;
   };
-  const hit = await shown("board/a", 120);
+  const hit = await hitOf("board/a", 120);
   assert.equal(hit.field, "payload:text");
   assert.match(hit.snippet, /^…before .*the needle is here after.*…$/u);
   assert.ok(hit.snippet.length <= 122);
   for (const length of [20, 21, 240, 2_000])
     for (const actor of ["board/a", "board/b", "board/c"] as const) {
-      const { snippet } = await shown(actor, length);
+      const { snippet } = await hitOf(actor, length);
       assert.ok(snippet.includes("needle"), snippet);
       assert.ok(snippet.isWellFormed());
       assert.ok(snippet.length <= length + 2);
     }
-  assert.equal((await shown("board/c", 240)).snippet, "Nadel, Nädel, needle");
+  assert.equal((await hitOf("board/c", 240)).snippet, "Nadel, Nädel, needle");
 });
 
 test("texts are bounded: what exceeds a limit or is not declared is not found, the rest is", async () => {
@@ -348,8 +348,8 @@ test("erased bodies and removed actors are not found, nor left in the file", asy
   await tell(engine, "board/b", { text: "giraffe" });
   await tell(engine, "board/gone", { text: "quaggastable" }, undefined, "end");
   await search.caughtUp();
-  const kept = (): string => ["", "-wal"].map((end) => (existsSync(file + end) ? readFileSync(file + end, "latin1") : "")).join("");
-  for (const word of ["zebracrossing", "okapihouse", "quaggastable", "giraffe"]) assert.ok(kept().includes(word), word);
+  const fileText = (): string => ["", "-wal"].map((end) => (existsSync(file + end) ? readFileSync(file + end, "latin1") : "")).join("");
+  for (const word of ["zebracrossing", "okapihouse", "quaggastable", "giraffe"]) assert.ok(fileText().includes(word), word);
   await engine.append("board/a", (stored) =>
     checkpointEntry("board/a", stored, { messageId: "m", at: clock.now(), seed: "00".repeat(16) }),
   );
@@ -358,7 +358,7 @@ test("erased bodies and removed actors are not found, nor left in the file", asy
   await Promise.all([search.rebuild("board/a"), search.rebuild("board/gone")]);
   for (const word of ["zebracrossing", "quaggastable"]) {
     assert.deepEqual(await found(search, word), []);
-    assert.ok(!kept().includes(word), `${word} is left in the file`);
+    assert.ok(!fileText().includes(word), `${word} is left in the file`);
   }
   assert.deepEqual(await found(search, "giraffe"), ["board/b#2"]);
   assert.deepEqual(await found(search, "okapihouse"), ["board/b#1"]);

@@ -41,17 +41,17 @@ export class ActorStarter {
   }
 
   /** Resolves once the actor exists. Throws `PacketError`. */
-  async start(birth: StartRequest): Promise<void> {
-    for (let other = this.#starting.get(birth.id); other !== undefined; other = this.#starting.get(birth.id)) if (await other) return;
+  async start(request: StartRequest): Promise<void> {
+    for (let other = this.#starting.get(request.id); other !== undefined; other = this.#starting.get(request.id)) if (await other) return;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#starting.set(birth.id, promise);
-    let begun = false;
+    this.#starting.set(request.id, promise);
+    let started = false;
     try {
-      await this.#start(birth);
-      begun = true;
+      await this.#start(request);
+      started = true;
     } finally {
-      this.#starting.delete(birth.id);
-      resolve(begun);
+      this.#starting.delete(request.id);
+      resolve(started);
     }
   }
 
@@ -94,11 +94,11 @@ export class ActorStarter {
     await this.#quota.within(owner, async () => {
       // Checked last: the order of refusals must not reveal whether another user has taken the id.
       if (found !== undefined && previous === undefined) throw actorNotFound(actor_id);
-      const begun = engine.call({ to: id, action: BEGIN_ACTION, args, start, policy, viewer });
+      const started = engine.call({ to: id, action: BEGIN_ACTION, args, start, policy, viewer });
       // Without call order, the first message could arrive before the start.
       if (engine.traits.has("call-order")) firstMessage?.();
       try {
-        resultOf(await begun);
+        resultOf(await started);
       } catch (error) {
         if (options.persistence !== undefined && error instanceof EngineError && error.code === "ENGINE_MISSING")
           throw new PacketError(

@@ -68,15 +68,15 @@ export function firstState(
   definition: StartDefinition,
   { key, now: at, args: start, viewer, random, id }: InitialContext,
 ): CapabilityStateDraft {
-  const own: Pick<CapabilityStateDraft, "timers" | "owner"> = {
+  const lifecycle: Pick<CapabilityStateDraft, "timers" | "owner"> = {
     ...(definition.hasTimers && { timers: TIMERS_UNSET }),
     ...(!definition.shared && { owner: ownerOf(definition.id, key, viewer) }),
   };
-  if (isRestored(start)) return { ...restoredState(definition, start), ...own, begun_at: at };
+  if (isRestored(start)) return { ...restoredState(definition, start), ...lifecycle, begun_at: at };
   const { initialState } = definition;
   const first: FirstTimes = { actor_id: key, at, random, id };
   const state: unknown = isFactory(initialState) ? initialState(first) : structuredClone(initialState);
-  return { ...draftOf(definition, state, { created_at: at, last_message_at: at, message_count: 0 }), ...own };
+  return { ...draftOf(definition, state, { created_at: at, last_message_at: at, message_count: 0 }), ...lifecycle };
 }
 
 /** Every way to start an actor passes here. An actor without an owner would be visible to everyone. */

@@ -98,11 +98,11 @@ export class ActorTimers {
     const { timers } = turn.state;
     if (timers === this.fingerprint) return false;
     const { periodic, timeout } = this.#options;
-    const before = periodicIn(timers);
-    for (const name of before.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(periodicMessage(name));
+    const previous = periodicIn(timers);
+    for (const name of previous.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(periodicMessage(name));
     for (const [name, { everyMs }] of Object.entries(periodic)) {
       const action = periodicMessage(name);
-      if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, message: { to: turn.self, action, args: null } });
+      if (previous.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, message: { to: turn.self, action, args: null } });
     }
     // Periodic messages hide from the engine that the actor is idle, so a timer checks it.
     // Only the start knows the policy, so this is not done later in a life.

@@ -226,7 +226,7 @@ export class Actors {
     // Read the state right after this message: a moment later the actor may have stopped or applied other messages.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
-    const how = {
+    const options = {
       ...(signal && { signal }),
       ...omitUndefined({ key }),
       ...(onProgress && { onProgress }),
@@ -235,7 +235,7 @@ export class Actors {
       ...(can && { can }),
       onReceipt: () => void (after = read()),
     };
-    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, how) : through(message));
+    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, options) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());
     return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
@@ -245,11 +245,11 @@ export class Actors {
     const mayBegin = sending.options?.create_if_missing !== false;
     // C4: replayed work matches recorded results by call index, so it must make exactly one call per request.
     if (mayBegin && sending.through !== undefined) await this.#starter.start({ does, id, actor_id, sending });
-    const earlier = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
-    const decided = sending.key === undefined ? undefined : this.#lookUp(id);
-    const made = (): Promise<Reply> => {
+    const earlierLookups = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
+    const finishLookup = sending.key === undefined ? undefined : this.#lookUp(id);
+    const callAndFinish = (): Promise<Reply> => {
       const reply = call();
-      decided?.();
+      finishLookup?.();
       return reply;
     };
     try {
@@ -257,14 +257,14 @@ export class Actors {
         try {
           // A message that arrives during a start waits behind earlier ones.
           if (!mayBegin || (starts === 0 && !this.#starter.isStarting(id))) return await call();
-          for (const one of earlier) await one;
-          return await this.#startAndCall(does, actor_id, id, sending, made);
+          for (const one of earlierLookups) await one;
+          return await this.#startAndCall(does, actor_id, id, sending, callAndFinish);
         } catch (error) {
           // An earlier message may have stopped the actor again.
           if (!(error instanceof EngineError) || !isMissing(error) || !mayBegin || starts === MAX_STARTS) throw error;
         }
     } finally {
-      decided?.();
+      finishLookup?.();
     }
   }
 

@@ -107,9 +107,9 @@ export class Capabilities {
 
   /** Notifies when capabilities are added or removed. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    const entry = (): void => listener();
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
   /**

@@ -75,8 +75,8 @@ export function enforcingProvides<S>(
   return (state, message, ...life) => {
     const checked = (turn: Turn<S>): Turn<S> => {
       const { reply = { ok: null }, settle, record } = turn;
-      const given = reply === "later" ? settle?.[message.id]?.reply : reply;
-      const violation = given === undefined ? undefined : contractViolation(id, provides, given);
+      const finalReply = reply === "later" ? settle?.[message.id]?.reply : reply;
+      const violation = finalReply === undefined ? undefined : contractViolation(id, provides, finalReply);
       return violation === undefined ? turn : { reply: violation, ...(record !== undefined && { record }) };
     };
     const outcome = kind.receive(state, message, ...life);

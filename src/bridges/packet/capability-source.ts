@@ -107,11 +107,11 @@ class CapabilitySource implements Source, Disposable {
       );
     }
     if (only !== undefined && only.ref !== "resources/capabilities") return () => undefined;
-    const own = (ref?: OfferRef): void => {
+    const listener = (ref?: OfferRef): void => {
       if (only === undefined ? contents || ref === undefined : ref === only.ref) dirty(ref);
     };
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   [Symbol.dispose](): void {
@@ -126,9 +126,9 @@ class CapabilitySource implements Source, Disposable {
 
   async #actors(viewer: Viewer): Promise<Json> {
     const all = await this.#options.actors.listActors(viewer, MAX_LISTED);
-    const own = all.filter(({ capability_id }) => this.#index.exposed.has(capability_id));
+    const visible = all.filter(({ capability_id }) => this.#index.exposed.has(capability_id));
     return {
-      actors: own.map(({ capability_id, actor_id }) => ({ capability_id, actor_id, uri: actorUri(capability_id, actor_id) })),
+      actors: visible.map(({ capability_id, actor_id }) => ({ capability_id, actor_id, uri: actorUri(capability_id, actor_id) })),
       ...(all.length < MAX_LISTED ? {} : { more: true }),
     };
   }

@@ -67,7 +67,7 @@ export class ClientConnection implements ClientTransport {
     const abandon = (): void => {
       this.#pending.delete(id);
       if (pending.sent) this.#cancel(id);
-      reject(abortError(signal, applied(pending)));
+      reject(abortError(signal, appliedOf(pending)));
     };
     signal.addEventListener("abort", abandon, { once: true });
     this.#pending.set(id, pending);
@@ -86,12 +86,12 @@ export class ClientConnection implements ClientTransport {
     this.#cancelBackoff?.();
     this.#socket = undefined;
     this.#abortSocket.abort();
-    this.#rejectAll((waiting) => new PacketClientError("CLOSED", "The client was closed.", { applied: applied(waiting) }));
+    this.#rejectAll((pending) => new PacketClientError("CLOSED", "The client was closed.", { applied: appliedOf(pending) }));
   }
 
-  #send(socket: ClientSocket, waiting: PendingPacket): void {
-    waiting.sent = true;
-    socket.send(waiting.outbound.text);
+  #send(socket: ClientSocket, pending: PendingPacket): void {
+    pending.sent = true;
+    socket.send(pending.outbound.text);
   }
 
   #cancel(id: string): void {
@@ -114,13 +114,13 @@ export class ClientConnection implements ClientTransport {
     // Half of the pause is random, so that clients of a restarted server do not reconnect all at once.
     const ms = (longest / 2) * (1 + Number.parseInt(entropy.hex(2), 16) / 65_536);
     // A `Clock` does not keep the process alive, but a packet is waiting.
-    const held = setInterval(() => undefined, FOREVER_MS);
+    const keepAlive = setInterval(() => undefined, FOREVER_MS);
     const undoTimer = clock.after(ms, () => {
       undo();
       if (this.#pending.size > 0) void this.#open();
     });
     const undo = (): void => {
-      clearInterval(held);
+      clearInterval(keepAlive);
       undoTimer();
       this.#cancelBackoff = undefined;
     };
@@ -156,7 +156,7 @@ export class ClientConnection implements ClientTransport {
       if (closeReason !== undefined) throw new Error(closeReason);
       if (abortSocket.signal.aborted) return;
       this.#socket = socket;
-      for (const waiting of this.#pending.values()) this.#send(socket, waiting);
+      for (const pending of this.#pending.values()) this.#send(socket, pending);
     } catch (error) {
       failure = error;
     } finally {
@@ -198,29 +198,29 @@ export class ClientConnection implements ClientTransport {
       this.#rejectAll(({ sent }) => (sent ? new PacketClientError("BAD_REPLY", NOT_A_PACKET, { applied: "unknown" }) : undefined));
       return this.#onClose(NOT_A_PACKET);
     }
-    const waiting = packet.id === undefined ? undefined : this.#pending.get(packet.id);
+    const pending = packet.id === undefined ? undefined : this.#pending.get(packet.id);
     if (packet.id !== undefined && this.#abandoned.has(packet.id)) {
       if (packet.type === "capability_progress") return;
       this.#abandoned.delete(packet.id);
       // A new packet with the same id has been waiting for the old reply.
-      if (waiting !== undefined && this.#socket !== undefined) this.#send(this.#socket, waiting);
-    } else if (waiting?.sent === true) {
+      if (pending !== undefined && this.#socket !== undefined) this.#send(this.#socket, pending);
+    } else if (pending?.sent === true) {
       this.#hasReplied = true;
-      if (packet.type === "capability_progress") waiting.outbound.onProgress?.(packet);
-      else waiting.resolve(packet);
+      if (packet.type === "capability_progress") pending.outbound.onProgress?.(packet);
+      else pending.resolve(packet);
     } else if (packet.id === undefined && packet.type === "capability_error") this.#serverError = errorIn(packet).message;
   }
 
-  #rejectAll(error: (waiting: PendingPacket) => Error | undefined): void {
-    for (const waiting of this.#pending.values()) {
-      const reason = error(waiting);
+  #rejectAll(error: (pending: PendingPacket) => Error | undefined): void {
+    for (const pending of this.#pending.values()) {
+      const reason = error(pending);
       if (reason === undefined) continue;
-      this.#pending.delete(waiting.id);
-      waiting.reject(reason);
+      this.#pending.delete(pending.id);
+      pending.reject(reason);
     }
   }
 }
 
 const NOT_A_PACKET = "The server sent what is no packet: give the address where packets are taken.";
 
-const applied = ({ sent }: PendingPacket): false | "unknown" => (sent ? "unknown" : false);
+const appliedOf = ({ sent }: PendingPacket): false | "unknown" => (sent ? "unknown" : false);

@@ -205,21 +205,21 @@ function reportProgress({ payload }: ReplyPacket, onProgress: Progress): void {
 
 const PROTOCOLS = new Set(["http:", "https:", "ws:", "wss:", "tcp:"]);
 
-function parseAddress(given: string | URL): URL {
-  const url = URL.parse(String(given));
+function parseAddress(address: string | URL): URL {
+  const url = URL.parse(String(address));
   if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "" || url.username !== "" || url.password !== "")
-    throw invalidAddress(given);
+    throw invalidAddress(address);
   if (url.protocol === "tcp:") {
-    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw invalidAddress(given);
+    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw invalidAddress(address);
   } else if (url.pathname === "/") url.pathname = "/packets";
   url.hash = "";
   return url;
 }
 
-const invalidAddress = (given: string | URL): TroupeError =>
+const invalidAddress = (address: string | URL): TroupeError =>
   new TroupeError(
     "BAD_DEFINITION",
-    `${JSON.stringify(String(given))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
+    `${JSON.stringify(String(address))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
   );
 
 function transportFor(url: URL, options: PacketClientOptions): ClientTransport {

@@ -93,7 +93,7 @@ export class ConfigSection {
   }
 
   section(key: string): ConfigSection | undefined {
-    return ConfigSection.of(this.#issues, this.#pathOf(key), this.#own(key));
+    return ConfigSection.of(this.#issues, this.#pathOf(key), this.#get(key));
   }
 
   text(key: string, fallback: string, maxChars: number): string {
@@ -102,13 +102,13 @@ export class ConfigSection {
 
   /** One to `maxChars` characters, without control characters. */
   optionalText(key: string, maxChars: number): string | undefined {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined || isText(value, maxChars)) return value;
     return this.addIssue(key, `Must be text of 1 to ${maxChars} characters on one line${quoted(value)}.`);
   }
 
   flag(key: string, fallback: boolean): boolean {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     if (typeof value === "boolean") return value;
     this.addIssue(key, "Must be true or false.");
@@ -117,7 +117,7 @@ export class ConfigSection {
 
   /** An integer from 1 to `most`. `unit` describes it in the issue. */
   count(key: string, fallback: number, most: number, unit = "a whole number"): number {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
     this.addIssue(key, `Must be ${unit} from 1 to ${most}.`);
@@ -125,18 +125,18 @@ export class ConfigSection {
   }
 
   choice<T extends string>(key: string, fallback: T, choices: readonly T[]): T {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     const chosen = choices.find((one) => one === value);
     if (chosen !== undefined) return chosen;
-    const meant = typeof value === "string" ? closestMatch(value, choices) : undefined;
-    this.addIssue(key, `Must be one of ${choices.join(", ")}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+    const closest = typeof value === "string" ? closestMatch(value, choices) : undefined;
+    this.addIssue(key, `Must be one of ${choices.join(", ")}.${closest === undefined ? "" : ` Did you mean ${closest}?`}`);
     return fallback;
   }
 
   /** Undefined: absent, or wrong. Adds an issue for each wrong item. */
   texts(key: string, maxItems: number, maxChars: number): readonly string[] | undefined {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return undefined;
     if (!isList(value) || value.length > maxItems) return this.addIssue(key, `Must be a list of at most ${maxItems} texts.`);
     return value.flatMap((item, at) => {
@@ -154,16 +154,16 @@ export class ConfigSection {
   }
 
   is(key: string, value: unknown): boolean {
-    return this.#own(key) === value;
+    return this.#get(key) === value;
   }
 
   isList(key: string): boolean {
-    return isList(this.#own(key));
+    return isList(this.#get(key));
   }
 
   #named(name: string, { pattern, sentence, maxChars, multiline }: MapRules): readonly (readonly [string, string])[] {
     if (!pattern.test(name)) this.addIssue(name, sentence);
-    const value = this.#own(name);
+    const value = this.#get(name);
     const fits = multiline === true ? isMultilineText : isText;
     // An empty value may be intended, unlike an empty name.
     if (value === "" || fits(value, maxChars)) return [[name, value]];
@@ -171,7 +171,7 @@ export class ConfigSection {
     return [];
   }
 
-  #own(key: string): unknown {
+  #get(key: string): unknown {
     return Object.hasOwn(this.#members, key) ? this.#members[key] : undefined;
   }
 

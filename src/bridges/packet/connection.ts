@@ -104,10 +104,10 @@ export function packetConnection(
 const bypassesQueue = (read: Frame): boolean => "type" in read && (read.type === "cancel" || read.type === "heartbeat");
 
 /** Cancels queued requests: returns their replies. */
-function cancelQueued(held: FrameQueue, read: Frame): readonly string[] {
-  if (!("payload" in read) || read.type !== "cancel" || held.count === 0) return [];
+function cancelQueued(queue: FrameQueue, read: Frame): readonly string[] {
+  if (!("payload" in read) || read.type !== "cancel" || queue.count === 0) return [];
   const { id } = read.payload;
-  return held.takeRequests(id).map((frame) => refuseFrame(frame, new PacketError("cancelled", "It was cancelled before it began.")));
+  return queue.takeRequests(id).map((frame) => refuseFrame(frame, new PacketError("cancelled", "It was cancelled before it began.")));
 }
 
 function tooManyPackets(read: Frame, limit: number, used: number): string {
@@ -148,8 +148,8 @@ class FrameQueue {
 
   push(frame: Uint8Array | string): void {
     // Copied: a small frame may be a view of a large read buffer, which it would keep in memory.
-    const own = typeof frame === "string" ? frame : new Uint8Array(frame);
-    this.#frames.push({ frame: own, size: frame.length, cancelTarget: undefined });
+    const copy = typeof frame === "string" ? frame : new Uint8Array(frame);
+    this.#frames.push({ frame: copy, size: frame.length, cancelTarget: undefined });
     this.#bytes += frame.length;
   }
 
@@ -259,9 +259,9 @@ export class ProgressQueue {
   readonly #max: number;
   #undoReady: (() => void) | undefined;
 
-  constructor(channel: Channel, most: number) {
+  constructor(channel: Channel, max: number) {
     this.#channel = channel;
-    this.#max = most;
+    this.#max = max;
   }
 
   push(packet: ReplyPacket): void {

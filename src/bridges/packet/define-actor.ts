@@ -127,23 +127,23 @@ export function actorCapability(id: string, definition: UntypedDefinition): obje
 }
 
 /** `given`: what the configuration says, once it is known. */
-function buildActorCapability(id: string, definition: UntypedDefinition, given?: Given): Capability {
+function buildActorCapability(id: string, definition: UntypedDefinition, config?: Given): Capability {
   checkActorDefinition(id, definition);
-  const { servers = noServers, clock = systemClock } = given ?? {};
+  const { servers = noServers, clock = systemClock } = config ?? {};
   const asks = new CapabilityCalls(id, clock);
-  const about = checkedDescription(id, definition);
-  checkCompilable(id, about.parameters);
-  const { persistence = given?.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
+  const description = checkedDescription(id, definition);
+  checkCompilable(id, description.parameters);
+  const { persistence = config?.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
   // The kind gets a default too, for actors that other actors start. Actors that packets start follow the configuration.
-  const ends = timeout ?? idle(given?.idleMs ?? DEFAULT_IDLE_MS);
+  const ends = timeout ?? idle(config?.idleMs ?? DEFAULT_IDLE_MS);
   const policy = policyFor(persistence, ends);
   const { messages } = definition;
-  const { provides } = about;
+  const { provides } = description;
   const handlers = new ActorHandlers({ id, timeout, expireMs: policy.expireMs, messages, periodic, servers, calls: asks, clock });
   const startDefinition: StartDefinition = { ...definition, id, version, hasTimers: handlers.hasTimers, shared };
   const handled = handlers.messages();
   const plainKind = actor(kindName(id), {
-    description: about.intent,
+    description: description.intent,
     per: "link",
     version,
     owner: shared ? "anyone" : "starter",
@@ -176,9 +176,9 @@ function buildActorCapability(id: string, definition: UntypedDefinition, given?:
       ...(state_timeout === undefined ? {} : idlePolicy(chosen, state_timeout)),
     }),
     asks,
-    ...(given === undefined && { configured: (now: Given) => buildActorCapability(id, definition, now) }),
+    ...(config === undefined && { configured: (now: Given) => buildActorCapability(id, definition, now) }),
   };
-  return Object.freeze({ ...about, does, kind });
+  return Object.freeze({ ...description, does, kind });
 }
 
 function storedStateOf({ id, state }: Snapshot): CapabilityState<Json> {
@@ -258,9 +258,9 @@ function isTimeout(timeout: unknown): boolean {
   return ends === "never" || ((ends === "idle" || ends === "lifetime") && typeof ms === "number" && Number.isFinite(ms) && ms > 0);
 }
 
-function checkFunctions(where: string, given: unknown, words: readonly string[]): void {
-  for (const word of words) {
-    const value: unknown = Reflect.get(Object(given), word);
-    if (value !== undefined && typeof value !== "function") throw badDefinition(`${where}: ${word} is a function, not ${preview(value)}.`);
+function checkFunctions(where: string, config: unknown, keys: readonly string[]): void {
+  for (const key of keys) {
+    const value: unknown = Reflect.get(Object(config), key);
+    if (value !== undefined && typeof value !== "function") throw badDefinition(`${where}: ${key} is a function, not ${preview(value)}.`);
   }
 }

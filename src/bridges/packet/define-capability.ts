@@ -36,9 +36,9 @@ export function capability<const R extends string = never>(id: string, definitio
   const execute = definition.execute.bind(definition);
   // The payload has been checked before it gets here.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
-  const about = checkedDescription(id, definition);
-  checkCompilable(id, about.parameters);
-  return Object.freeze({ ...about, does });
+  const description = checkedDescription(id, definition);
+  checkCompilable(id, description.parameters);
+  return Object.freeze({ ...description, does });
 }
 
 /** Each tool defines its own parameters, so the capability has no `requires`. */
@@ -60,10 +60,10 @@ export interface ToolDefinition {
 
 /** Several tools, and no state. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function mcpCapability(id: string, definition: ToolsDefinition): Capability {
-  for (const word of ["requires", "parameters"])
-    if (Object.hasOwn(definition, word))
+  for (const key of ["requires", "parameters"])
+    if (Object.hasOwn(definition, key))
       throw badDefinition(
-        `${id}: what a call must have is each tool's to say: give its \`parameters\` and \`required\`, not ${word} of all.`,
+        `${id}: what a call must have is each tool's to say: give its \`parameters\` and \`required\`, not ${key} of all.`,
       );
   allowOnlyKeys(id, definition, ["intent", "provides", "effects", "tools", "handleToolCall"]);
   if (typeof definition.handleToolCall !== "function")
@@ -166,13 +166,13 @@ const AUDIT_LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", 
 export const badDefinition = (sentence: string): TroupeError => new TroupeError("BAD_DEFINITION", sentence);
 
 /** Throws `BAD_DEFINITION` if the value is not an object or has an unknown key. */
-export function allowOnlyKeys(where: string, given: unknown, words: readonly string[]): void {
-  if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${words.join(", ")} }, those of them it needs.`);
-  const unknown = Object.keys(given).find((word) => !words.includes(word));
+export function allowOnlyKeys(where: string, given: unknown, keys: readonly string[]): void {
+  if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${keys.join(", ")} }, those of them it needs.`);
+  const unknown = Object.keys(given).find((key) => !keys.includes(key));
   if (unknown === undefined) return;
-  const closest = closestMatch(unknown, words);
+  const closest = closestMatch(unknown, keys);
   throw badDefinition(
-    `${where}: there is no ${JSON.stringify(unknown)}${closest === undefined ? "." : `, do you mean ${JSON.stringify(closest)}?`} There are ${words.join(", ")}.`,
+    `${where}: there is no ${JSON.stringify(unknown)}${closest === undefined ? "." : `, do you mean ${JSON.stringify(closest)}?`} There are ${keys.join(", ")}.`,
   );
 }
 
@@ -190,9 +190,9 @@ function isEffect(one: unknown): boolean {
   return effect === "audit_log" ? AUDIT_LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
 }
 
-export function checkedEntries(id: string, word: string, given: unknown): readonly (readonly [string, unknown])[] {
+export function checkedEntries(id: string, key: string, given: unknown): readonly (readonly [string, unknown])[] {
   if (isObject(given) && !Array.isArray(given)) return Object.entries(given);
-  throw badDefinition(`${id}: ${word} is an object, each of them under its name, not ${preview(given)}.`);
+  throw badDefinition(`${id}: ${key} is an object, each of them under its name, not ${preview(given)}.`);
 }
 
 export const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

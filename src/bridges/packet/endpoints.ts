@@ -67,7 +67,7 @@ const LINES_TYPE = "application/x-ndjson";
  * Errors of the endpoint itself (415, 413, 404) also have a `capability_error` as their body.
  */
 function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {
-  const { path = "/packets", schema, lines: most = 10_000, linesInFlight: inFlight = 256 } = options;
+  const { path = "/packets", schema, lines: max = 10_000, linesInFlight: inFlight = 256 } = options;
   const schemaText = schema === undefined ? undefined : JSON.stringify(schema);
 
   return {
@@ -81,8 +81,8 @@ function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions =
       if (type === JSON_TYPE) return handleOnePacket(flow, request, body);
       if (type !== LINES_TYPE)
         return refused(415, `Send Content-Type: ${JSON_TYPE} with one packet, or ${LINES_TYPE} with one a line, in UTF-8.`);
-      const lines = splitLines(body, most);
-      if (lines === undefined) return refused(413, `A body may have at most ${most} packets: send less at once.`, { limit: most });
+      const lines = splitLines(body, max);
+      if (lines === undefined) return refused(413, `A body may have at most ${max} packets: send less at once.`, { limit: max });
       if (lines.length === 0) return refused(400, "There is no packet in the body: send one a line.");
       return runLines({ flow, channel: request.lines(), caller: request.caller, lines, inFlight }).then(() => ({ status: 200 }));
     },
@@ -138,7 +138,7 @@ const LINE_FEED = 10;
 const isBlank = (line: Uint8Array): boolean => line.every((byte) => byte === 32 || byte === 9 || byte === 13);
 
 /** The lines that are not blank. Undefined: there are more than `most`. */
-function splitLines(body: Uint8Array, most: number): readonly Uint8Array[] | undefined {
+function splitLines(body: Uint8Array, max: number): readonly Uint8Array[] | undefined {
   const lines: Uint8Array[] = [];
   let from = 0;
   while (from < body.length) {
@@ -147,7 +147,7 @@ function splitLines(body: Uint8Array, most: number): readonly Uint8Array[] | und
     const line = body.subarray(from, to);
     from = to + 1;
     if (isBlank(line)) continue;
-    if (lines.length === most) return undefined;
+    if (lines.length === max) return undefined;
     lines.push(line);
   }
   return lines;

@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
 const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
 
 /** An engine's error, by the specification's names. An unknown error is the server's fault. */
-export function packetErrorOf(error: unknown, about: ErrorContext): PacketError {
+export function packetErrorOf(error: unknown, context: ErrorContext): PacketError {
   if (error instanceof PacketError) return error;
   const refusal = refusalIn(error);
   if (refusal !== undefined) return refusal;
@@ -42,29 +42,29 @@ export function packetErrorOf(error: unknown, about: ErrorContext): PacketError 
   const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
   const code = NORMALISED_CODES.has(error.code) ? type.toUpperCase() : error.code;
   if (error.code === "DEADLINE") {
-    const { actor_id, timeout_ms } = about;
-    return new PacketError(type, timeoutText(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+    const { actor_id, timeout_ms } = context;
+    return new PacketError(type, timeoutText(context, error), { actor_id, timeout_ms, code, applied }, { cause: error });
   }
   if (type === "actor_not_found") {
-    const { actor_id } = about;
+    const { actor_id } = context;
     const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
-  const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
+  const timeout = type === "actor_timeout" ? { timeout_ms: context.timeout_ms } : {};
   const wait = type === "rate_limited" ? { reset: 1 } : {};
-  return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+  return new PacketError(type, error.message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
 }
 
 function timeoutText({ actor_id, timeout_ms }: ErrorContext, { applied, data }: EngineError): string {
   const actor = `The actor ${JSON.stringify(actor_id)}`;
-  const look = "look at it before you send it again";
-  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${look}.`;
-  const begun = isJsonObject(data) ? data["begun"] : undefined;
-  if (begun === true)
-    return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${look}.`;
-  return begun === false
+  const advice = "look at it before you send it again";
+  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${advice}.`;
+  const hasBegun = isJsonObject(data) ? data["begun"] : undefined;
+  if (hasBegun === true)
+    return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${advice}.`;
+  return hasBegun === false
     ? `${actor} did not get to the message within ${timeout_ms} ms, and nothing of it was done: send it again later.`
-    : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${look}.`;
+    : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${advice}.`;
 }
 
 /** An actor must first ask its client something. MCP can ask and call again with the answers; for a packet it is an error. */
@@ -117,10 +117,10 @@ export async function fromNested<T>(capabilityId: string, run: () => Promise<T>)
 
 /** The error for the caller of `id`: an error of a nested call is not the caller's fault. */
 export function asCallerError(id: string, error: PacketError): PacketError {
-  const whose = nestedCapability.get(error);
-  if (whose === undefined || error.type === "cancelled") return error;
-  const details = { capability_id: whose, type: error.type, details: error.details };
-  return new PacketError("execution_failed", `${id} failed, since ${whose} did: ${error.message}`, details, { cause: error });
+  const nestedId = nestedCapability.get(error);
+  if (nestedId === undefined || error.type === "cancelled") return error;
+  const details = { capability_id: nestedId, type: error.type, details: error.details };
+  return new PacketError("execution_failed", `${id} failed, since ${nestedId} did: ${error.message}`, details, { cause: error });
 }
 
 /** Longest text of a failure that is passed on. */

@@ -41,7 +41,7 @@ type DescribedKind = Behaviour & { readonly description?: string };
  */
 export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const about = checkedDescription(id, {
+  const description = checkedDescription(id, {
     ...options,
     intent: kind.description ?? `Actors of the kind ${kind.kind}.`,
     parameters: parametersOf(kind),
@@ -69,7 +69,7 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
       return address && keyOf(address.id);
     },
   };
-  return Object.freeze({ ...about, does });
+  return Object.freeze({ ...description, does });
 }
 
 const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
@@ -110,7 +110,7 @@ export class KindActors {
     const actor_id = namedId ?? handleIn(does, payload, sending);
     const { signal, key, onProgress, onLog, answers, can, through, context: { trace_id } = {} } = sending;
     const deadline = clock.now() + timeout_ms;
-    const about = { actor_id: actor_id ?? "", timeout_ms };
+    const errorContext = { actor_id: actor_id ?? "", timeout_ms };
     try {
       const address = await this.#resolveAddress(does, actor_id, sending);
       // Read the state right after the commit: a moment later the actor may have stopped or applied other messages.
@@ -130,7 +130,7 @@ export class KindActors {
       const snapshot = await (after ?? read());
       return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
     } catch (error) {
-      throw packetErrorOf(error, about);
+      throw packetErrorOf(error, errorContext);
     }
   }
 
@@ -209,8 +209,8 @@ export class KindActors {
         ...omitUndefined({ actor_id }),
       });
     const { ref, args } = offered;
-    const given = address?.handle === undefined ? args : { ...args, handle: address.handle };
-    const reply = await this.#sourceFor(does.behaviour).act(viewer, ref, given, options);
+    const callArgs = address?.handle === undefined ? args : { ...args, handle: address.handle };
+    const reply = await this.#sourceFor(does.behaviour).act(viewer, ref, callArgs, options);
     if (hasOwn(reply, "refused") && reply.refused.code === "HANDLE") throw actorNotFound(actor_id ?? "");
     return reply;
   }
@@ -219,8 +219,8 @@ export class KindActors {
   #sourceFor({ kind }: Behaviour): Source {
     const { engine, clock, entropy, capabilities, handles } = this.#options;
     const { kinds } = capabilities;
-    const { kinds: before } = this.#sources;
-    if (kinds.length !== before.length || kinds.some((one, at) => one !== before[at])) this.#sources = { kinds, byKind: new Map() };
+    const { kinds: previous } = this.#sources;
+    if (kinds.length !== previous.length || kinds.some((one, at) => one !== previous[at])) this.#sources = { kinds, byKind: new Map() };
     const { byKind } = this.#sources;
     let source = byKind.get(kind);
     if (source === undefined)

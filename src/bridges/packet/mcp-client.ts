@@ -145,11 +145,11 @@ export const boundedFetch =
     }
     if (body === null) return response;
     const count = byteCounter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
-    const broken = (error: unknown): void => {
+    const onError = (error: unknown): void => {
       // A call waits for the response to its POST. A stream opened by GET is reopened by the client instead.
       if (error instanceof MessageTooLarge || (isPost && !isAborted())) onLost(reasonOf(error));
     };
-    const answer = new Response(countedBody(body, count, broken), { status, statusText, headers });
+    const answer = new Response(countedBody(body, count, onError), { status, statusText, headers });
     if (status !== 400 || !hasSession || !isPost) return answer;
     const text = await answer.text();
     if (SESSION_ERROR.test(text)) onLost(`it does not take the session any more: ${truncated(text)}`);
@@ -185,7 +185,7 @@ const RETURN = 13;
 function countedBody(
   body: ReadableStream<Uint8Array>,
   count: (chunk: Uint8Array) => void,
-  broken: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
@@ -196,7 +196,7 @@ function countedBody(
         count(value);
         controller.enqueue(value);
       } catch (error) {
-        broken(error);
+        onError(error);
         controller.error(error);
         await reader.cancel(error).catch(() => undefined);
       }

@@ -30,7 +30,7 @@ export interface SessionHost {
 interface InFlightRequest {
   readonly packet: RequestPacket;
   readonly abort: AbortController;
-  readonly since: number;
+  readonly startedAt: number;
 }
 
 /** The name of the idempotency key, as in MCP's `_meta`. */
@@ -49,13 +49,13 @@ export class Session implements PacketSession {
   }
 
   receive(text: string | Uint8Array): Promise<ReplyPacket> {
-    const since = this.#host.elapsed();
+    const startedAt = this.#host.elapsed();
     const packet = readPacket(text);
     if (packet instanceof PacketError) {
       const { trace_id = this.#host.traceId() } = packet.echo.context;
-      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#elapsedSince(since), trace_id }));
+      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#elapsedSince(startedAt), trace_id }));
     }
-    const request: InFlightRequest = { packet, abort: new AbortController(), since };
+    const request: InFlightRequest = { packet, abort: new AbortController(), startedAt };
     const reply = this.#answer(request, text).finally(() => this.#inFlight.delete(request));
     this.#inFlight.set(request, reply);
     return reply;
@@ -70,7 +70,7 @@ export class Session implements PacketSession {
   }
 
   async #answer(request: InFlightRequest, text: string | Uint8Array): Promise<ReplyPacket> {
-    const { packet, since } = request;
+    const { packet, startedAt } = request;
     const trace_id = packet.context.trace_id ?? this.#host.traceId();
     try {
       if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
@@ -81,7 +81,7 @@ export class Session implements PacketSession {
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);
       const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
       return errorTo(packet, failure, {
-        execution_time_ms: this.#elapsedSince(since),
+        execution_time_ms: this.#elapsedSince(startedAt),
         trace_id,
         ...(packet.actor_id === undefined && actorOf(failure)),
       });
@@ -93,9 +93,9 @@ export class Session implements PacketSession {
     return this.#host.memoryBudget.during(text, this.#reception.caller, () => this.#replyTo(request, trace_id));
   }
 
-  async #replyTo({ packet, abort, since }: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
+  async #replyTo({ packet, abort, startedAt }: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
     const facts = (): { readonly execution_time_ms: number; readonly trace_id: string } => ({
-      execution_time_ms: this.#elapsedSince(since),
+      execution_time_ms: this.#elapsedSince(startedAt),
       trace_id,
     });
     switch (packet.type) {
@@ -109,13 +109,13 @@ export class Session implements PacketSession {
       }
       case "capability_request":
       case "actor_message":
-        return responseTo(packet, { ...(await this.#run(packet, abort.signal, trace_id, since)), ...facts() });
+        return responseTo(packet, { ...(await this.#run(packet, abort.signal, trace_id, startedAt)), ...facts() });
       default:
         return packet.type satisfies never;
     }
   }
 
-  #run(packet: RequestPacket, signal: AbortSignal, trace_id: string, since: number): Promise<Ran> {
+  #run(packet: RequestPacket, signal: AbortSignal, trace_id: string, startedAt: number): Promise<Ran> {
     const { capability_id = "", payload, context, actor_id, actor_options } = packet;
     const { tell, caller } = this.#reception;
     const viewer = withGuestPrincipal(viewerFor(caller, context), context);
@@ -135,7 +135,7 @@ export class Session implements PacketSession {
                 progressFor(
                   packet,
                   { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) },
-                  { execution_time_ms: this.#elapsedSince(since), trace_id },
+                  { execution_time_ms: this.#elapsedSince(startedAt), trace_id },
                 ),
               ),
           }),
@@ -163,8 +163,8 @@ export class Session implements PacketSession {
   }
 
   /** In milliseconds, rounded to microseconds. */
-  #elapsedSince(since: number): number {
-    return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
+  #elapsedSince(startedAt: number): number {
+    return Math.round((this.#host.elapsed() - startedAt) * 1_000) / 1_000;
   }
 }
 

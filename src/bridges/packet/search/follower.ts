@@ -138,24 +138,24 @@ export class Follower {
 
   async #round(): Promise<void> {
     const { index } = this.#options;
-    if (this.#rebuildAll || index.rows === undefined) {
+    if (this.#rebuildAll || index.writer === undefined) {
       index.recreate();
       this.#rebuildAll = false;
       this.#scan.reset();
     }
-    const { rows } = index;
-    if (rows === undefined) return;
+    const { writer } = index;
+    if (writer === undefined) return;
     if (!this.#scan.isFinished && this.#pending.size < BATCH_ACTORS)
-      for (const { change, rebuild } of await this.#scan.page(rows))
+      for (const { change, rebuild } of await this.#scan.page(writer))
         if (rebuild) this.#add(change.id).rebuild = true;
         else this.#add(change.id);
     const updates = await this.#batch();
     if (this.#closed) return;
-    rows.write(updates);
-    const taken = this.#inBatch;
+    writer.write(updates);
+    const batch = this.#inBatch;
     this.#inBatch = new Map();
-    if (updates.some(({ id }) => taken.get(id)?.rebuild === true)) index.truncateLog();
-    for (const [id, { captured }] of taken) {
+    if (updates.some(({ id }) => batch.get(id)?.rebuild === true)) index.truncateLog();
+    for (const [id, { captured }] of batch) {
       captured?.release();
       this.#settleWaiters(id);
     }
@@ -184,12 +184,12 @@ export class Follower {
 
   async #readActor(id: ActorId, pending: Pending): Promise<ReadResult | undefined> {
     const { engine, kinds } = this.#options;
-    const of = kinds.get(splitActorId(id)[0]);
-    if (of === undefined) return undefined;
+    const kind = kinds.get(splitActorId(id)[0]);
+    if (kind === undefined) return undefined;
     try {
       const captured = (await pending.captured?.events()) ?? [];
       const { rebuild, stopped } = pending;
-      const result = await readActorHistory(engine, { id, of, cursor: this.#cursor(id), rebuild, stopped, captured });
+      const result = await readActorHistory(engine, { id, of: kind, cursor: this.#cursor(id), rebuild, stopped, captured });
       if (!stopped && !this.#onDisk.has(id) && (await livesOnDisk(engine, id))) {
         if (this.#onDisk.size >= MAX_PENDING) this.#onDisk.clear();
         this.#onDisk.add(id);
@@ -204,7 +204,7 @@ export class Follower {
   }
 
   #cursor(id: ActorId): Cursor | undefined {
-    return this.#options.index.rows?.cursor(id);
+    return this.#options.index.writer?.cursor(id);
   }
 
   #settleWaiters(id: ActorId): void {

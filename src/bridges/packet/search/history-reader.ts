@@ -47,16 +47,16 @@ export async function readActorHistory(engine: Engine, request: ReadRequest): Pr
   if (removed) return { update: { id, rebuild: true, docs: [] }, more: false };
   const { events, cursor, rebuild, replaceFrom: from, more } = await newEvents(engine, request);
   const docs: IndexedText[] = [];
-  let cursorNow = cursor;
+  let currentCursor = cursor;
   for (const event of events) {
     const { seq, at, message, reply } = event;
-    const owner = event.life === cursorNow?.life ? cursorNow.owner : await ownerOf(engine, id, of.spec, event, cursorNow);
-    cursorNow = { life: event.life, owner, seq, head: event.id };
+    const owner = event.life === currentCursor?.life ? currentCursor.owner : await ownerOf(engine, id, of.spec, event, currentCursor);
+    currentCursor = { life: event.life, owner, seq, head: event.id };
     if (owner === undefined || message === undefined) continue;
     const text = of.fields.textOf(message["args"], reply);
     if (text !== "") docs.push({ seq, at, event: event.id, text, owner });
   }
-  return { update: { id, rebuild, docs, ...omitUndefined({ cursor: cursorNow, replaceFrom: from }) }, more };
+  return { update: { id, rebuild, docs, ...omitUndefined({ cursor: currentCursor, replaceFrom: from }) }, more };
 }
 
 /** An actor in memory leaves nothing when it stops. */
@@ -65,7 +65,7 @@ async function isRemoved(engine: Engine, id: ActorId): Promise<boolean> {
   return now === undefined || (now.persistence === "memory" && now.status === "stopped");
 }
 
-const follows = ({ seq }: ParsedEvent, cursorNow: Cursor | undefined): boolean => seq === (cursorNow?.seq ?? 0) + 1;
+const follows = ({ seq }: ParsedEvent, currentCursor: Cursor | undefined): boolean => seq === (currentCursor?.seq ?? 0) + 1;
 
 interface Page {
   readonly events: readonly ParsedEvent[];
@@ -161,9 +161,9 @@ async function ownerOf(
   id: ActorId,
   spec: SearchKind,
   event: ParsedEvent,
-  cursorNow: Cursor | undefined,
+  currentCursor: Cursor | undefined,
 ): Promise<Owner | undefined> {
-  const atStart = follows(event, cursorNow) ? ownerAtStart(spec, event) : undefined;
+  const atStart = follows(event, currentCursor) ? ownerAtStart(spec, event) : undefined;
   if (atStart !== undefined) return atStart;
   const now = await engine.read(id);
   if (now === undefined || now.seq < event.seq) return undefined;
@@ -310,7 +310,7 @@ export class ActorScan {
   }
 
   /** The next page: actors with new events, and actors to be reindexed completely. */
-  async page(rows: IndexWriter): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly rebuild: boolean }[]> {
+  async page(writer: IndexWriter): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly rebuild: boolean }[]> {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
     const after = this.#after;
@@ -318,19 +318,19 @@ export class ActorScan {
     const last = page.length < ACTORS_PER_PAGE ? undefined : page.at(-1)?.id;
     const found = [];
     for (const change of page) {
-      const cursor = rows.cursor(change.id);
+      const cursor = writer.cursor(change.id);
       if (cursor === undefined || cursor.seq < change.seq) found.push({ change, rebuild: false });
-      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, rows))) found.push({ change, rebuild: true });
+      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, writer))) found.push({ change, rebuild: true });
     }
-    const there = new Set(page.map(({ id }) => id));
+    const listed = new Set(page.map(({ id }) => id));
     const from = after === undefined ? "" : splitActorId(after)[1];
     const to = last === undefined ? END : splitActorId(last)[1];
     for (let at = from; ;) {
-      const keys = rows.knownKeys(kind, at, to, ACTORS_PER_PAGE);
+      const keys = writer.knownKeys(kind, at, to, ACTORS_PER_PAGE);
       for (const key of keys) {
         const id: ActorId = `${kind}/${key}`;
         // It may have started after the list was read.
-        if (!there.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, rebuild: true });
+        if (!listed.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, rebuild: true });
       }
       at = keys.at(-1) ?? to;
       if (keys.length < ACTORS_PER_PAGE) break;
@@ -342,8 +342,8 @@ export class ActorScan {
   }
 
   /** The store was restored from a copy: the cursor is ahead of it or on another chain. Read again, since the list may be older than the cursor. */
-  async #isBehind(id: ActorId, rows: IndexWriter): Promise<boolean> {
-    const cursor = rows.cursor(id);
+  async #isBehind(id: ActorId, writer: IndexWriter): Promise<boolean> {
+    const cursor = writer.cursor(id);
     return cursor !== undefined && isAhead(cursor, await this.#engine.read(id));
   }
 }

@@ -24,7 +24,7 @@ export class SearchIndex {
   readonly #file: string;
   readonly #purpose: string;
   readonly #kinds: readonly string[];
-  #open: { readonly database: DatabaseSync; readonly rows: IndexWriter; readonly finder: Finder } | undefined;
+  #open: { readonly database: DatabaseSync; readonly writer: IndexWriter; readonly finder: Finder } | undefined;
 
   /** `purpose`: an index made for another one is recreated. Throws `StoreError`. */
   constructor(file: string, purpose: string, kinds: readonly string[]) {
@@ -35,8 +35,8 @@ export class SearchIndex {
   }
 
   /** Undefined: closed, or it could not be recreated. */
-  get rows(): IndexWriter | undefined {
-    return this.#open?.rows;
+  get writer(): IndexWriter | undefined {
+    return this.#open?.writer;
   }
 
   get finder(): Finder | undefined {
@@ -60,10 +60,10 @@ export class SearchIndex {
     open?.database.close();
   }
 
-  #opened(recreate: boolean): { readonly database: DatabaseSync; readonly rows: IndexWriter; readonly finder: Finder } {
+  #opened(recreate: boolean): { readonly database: DatabaseSync; readonly writer: IndexWriter; readonly finder: Finder } {
     const database = openIndex(this.#file, this.#purpose, recreate);
     try {
-      return { database, rows: new IndexWriter(database, this.#kinds), finder: new Finder(database, this.#kinds) };
+      return { database, writer: new IndexWriter(database, this.#kinds), finder: new Finder(database, this.#kinds) };
     } catch (error) {
       database.close();
       throw error;
@@ -174,11 +174,11 @@ export class Finder {
   }
 
   #newest(match: string, range: Range, { after, before }: FindRequest): readonly bigint[] {
-    const rows =
+    const writer =
       after === undefined && before === undefined
         ? this.#all.all(match, ...range)
         : this.#timed.all(match, ...range, after ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER);
-    return rows.map(({ id }) => bigintOf(id));
+    return writer.map(({ id }) => bigintOf(id));
   }
 
   #candidates(ids: readonly bigint[], limit: number): readonly Candidate[] {

@@ -1,8 +1,7 @@
 // Owns: the registry of capabilities: adding, removing, discovering them, and notification of changes. Does not own: running them
 //   (running.ts), planning chains of them (chain-plan.ts).
 import { TroupeError, type Behaviour, type Engine } from "../../core/contract/index.ts";
-import type { Capability, Given } from "./capability.ts";
-import type { Running } from "./running.ts";
+import type { Capability, Given, RunCapability } from "./capability.ts";
 
 /** Criteria of a search. All given ones must hold. */
 export interface Criteria {
@@ -19,7 +18,7 @@ type KindLookup = Pick<Engine, "knows">;
 /** The flow that runs the capabilities, and its engine. */
 interface Flow {
   readonly engine: KindLookup;
-  readonly run: Running["run"];
+  readonly run: RunCapability;
 }
 
 function bind(does: Capability["does"], { run }: Flow): void {
@@ -116,7 +115,7 @@ export class Capabilities {
    * Binds the capabilities to an engine and to `run`, by which handlers call others. From then on only kinds that the engine knows are
    * accepted. Throws as `register` does. Returns its undo.
    */
-  runOn(engine: KindLookup, run: Running["run"]): () => void {
+  runOn(engine: KindLookup, run: RunCapability): () => void {
     for (const { does, id } of this.list()) if (does.how === "actor") checkKind(id, does.behaviour.kind, engine);
     const flow: Flow = { engine, run };
     this.#flows.add(flow);

@@ -24,7 +24,7 @@ import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { requiredFields } from "./capability-contract.ts";
-import type { Capability, OfferedTool, Ran, RunOptions } from "./capability.ts";
+import type { Capability, OfferedTool, RunCapability, RunOptions } from "./capability.ts";
 import { AnswersNeeded } from "./error-mapping.ts";
 import { ACTOR_ID, type IndexedTool, type Expose, type ToolIndex, actorUri, buildToolIndex } from "./mcp-tools.ts";
 import { memberOf } from "./packet-json.ts";
@@ -203,7 +203,7 @@ const kindsOf = ({ exposed }: ToolIndex): readonly WatchedKind[] =>
 /** What tool calls need. */
 interface ToolCallOptions {
   readonly capabilities: Capabilities;
-  readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
+  readonly run: RunCapability;
   /** Limit on a tool call in milliseconds. Default 30,000. */
   readonly toolTimeoutMs?: number;
 }

@@ -17,8 +17,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
-import type { CapabilityCalls } from "./recorded-calls.ts";
-import type { Servers } from "./upstream-server.ts";
+import type { ForeignServer, Servers } from "./upstream-server.ts";
 
 /** A capability, whatever implements it. */
 export interface Capability {
@@ -68,7 +67,7 @@ export interface Acts {
   /** This capability with the configuration applied. Absent: already applied, or not needed. */
   readonly configured?: (given: Given) => Capability;
   /** Binds calls of its handlers to other capabilities. Absent: they make none. */
-  readonly asks?: Pick<CapabilityCalls, "bind">;
+  readonly asks?: { bind(run: RunCapability): void };
 }
 
 /** What the configuration passes to capabilities that are actors. */
@@ -134,21 +133,6 @@ export interface ExecutionContext {
   readonly mcp: (server: string) => ForeignServer;
 }
 
-/** Another MCP server, as a capability calls it. */
-export interface ForeignServer {
-  /** Throws `PacketError` (`execution_failed`) if the server cannot be reached or the tool failed. */
-  call(tool: string, args?: JsonObject): Promise<ForeignResult>;
-  tools(): Promise<readonly OfferedTool[]>;
-}
-
-/** The result of a tool of another MCP server, as a capability receives it. */
-export interface ForeignResult {
-  readonly content: readonly Json[];
-  readonly structured?: Json;
-  /** All text blocks, joined by line feeds. */
-  readonly text: string;
-}
-
 /** An actor's state and metadata, by the specification's names. */
 export interface ActorState {
   readonly actor_id: string;
@@ -205,6 +189,9 @@ export interface RunOptions {
   /** How to call actors from the work of an actor: the engine's own call, which detects actors that wait for each other. */
   readonly through?: (message: Outgoing) => Promise<Reply>;
 }
+
+/** Runs a capability by its id. */
+export type RunCapability = (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
 
 /** What a capability returned, and the actor that ran it, if one did. */
 export interface Ran {

@@ -1,7 +1,7 @@
 // Owns: chains of capabilities: finding one that leads from given fields to wanted ones, and running it.
 //   Does not own: running one capability (running.ts).
 import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import type { Capability, Ran, RunOptions } from "./capability.ts";
+import type { Capability, RunCapability, RunOptions } from "./capability.ts";
 import { PacketError } from "./packet.ts";
 
 /** One capability of a chain: the fields it takes and the fields it adds. */
@@ -64,7 +64,7 @@ export async function runChain(
   { steps }: ChainPlan,
   payload: JsonObject,
   options: RunOptions & { readonly dryRun?: boolean },
-  run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>,
+  run: RunCapability,
 ): Promise<ChainRan> {
   if (options.dryRun === true) return { steps, result: payload };
   const done: (Step & { readonly execution_time_ms: number })[] = [];

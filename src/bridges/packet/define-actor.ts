@@ -14,33 +14,33 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
-import { type UntypedHandler, type UntypedPeriodic, BEGIN_MESSAGE, ActorHandlers, type PayloadOf } from "./actor-handlers.ts";
+import { ActorHandlers, BEGIN_MESSAGE, type PayloadOf, type UntypedHandler, type UntypedPeriodic } from "./actor-handlers.ts";
 import {
-  type StartDefinition,
   type CapabilityStateDraft,
   type FirstTimes,
-  parseCapabilityState,
+  type StartDefinition,
   firstState,
   migratedState,
+  parseCapabilityState,
 } from "./actor-state.ts";
-import { type Timeout, idle, idlePolicy, policyFor, policyOverride, cancellingUnknownWakes } from "./actor-timers.ts";
+import { type Timeout, cancellingUnknownWakes, idle, idlePolicy, policyFor, policyOverride } from "./actor-timers.ts";
 import { enforcingProvides } from "./capability-contract.ts";
-import type { ActorTimes, Acts, Capability, CapabilityState, ForeignServer, Given } from "./capability.ts";
+import type { ActorTimes, Acts, Capability, CapabilityState, Given } from "./capability.ts";
 import {
   COMMON_KEYS,
   type Described,
+  allowOnlyKeys,
   badDefinition,
   checkCompilable,
   checkedDescription,
   checkedEntries,
-  isObject,
   isNonEmptyTexts,
-  allowOnlyKeys,
+  isObject,
   preview,
 } from "./define-capability.ts";
 import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
 import { CapabilityCalls } from "./recorded-calls.ts";
-import { noServers } from "./upstream-server.ts";
+import { type ForeignServer, noServers } from "./upstream-server.ts";
 
 /** What a message handler of an actor receives: a turn (`RunContext`), the payload and the sender's context. */
 export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {

@@ -11,9 +11,10 @@ import {
   isJsonObject,
 } from "../../core/contract/index.ts";
 import type { CapabilityStateDraft } from "./actor-state.ts";
-import type { ActorTimes, ForeignServer } from "./capability.ts";
+import type { ActorTimes } from "./capability.ts";
 import type { PacketContext } from "./packet.ts";
 import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
+import type { ForeignServer } from "./upstream-server.ts";
 
 /** The arguments of a packet's message. */
 export interface PacketArgs {

@@ -23,8 +23,6 @@ export {
   type Emitted,
   type Executes,
   type ExecutionContext,
-  type ForeignResult,
-  type ForeignServer,
   type Given,
   histogram,
   type OfferedTool,
@@ -33,6 +31,7 @@ export {
   type Routed,
   type RunOptions,
 } from "./capability.ts";
+export { type ForeignResult, type ForeignServer } from "./upstream-server.ts";
 export {
   type Asking,
   packetClient,
@@ -75,7 +74,8 @@ export {
 } from "./define-capability.ts";
 export { packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
 export type { ForeignCaller, ForeignServersOptions, HttpServer, Servers, StdioServer } from "./upstream-server.ts";
-export { foreignServers, type ForeignServers } from "./upstream-servers.ts";
+export { foreignServers } from "./upstream-servers.ts";
+export { type ForeignServers } from "./upstream-server.ts";
 export type { Pattern, PayloadOf } from "./actor-handlers.ts";
 export { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
 export { capabilityOf, type OfActorOptions } from "./kind-capability.ts";

@@ -5,13 +5,14 @@ import { actorId } from "../../core/actor/index.ts";
 import { type ActorId, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { Capabilities } from "./capabilities.ts";
-import { type ForeignResult, counter } from "./capability.ts";
-import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
+import { counter } from "./capability.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
 import { PacketError } from "./packet.ts";
 import { recordedServer } from "./recorded-calls.ts";
+import type { ForeignResult } from "./upstream-server.ts";
+import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 

@@ -11,12 +11,10 @@ import {
   isJsonObject,
   isList,
 } from "../../core/contract/index.ts";
-import type { ForeignServer } from "./capability.ts";
+import type { RunCapability } from "./capability.ts";
 import { fromNested, reasonOf } from "./error-mapping.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
-import type { Running } from "./running.ts";
-import type { ForeignCaller } from "./upstream-server.ts";
-import type { ForeignServers } from "./upstream-servers.ts";
+import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-server.ts";
 
 /** Longest arguments or result in a record, as JSON. */
 const MAX_VALUE_BYTES = 16_384;
@@ -88,14 +86,14 @@ export interface CallingWork {
 export class CapabilityCalls {
   readonly #id: string;
   readonly #clock: Clock;
-  #run: Running["run"] | undefined;
+  #run: RunCapability | undefined;
 
   constructor(id: string, clock: Clock) {
     this.#id = id;
     this.#clock = clock;
   }
 
-  bind(run: Running["run"]): void {
+  bind(run: RunCapability): void {
     this.#run = run;
   }
 

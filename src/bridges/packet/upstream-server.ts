@@ -1,9 +1,9 @@
 // Owns: how upstream MCP servers are configured, and how a capability reaches them by name.
 //   Does not own: the connections to them (upstream-servers.ts).
-import type { CancelSignal, Clock, Progress } from "../../core/contract/index.ts";
+import type { CancelSignal, Clock, Closable, Json, JsonObject, Progress } from "../../core/contract/index.ts";
+import type { OfferedTool } from "./capability.ts";
 import type { JsonBounds } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
-import type { ForeignServers } from "./upstream-servers.ts";
 
 /** A process that speaks MCP on its standard input and output. */
 export interface StdioServer {
@@ -54,6 +54,28 @@ export interface UpstreamLinkOptions extends JsonBounds {
   readonly timeoutMs: number;
   readonly maxCalls: number;
   readonly log: (line: string) => void;
+}
+
+/** Upstream MCP servers, each with one connection that all callers share. Disposing closes the connections and ends the processes. */
+export interface ForeignServers extends Closable {
+  readonly names: readonly string[];
+  /** Connects at the first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
+  get(name: string, caller?: ForeignCaller): ForeignServer;
+}
+
+/** Another MCP server, as a capability calls it. */
+export interface ForeignServer {
+  /** Throws `PacketError` (`execution_failed`) if the server cannot be reached or the tool failed. */
+  call(tool: string, args?: JsonObject): Promise<ForeignResult>;
+  tools(): Promise<readonly OfferedTool[]>;
+}
+
+/** The result of a tool of another MCP server, as a capability receives it. */
+export interface ForeignResult {
+  readonly content: readonly Json[];
+  readonly structured?: Json;
+  /** All text blocks, joined by line feeds. */
+  readonly text: string;
 }
 
 /** The upstream servers by their names in the configuration. */

@@ -1,21 +1,22 @@
 // Owns: `foreignServers`: calls to upstream MCP servers, their limits and errors, and reconnecting with backoff.
 //   Does not own: one connection (upstream-connection.ts), recording of calls (recorded-calls.ts).
-import { type Closable, type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
+import { type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
+import type { OfferedTool } from "./capability.ts";
 import { reasonOf, truncated } from "./error-mapping.ts";
-import { type McpRequestOptions, type McpClient, SessionExpired, mcpLibrary } from "./mcp-client.ts";
+import { type McpClient, type McpRequestOptions, SessionExpired, mcpLibrary } from "./mcp-client.ts";
 import { boundedJson, memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
-import { UpstreamConnection, NO_TIMEOUT_MS, pause } from "./upstream-connection.ts";
-import type { ForeignCaller, ForeignServersOptions, HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
-
-/** Upstream MCP servers, each with one connection that all callers share. Disposing closes the connections and ends the processes. */
-export interface ForeignServers extends Closable {
-  readonly names: readonly string[];
-  /** Connects at the first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
-  get(name: string, caller?: ForeignCaller): ForeignServer;
-}
+import { NO_TIMEOUT_MS, UpstreamConnection, pause } from "./upstream-connection.ts";
+import type {
+  ForeignCaller,
+  ForeignResult,
+  ForeignServers,
+  ForeignServersOptions,
+  HttpServer,
+  StdioServer,
+  UpstreamLinkOptions,
+} from "./upstream-server.ts";
 
 /** Needs `@modelcontextprotocol/client` once a server is called. Throws `BAD_DEFINITION` for an invalid URL. */
 export function foreignServers(options: ForeignServersOptions): ForeignServers {

@@ -63,7 +63,7 @@ const door = actor("door", {
 const kit = () => packetTest({ capabilities: [assistant, transform, door] });
 
 /** The message of the assertion that fails. */
-async function errorReply(run: () => unknown): Promise<AssertionError> {
+async function complaint(run: () => unknown): Promise<AssertionError> {
   try {
     await run();
   } catch (error) {
@@ -136,9 +136,9 @@ void test("assertActorStateContains takes any part at any depth, and tells what 
   await on.assertActorStateContains(one, { conversation_history: [{ query: "What is Elixir?" }] });
   // Compared at run time too, whatever is known of its type.
   const untyped = await on.startTestActor("research_assistant", { actor_id: one.actor_id });
-  const byName = await errorReply(() => on.assertActorStateContains(untyped, "notes"));
+  const byName = await complaint(() => on.assertActorStateContains(untyped, "notes"));
   assert.match(byName.message, /research_assistant "test-1" has no "notes".*\n[^]*What is Elixir\?[^]*Send the message/);
-  const byPart = await errorReply(() => on.assertActorStateContains(one, { conversation_history: [{ query: "Who?" }] }));
+  const byPart = await complaint(() => on.assertActorStateContains(one, { conversation_history: [{ query: "Who?" }] }));
   assert.match(byPart.message, /does not contain\n[^]*Who\?[^]*It is:\n[^]*What is Elixir\?/);
   assert.deepEqual(byPart.actual, await on.getActorState(one));
   const parts: readonly object[] = [
@@ -150,7 +150,7 @@ void test("assertActorStateContains takes any part at any depth, and tells what 
     { remembered: null },
     { toString: {} },
   ];
-  for (const part of parts) await errorReply(() => on.assertActorStateContains(untyped, part));
+  for (const part of parts) await complaint(() => on.assertActorStateContains(untyped, part));
 });
 
 void test("what a capability says no to rejects with PacketError, and its cause is what broke", async () => {
@@ -201,7 +201,7 @@ void test("time moves when the test moves it: an actor ends after its timeout, o
 
 void test("effects are asserted by what was declared, by name and by sort, with what else must hold #packet.implied.10-effects", async () => {
   await using on = await kit();
-  const none = await errorReply(() => on.assertEffectExecuted("research.asked"));
+  const none = await complaint(() => on.assertEffectExecuted("research.asked"));
   assert.match(none.message, /No effect 'research.asked'. There was none at all.\nDeclare it under effects/);
   const one = await on.startTestActor(assistant);
   await on.sendActorMessage(one, { query: "a" }, { trace_id: "t1" });
@@ -211,11 +211,11 @@ void test("effects are asserted by what was declared, by name and by sort, with 
   on.assertEffectExecuted("audit_log", { error: "actor_crash" });
   on.assertMetricEmitted("research.queries", { value: 1, capability_id: "research_assistant" });
   assert.equal(on.effects.length, 4);
-  assert.match((await errorReply(() => on.assertEffectExecuted(auditLog("error", "research.asked")))).message, /level: 'info'/);
-  const elsewhere = await errorReply(() => on.assertMetricEmitted("research.queries", { actor_id: "test-2" }));
+  assert.match((await complaint(() => on.assertEffectExecuted(auditLog("error", "research.asked")))).message, /level: 'info'/);
+  const elsewhere = await complaint(() => on.assertMetricEmitted("research.queries", { actor_id: "test-2" }));
   assert.match(elsewhere.message, /No metric 'research.queries' where \{ actor_id: 'test-2' \}. There were 4:\n[^]*test-1/);
-  await errorReply(() => on.assertMetricEmitted("research.asked"));
-  await errorReply(() => on.assertEffectExecuted("research.queries", { trace_id: "t1", error: "actor_crash" }));
+  await complaint(() => on.assertMetricEmitted("research.asked"));
+  await complaint(() => on.assertEffectExecuted("research.queries", { trace_id: "t1", error: "actor_crash" }));
 });
 
 void test("a JSON-RPC error is a response, and what broke is among the faults", async () => {

@@ -6,7 +6,7 @@ export {
   type ActorView,
   type ActorWork,
 } from "./define-actor.ts";
-export { type FirstTimes } from "./actor-state.ts";
+export type { FirstTimes } from "./actor-state.ts";
 export { Actors, type ActorsOptions, type Replied, type Sending } from "./actors.ts";
 export { Capabilities, type Criteria } from "./capabilities.ts";
 export {
@@ -31,7 +31,6 @@ export {
   type Routed,
   type RunOptions,
 } from "./capability.ts";
-export { type ForeignResult, type ForeignServer } from "./upstream-server.ts";
 export {
   type Asking,
   packetClient,
@@ -73,9 +72,17 @@ export {
   type ToolsDefinition,
 } from "./define-capability.ts";
 export { packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
-export type { ForeignCaller, ForeignServersOptions, HttpServer, Servers, StdioServer } from "./upstream-server.ts";
+export type {
+  ForeignCaller,
+  ForeignResult,
+  ForeignServer,
+  ForeignServers,
+  ForeignServersOptions,
+  HttpServer,
+  Servers,
+  StdioServer,
+} from "./upstream-server.ts";
 export { foreignServers } from "./upstream-servers.ts";
-export { type ForeignServers } from "./upstream-server.ts";
 export type { Pattern, PayloadOf } from "./actor-handlers.ts";
 export { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
 export { capabilityOf, type OfActorOptions } from "./kind-capability.ts";

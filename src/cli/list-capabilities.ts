@@ -1,6 +1,6 @@
 import { type JsonObject, isJsonObject, type Json, TroupeError, isList } from "../core/contract/index.ts";
 import { tryParseJson } from "../core/contract/internal.ts";
-import { errorIn } from "../bridges/packet/client-reply.ts";
+import { errorIn } from "../bridges/packet/packet.ts";
 import { Capabilities, capability } from "../bridges/packet/index.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT } from "./exit-code.ts";

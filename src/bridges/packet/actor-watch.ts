@@ -1,6 +1,7 @@
+// Owns: notifying viewers when actors of capabilities start, stop or change. Does not own: reading their states (actors.ts).
 import type { ActorId, Engine, Log, Status, Viewer } from "../../core/contract/index.ts";
 
-/** A kind of actor, and whether its actors are everybody's. */
+/** A kind of actor, and whether all users share its actors. */
 export interface WatchedKind {
   readonly kind: string;
   readonly shared: boolean;
@@ -11,15 +12,15 @@ interface Listener {
   readonly dirty: () => void;
 }
 
-// Forgotten, an actor is told of once more.
-const MOST_SEEN = 10_000;
+// When the set is full it is cleared: each actor may then cause one extra notification.
+const MAX_SEEN = 10_000;
 
-/** Tells viewers when their own actors begin, end and change, and of nobody else's (C8). The engine is watched while somebody listens. */
+/** Notifies viewers of changes to their own and to shared actors only (C8). Watches the engine only while there are listeners. */
 export class ActorWatch implements Disposable {
   readonly #engine: Pick<Engine, "read" | "watch">;
   readonly #log: Log;
   readonly #listeners = new Set<Listener>();
-  /** Actors that live, as far as was told. */
+  /** Actors whose start has been notified. */
   readonly #seen = new Set<ActorId>();
   #kinds: readonly WatchedKind[];
   #undos: readonly (() => void)[] = [];
@@ -30,82 +31,82 @@ export class ActorWatch implements Disposable {
     this.#log = log;
   }
 
-  /** Other kinds are there now. */
-  see(kinds: readonly WatchedKind[]): void {
+  /** Replaces the watched kinds. */
+  setKinds(kinds: readonly WatchedKind[]): void {
     this.#kinds = kinds;
-    this.#rest();
-    if (this.#listeners.size > 0) this.#begin();
+    this.#stop();
+    if (this.#listeners.size > 0) this.#start();
   }
 
-  /** The actors of a viewer begin and end. Returns its undo. */
-  list({ principal }: Viewer, dirty: () => void): () => void {
+  /** Notifies when actors of the viewer start or stop. Returns a function that unsubscribes. */
+  watchList({ principal }: Viewer, dirty: () => void): () => void {
     const listener: Listener = { principal, dirty };
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#begin();
+    if (this.#listeners.size === 1) this.#start();
     return () => {
-      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#rest();
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#stop();
     };
   }
 
-  /** One actor changes, as long as it is the viewer's. Returns its undo. */
-  one(id: ActorId, shared: boolean, { principal }: Viewer, dirty: () => void): () => void {
-    // Known before it changes, what it was is told of at once: a notification precedes the reply of the call that caused it.
-    let mine = shared;
-    const look = (then: () => void): void =>
+  /** Notifies when the actor changes, as long as it belongs to the viewer. Returns a function that unsubscribes. */
+  watchActor(id: ActorId, shared: boolean, { principal }: Viewer, dirty: () => void): () => void {
+    // Look up the owner ahead of the first change: then the notification can precede the reply of the call that caused it.
+    let isOwn = shared;
+    const checkOwner = (then: () => void): void =>
       this.#ownerOf(id, (owner, status) => {
-        mine = owner === principal && status !== "stopped";
+        isOwn = owner === principal && status !== "stopped";
         if (owner === principal) then();
       });
-    if (!shared) look(() => undefined);
+    if (!shared) checkOwner(() => undefined);
     return this.#engine.watch(id, (change) => {
       const { status } = change;
-      // An actor with the key `*` has the id that is the topic of all actors of its kind.
+      // The id of an actor with the key `*` is also the topic of its whole kind.
       if (change.id !== id) return;
-      if (!mine) return look(dirty);
+      if (!isOwn) return checkOwner(dirty);
       dirty();
-      // Who begins its next life may be another.
-      if (status === "stopped") mine = shared;
+      // The next life may have another owner.
+      if (status === "stopped") isOwn = shared;
     });
   }
 
   [Symbol.dispose](): void {
     this.#listeners.clear();
-    this.#rest();
+    this.#stop();
   }
 
-  #begin(): void {
+  #start(): void {
     this.#undos = this.#kinds.map(({ kind, shared }) =>
       this.#engine.watch(`${kind}/*`, ({ id, status }) => {
-        // A beginning is a first sight: told once too often for what began before, never too little.
+        // The first change of an actor counts as its start. An actor that started earlier causes one extra notification.
         if (status === "stopped") this.#seen.delete(id);
         else if (this.#seen.has(id)) return;
-        else this.#see(id);
-        if (shared) this.#tell(() => true);
-        else this.#ownerOf(id, (owner) => this.#tell((principal) => principal === owner));
+        else this.#remember(id);
+        if (shared) this.#notify(() => true);
+        else this.#ownerOf(id, (owner) => this.#notify((principal) => principal === owner));
       }),
     );
   }
 
-  #see(id: ActorId): void {
-    if (this.#seen.size >= MOST_SEEN) this.#seen.clear();
+  #remember(id: ActorId): void {
+    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
     this.#seen.add(id);
   }
 
-  #tell(whom: (principal: string | undefined) => boolean): void {
-    for (const { principal, dirty } of Array.from(this.#listeners)) if (whom(principal)) dirty();
+  #notify(isAffected: (principal: string | undefined) => boolean): void {
+    for (const { principal, dirty } of Array.from(this.#listeners)) if (isAffected(principal)) dirty();
   }
 
-  #rest(): void {
+  #stop(): void {
     for (const undo of this.#undos) undo();
     this.#undos = [];
     this.#seen.clear();
   }
 
-  // Only its snapshot knows whose it is. What is nobody's is told of to nobody.
-  #ownerOf(id: ActorId, tell: (owner: string, status: Status) => void): void {
+  // Only the snapshot knows the owner. Actors without an owner notify no one.
+  #ownerOf(id: ActorId, onOwner: (owner: string, status: Status) => void): void {
     const read = async (): Promise<void> => {
       const snapshot = await this.#engine.read(id);
-      if (snapshot?.owner !== undefined) tell(snapshot.owner, snapshot.status);
+      if (snapshot?.owner !== undefined) onOwner(snapshot.owner, snapshot.status);
     };
     read().catch(() => this.#log("warning", { event: "actor-watch-failed", actor: id }));
   }

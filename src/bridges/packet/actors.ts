@@ -1,8 +1,6 @@
-/**
- * Actors of capabilities: found, begun, asked and ended by `actor_id`, the key within a capability's kind.
- *
- * Law 1: all of it ends in `Engine.call` or `send`. Effects are told of what `Running` runs, not of what is sent here.
- */
+// Owns: the actors of capabilities by `actor_id`: sending messages, reading states, listing, ending. Does not own: starting them
+//   (actor-start.ts), actors of plain kinds (kind-capability.ts), effects (running.ts).
+/** Law 1: every write goes through `Engine.call` or `send`. */
 import { actorId, keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
@@ -21,57 +19,56 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { OwnKinds } from "./own-kinds.ts";
+import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-sight.ts";
-import { Births } from "./births.ts";
+import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./actor-access.ts";
+import { ActorStarter } from "./actor-start.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
-import { packetErrorOf, resultOf } from "./engine-error.ts";
-import { PacketError } from "./packet-error.ts";
-import type { ActorOptions, PacketContext } from "./packet.ts";
-import { checkPayload } from "./payload-check.ts";
+import { packetErrorOf, resultOf } from "./error-mapping.ts";
+import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts";
+import { checkPayload } from "./capability-contract.ts";
 
-/** Of a list, at a time. */
-const PAGE = 256;
-/** Of one list: each takes its time, whether or not it is in the list in the end. */
-const MOST_EXAMINED = 2_000;
+/** Rows per page of a list. */
+const PAGE_SIZE = 256;
+/** Rows that one list reads, matching or not. */
+const MAX_EXAMINED = 2_000;
 
-/** What `new Actors` takes. */
+/** Options of `Actors`. */
 export interface ActorsOptions {
   readonly engine: Engine;
   readonly capabilities: Capabilities;
   readonly clock: Clock;
-  /** Of one user at a time. Default 10. */
+  /** Actors of one user at a time. Default 10. */
   readonly maxPerUser: number;
-  /** Of capabilities that do not say when their actors end: so long without a message. */
+  /** Idle timeout in milliseconds of capabilities that define none. */
   readonly idleMs: number;
-  /** How long a reply may take. */
+  /** How long a reply may take, in milliseconds. */
   readonly replyMs: number;
   readonly entropy: Entropy;
   readonly handles?: CastOptions["handles"];
 }
 
-/** Who sends a message, and how. */
+/** The sender of a message, and options of the delivery. */
 export interface Sending {
   readonly viewer: Viewer;
   readonly context?: PacketContext;
   readonly options?: ActorOptions;
   readonly signal?: CancelSignal;
-  /** Of that one message; never longer than the actors' own. */
+  /** For this message; capped by the general limit. */
   readonly timeoutMs?: number;
-  /** C4: the same reply again. */
+  /** Idempotency key (C4): a repeated message gets the first reply. */
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
-  /** What the client answered, and could be asked (`CallOptions`). */
+  /** The client's answers, and what it can be asked (`CallOptions`). */
   readonly answers?: JsonObject;
   readonly can?: readonly string[];
-  /** How the actor is called, where another's work asks. Default: from outside. */
+  /** How to call the actor from the work of another actor. Default: `Engine.call`. */
   readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
-/** What an actor replied, and how many messages it has applied. */
+/** An actor's reply, and how many messages it has applied. */
 export interface Replied {
   readonly result: Json;
   readonly message_count: number;
@@ -80,30 +77,31 @@ export interface Replied {
 /** The actors of packet capabilities: starts them, sends them messages, lists and ends them (PacketFlow, Layer 4). */
 export class Actors {
   readonly #options: ActorsOptions;
-  readonly #births: Births;
-  readonly #own: OwnKinds;
-  /** Messages with a key that have not found out whether their actor is there, in the order they came. */
+  readonly #starter: ActorStarter;
+  readonly #kindActors: KindActors;
+  /** Keyed messages that do not know yet whether their actor exists, in order of arrival. */
   readonly #lookups = new Map<ActorId, Set<Promise<void>>>();
 
   constructor(options: ActorsOptions) {
     this.#options = options;
-    this.#births = new Births(options);
-    this.#own = new OwnKinds(options);
+    this.#starter = new ActorStarter(options);
+    this.#kindActors = new KindActors(options);
   }
 
-  /** Begins it where it is not there; on disk it goes on with the state it had. Throws `PacketError`, as all that follow. */
+  /** Starts the actor if it does not run; on disk it continues from its stored state. Throws `PacketError`, as do the methods below. */
   async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
-    const does = this.#acts(capabilityId);
-    if (does.own !== undefined) return { capability_id: capabilityId, actor_id, id: await this.#own.begun(does, actor_id, sending) };
+    const does = this.#actorCapability(capabilityId);
+    if (does.own !== undefined)
+      return { capability_id: capabilityId, actor_id, id: await this.#kindActors.ensureStarted(does, actor_id, sending) };
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     await this.#snapshot(does, actor_id, id, sending);
     return { capability_id: capabilityId, actor_id, id };
   }
 
-  /** Settles when the message is durably accepted, not when it was applied: however late that is. */
+  /** Resolves when the message is durably accepted. It may be applied at any later time. */
   async sendToActor(capabilityId: string, actor_id: string, payload: JsonObject, sending: Sending): Promise<void> {
-    const does = this.#acts(capabilityId, payload);
-    if (does.own !== undefined) return this.#own.send(capabilityId, does, actor_id, payload, sending);
+    const does = this.#actorCapability(capabilityId, payload);
+    if (does.own !== undefined) return this.#kindActors.send(capabilityId, does, actor_id, payload, sending);
     const routed = this.#route(capabilityId, does, actor_id, payload);
     if (routed.reads)
       throw new PacketError(
@@ -119,11 +117,11 @@ export class Actors {
     }
   }
 
-  /** `actor_id` is absent where the payload says which actor is meant, or asks for a new one. */
+  /** `actor_id` is absent if the payload names the actor or requests a new one. */
   async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: JsonObject, sending: Sending): Promise<Replied> {
-    const does = this.#acts(capabilityId, payload);
+    const does = this.#actorCapability(capabilityId, payload);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
-    if (does.own !== undefined) return this.#own.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
+    if (does.own !== undefined) return this.#kindActors.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
     if (actor_id === undefined) throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id.");
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     try {
@@ -131,25 +129,25 @@ export class Actors {
       if (routed.reads) {
         const snapshot = await this.#snapshot(does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
-        return { result: plain(result), message_count: does.known(snapshot).metadata.message_count };
+        return { result: toJson(result), message_count: does.known(snapshot).metadata.message_count };
       }
       const deadline = this.#options.clock.now() + timeout_ms;
       const message: Outgoing = { ...this.#message(id, routed, payload, sending), deadline };
-      return await this.#called(does, actor_id, message, sending);
+      return await this.#call(does, actor_id, message, sending);
     } catch (error) {
       throw packetErrorOf(error, { actor_id, timeout_ms });
     }
   }
 
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
-    const does = this.#acts(capabilityId);
-    if (does.own !== undefined) throw notFound(actor_id);
+    const does = this.#actorCapability(capabilityId);
+    if (does.own !== undefined) throw actorNotFound(actor_id);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
-    return stateOf(capabilityId, actor_id, does, snapshot);
+    if (!isAliveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
+    return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
-  /** Those of one viewer, or of everybody where they are shared; the first `limit`. Looks at no more than the first 2,000 there are or were. */
+  /** The viewer's actors and shared ones, at most `limit`. Reads at most 2,000 rows, stopped actors included. */
   async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
     const found: ActorRef[] = [];
     let examined = 0;
@@ -157,14 +155,14 @@ export class Actors {
       if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
-      for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...omitUndefined({ after }) });
+      for (let after: ActorId | undefined; found.length < limit && examined < MAX_EXAMINED;) {
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE_SIZE, ...omitUndefined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
           if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
         }
         examined += page.length;
-        if (page.length < PAGE) break;
+        if (page.length < PAGE_SIZE) break;
         after = page.at(-1)?.id;
       }
     }
@@ -172,8 +170,9 @@ export class Actors {
   }
 
   async terminateActor(capabilityId: string, actor_id: string, reason: string, viewer: Viewer): Promise<void> {
-    const does = this.#acts(capabilityId);
-    const id = does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#own.living(does, actor_id, viewer);
+    const does = this.#actorCapability(capabilityId);
+    const id =
+      does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#kindActors.liveActorId(does, actor_id, viewer);
     if (does.own === undefined) await this.getActorState(capabilityId, actor_id, viewer);
     try {
       await this.#options.engine.stop(id, reason);
@@ -182,10 +181,8 @@ export class Actors {
     }
   }
 
-  // ── steps ─────────────────────────────────────────────────────────────────
-
-  /** A payload is held to what the capability declares. */
-  #acts(capabilityId: string, payload?: JsonObject): Acts {
+  /** Also validates the payload, if given, against what the capability declares. */
+  #actorCapability(capabilityId: string, payload?: JsonObject): Acts {
     const capability = this.#options.capabilities.get(capabilityId);
     if (capability === undefined)
       throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
@@ -196,7 +193,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id);
+    if (isReservedForOther(capabilityId, does, viewer, actor_id)) throw actorNotFound(actor_id);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -210,26 +207,26 @@ export class Actors {
     throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
   }
 
-  /** What it holds is a copy: who sent it may go on changing what it has. */
+  /** Holds a copy, since the sender may change its payload afterwards. */
   #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
     return {
       to: id,
       action: routed.action,
-      args: plain(routed.args ?? { payload, context }),
+      args: toJson(routed.args ?? { payload, context }),
       viewer,
-      // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
+      // Not part of the arguments: a retry under the same key is the same call, even with another trace (C4).
       ...(trace_id === undefined ? {} : { trace: { trace_id } }),
     };
   }
 
-  /** The common call finds its actor there, and nothing is asked before it. */
-  async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
+  /** The common case, a running actor, needs no lookup before the call. */
+  async #call(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
     const { engine } = this.#options;
     const { signal, key, onProgress, onLog, answers, can, through } = sending;
-    // As it was after this very message: a moment later it may have ended, or applied others.
+    // Read the state right after this message: a moment later the actor may have stopped or applied other messages.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
-    const how = {
+    const options = {
       ...(signal && { signal }),
       ...omitUndefined({ key }),
       ...(onProgress && { onProgress }),
@@ -238,7 +235,7 @@ export class Actors {
       ...(can && { can }),
       onReceipt: () => void (after = read()),
     };
-    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, how) : through(message));
+    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, options) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());
     return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
@@ -246,32 +243,32 @@ export class Actors {
 
   async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     const mayBegin = sending.options?.create_if_missing !== false;
-    // C4: work that runs again finds what it was answered by how many calls it had made, so it makes one for each request.
-    if (mayBegin && sending.through !== undefined) await this.#births.begin({ does, id, actor_id, sending });
-    const earlier = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
-    const decided = sending.key === undefined ? undefined : this.#lookUp(id);
-    const made = (): Promise<Reply> => {
+    // C4: replayed work matches recorded results by call index, so it must make exactly one call per request.
+    if (mayBegin && sending.through !== undefined) await this.#starter.start({ does, id, actor_id, sending });
+    const earlierLookups = this.#lookups.size === 0 ? [] : [...(this.#lookups.get(id) ?? [])];
+    const finishLookup = sending.key === undefined ? undefined : this.#lookUp(id);
+    const callAndFinish = (): Promise<Reply> => {
       const reply = call();
-      decided?.();
+      finishLookup?.();
       return reply;
     };
     try {
-      for (let lives = 0; ; lives += 1)
+      for (let starts = 0; ; starts += 1)
         try {
-          // What comes while it begins waits behind what came before.
-          if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
-          for (const one of earlier) await one;
-          return await this.#begun(does, actor_id, id, sending, made);
+          // A message that arrives during a start waits behind earlier ones.
+          if (!mayBegin || (starts === 0 && !this.#starter.isStarting(id))) return await call();
+          for (const one of earlierLookups) await one;
+          return await this.#startAndCall(does, actor_id, id, sending, callAndFinish);
         } catch (error) {
-          // An earlier message may have ended it again, so this one found no actor.
-          if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
+          // An earlier message may have stopped the actor again.
+          if (!(error instanceof EngineError) || !isMissing(error) || !mayBegin || starts === MAX_STARTS) throw error;
         }
     } finally {
-      decided?.();
+      finishLookup?.();
     }
   }
 
-  /** Until what it returns is called, a message has not found out whether its actor is there: that of a key takes longer. */
+  /** Registers a keyed message until the returned function is called. Keyed calls take longer to find out whether their actor exists. */
   #lookUp(id: ActorId): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const lookups = this.#lookups.get(id) ?? new Set();
@@ -282,31 +279,31 @@ export class Actors {
     };
   }
 
-  async #begun(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
+  async #startAndCall(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     let reply: Promise<Reply> | undefined;
-    const first = (): void => {
+    const firstMessage = (): void => {
       reply = call();
-      // Where the actor does not begin, that is what is told.
+      // If the start fails, its error is reported instead.
       reply.catch(() => undefined);
     };
-    await this.#births.begin({ does, id, actor_id, sending, first });
+    await this.#starter.start({ does, id, actor_id, sending, firstMessage });
     return reply ?? call();
   }
 
   async #snapshot(does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
     const { engine } = this.#options;
     const mayBegin = sending.options?.create_if_missing !== false;
-    for (let lives = 0; ; lives += 1) {
+    for (let starts = 0; ; starts += 1) {
       const snapshot = await engine.read(id);
-      if (livesFor(snapshot, does, sending.viewer)) return snapshot;
-      if (!mayBegin || lives === MOST_LIVES) throw notFound(actor_id);
-      // An earlier message may end it again before it is read.
-      await this.#births.begin({ does, id, actor_id, sending });
+      if (isAliveFor(snapshot, does, sending.viewer)) return snapshot;
+      if (!mayBegin || starts === MAX_STARTS) throw actorNotFound(actor_id);
+      // An earlier message may stop the actor again before it is read.
+      await this.#starter.start({ does, id, actor_id, sending });
     }
   }
 }
 
-/** So often a message lets its actor begin, should others end it each time. */
-const MOST_LIVES = 100;
+/** How often one message starts its actor, if others stop it each time. */
+const MAX_STARTS = 100;
 
-const isAbsent = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";
+const isMissing = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";

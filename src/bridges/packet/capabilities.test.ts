@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Capabilities } from "./capabilities.ts";
-import { as, typeOf, world } from "./core.fixture.ts";
+import { as, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
@@ -24,7 +24,7 @@ const acting = (id: string) =>
 
 const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id);
 
-void test("they are listed in the order they came, and found by their id alone", () => {
+void test("capabilities are listed in order of registration, and found by id", () => {
   const all = new Capabilities([plain("b"), plain("a")]);
   all.register(plain("c"));
   assert.deepEqual(idsOf(all.list()), ["b", "a", "c"]);
@@ -32,36 +32,36 @@ void test("they are listed in the order they came, and found by their id alone",
   for (const id of ["A", "constructor", "__proto__", ""]) assert.equal(all.get(id), undefined);
 });
 
-void test("two of one name, or of one kind of actor, are refused: all of a registration or none", () => {
+void test("a duplicate id or kind of actor is refused, with its whole registration", () => {
   const all = new Capabilities([plain("there"), acting("a_b")]);
-  let told = 0;
-  all.onChange(() => (told += 1));
+  let notifications = 0;
+  all.onChange(() => (notifications += 1));
   for (const twice of [plain("there"), acting("a-b"), acting("A_B")])
     assert.throws(() => all.register(plain("new"), twice, plain("newer")), { code: "NAME_COLLISION" });
   assert.throws(() => all.register(acting("x_y"), acting("x-y")), { code: "NAME_COLLISION" });
-  assert.deepEqual([idsOf(all.list()), told], [["there", "a_b"], 0]);
+  assert.deepEqual([idsOf(all.list()), notifications], [["there", "a_b"], 0]);
   all.unregister("a_b");
   all.register(acting("a-b"), acting("x-y"));
-  assert.deepEqual([idsOf(all.list()), told], [["there", "a-b", "x-y"], 2]);
+  assert.deepEqual([idsOf(all.list()), notifications], [["there", "a-b", "x-y"], 2]);
 });
 
-void test("an undo takes off what it registered, and nothing that came after it by that name", () => {
+void test("an undo removes what it registered, not a later capability of the same id", () => {
   const all = new Capabilities();
-  let told = 0;
-  const hush = all.onChange(() => (told += 1));
+  let notifications = 0;
+  const hush = all.onChange(() => (notifications += 1));
   const undo = all.register(plain("a", "First"));
   assert.equal(all.unregister("a"), true);
   assert.equal(all.unregister("a"), false);
   all.register(plain("a", "Second"));
   undo();
   assert.equal(all.get("a")?.intent, "Second");
-  assert.equal(told, 3);
+  assert.equal(notifications, 3);
   hush();
   all.unregister("a");
-  assert.equal(told, 3);
+  assert.equal(notifications, 3);
 });
 
-void test("discovery by words: any of them, whatever their case, as part of the intent #packet.implied.7-discovery", () => {
+void test("discovery by words finds any of them in the intent, ignoring case #packet.implied.7-discovery", () => {
   const all = new Capabilities([plain("a", "Keep research notes"), plain("b", "Transform user data"), plain("c", "Note a user")]);
   assert.deepEqual(idsOf(all.discover("USER")), ["b", "c"]);
   assert.deepEqual(idsOf(all.discover("  notes   nothing ")), ["a"]);
@@ -70,7 +70,7 @@ void test("discovery by words: any of them, whatever their case, as part of the 
   assert.deepEqual(idsOf(all.discover("")), ["a", "b", "c"]);
 });
 
-void test("discovery by contract: who gives x, who needs x, and all that is asked must hold #packet.implied.7-discovery", () => {
+void test("discovery by contract finds by required and provided fields, and all criteria must hold #packet.implied.7-discovery", () => {
   const all = new Capabilities([
     plain("user", "Find a user", ["user_id"], ["user"]),
     plain("score", "Score a user", ["user", "events"], ["score"]),
@@ -84,7 +84,7 @@ void test("discovery by contract: who gives x, who needs x, and all that is aske
   assert.deepEqual(idsOf(all.discover({})), ["user", "score", "mail"]);
 });
 
-void test("a capability goes while its actors live: it is not found, and they are what they were when it is back", async () => {
+void test("an unregistered capability is not found; its actors stay as they were until it returns", async () => {
   const one = acting("one");
   await using on = await world([one]);
   await on.say("one", "a", {});
@@ -95,15 +95,15 @@ void test("a capability goes while its actors live: it is not found, and they ar
   assert.equal((await on.say("one", "a", {})).payload["result"], 2);
 });
 
-void test("actors that the engine was not started with are not registered, and all else is", async () => {
+void test("actors of a kind that the engine does not know are not registered; other capabilities are", async () => {
   await using on = await world([acting("one")], { kinds: new Capabilities([acting("two")]).kinds });
-  let told = 0;
-  on.capabilities.onChange(() => (told += 1));
+  let notifications = 0;
+  on.capabilities.onChange(() => (notifications += 1));
   assert.throws(() => on.capabilities.register(plain("early"), acting("three")), {
     code: "BAD_DEFINITION",
     message: /three.*start the engine/,
   });
-  assert.deepEqual([idsOf(on.capabilities.list()), told], [["one"], 0]);
+  assert.deepEqual([idsOf(on.capabilities.list()), notifications], [["one"], 0]);
   on.capabilities.register(plain("late"), acting("two"));
   assert.equal((await on.say("two", "a", {})).payload["result"], 1);
   const { engine } = on;

@@ -1,30 +1,31 @@
+// Owns: the registry of capabilities: adding, removing, discovering them, and notification of changes. Does not own: running them
+//   (running.ts), planning chains of them (chain-plan.ts).
 import { TroupeError, type Behaviour, type Engine } from "../../core/contract/index.ts";
-import type { Capability, Given } from "./capability.ts";
-import type { Running } from "./running.ts";
+import type { Capability, Given, RunCapability } from "./capability.ts";
 
-/** What a capability must be like: all that is given must hold. */
+/** Criteria of a search. All given ones must hold. */
 export interface Criteria {
-  /** Words: any of them is part of the intent. */
+  /** Words; the intent must contain at least one of them. */
   readonly intent?: string;
-  /** "Who needs x": they require all of these. */
+  /** Fields that the capability requires. */
   readonly requires?: readonly string[];
-  /** "Who gives x": they provide all of these. */
+  /** Fields that the capability provides. */
   readonly provides?: readonly string[];
 }
 
-type Knows = Pick<Engine, "knows">;
+type KindLookup = Pick<Engine, "knows">;
 
-/** What runs capabilities, and where their actors are. */
+/** The flow that runs the capabilities, and its engine. */
 interface Flow {
-  readonly engine: Knows;
-  readonly run: Running["run"];
+  readonly engine: KindLookup;
+  readonly run: RunCapability;
 }
 
 function bind(does: Capability["does"], { run }: Flow): void {
   if (does.how === "actor") does.asks?.bind(run);
 }
 
-function checkKnown(id: string, kind: string, engine: Knows): void {
+function checkKind(id: string, kind: string, engine: KindLookup): void {
   if (engine.knows?.(kind) === false)
     throw new TroupeError(
       "BAD_DEFINITION",
@@ -32,7 +33,7 @@ function checkKnown(id: string, kind: string, engine: Knows): void {
     );
 }
 
-/** The capabilities there are, in the order they came. */
+/** The registered capabilities, in order of registration. */
 export class Capabilities {
   readonly #byId = new Map<string, Capability>();
   readonly #kinds = new Map<string, string>();
@@ -40,18 +41,18 @@ export class Capabilities {
   readonly #flows = new Set<Flow>();
   readonly #given: Given;
 
-  /** Of actors that no configuration was told to yet, it has its own: what runs them is another flow's elsewhere. */
+  /** Actors without a configuration get their own copy with `given` applied: another flow may run the same definition. */
   constructor(capabilities: readonly Capability[] = [], given: Given = {}) {
     this.#given = given;
     this.register(...capabilities);
   }
 
-  /** Kinds of actors that the engine must know. */
+  /** The kinds of actors that the engine must know. */
   get kinds(): readonly Behaviour[] {
     return this.list().flatMap(({ does }) => (does.how === "actor" ? [does.behaviour] : []));
   }
 
-  /** All of them or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for actors that the engine was not started with. Returns its undo. */
+  /** Registers all or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for kinds the engine does not know. Returns its undo. */
   register(...capabilities: readonly Capability[]): () => void {
     const added: Capability[] = [];
     try {
@@ -64,17 +65,17 @@ export class Capabilities {
       for (const { id } of added) this.#remove(id);
       throw error;
     }
-    if (added.length > 0) this.#tell();
+    if (added.length > 0) this.#notify();
     return () => {
-      // One of that name that came later is not this one.
+      // Another capability may have been registered under the same id since.
       for (const one of added) if (this.#byId.get(one.id) === one) this.unregister(one.id);
     };
   }
 
-  /** Its actors stay where they are. False: there is none. */
+  /** Removes a capability; its actors stay. Returns false if there is none. */
   unregister(id: string): boolean {
     if (!this.#remove(id)) return false;
-    this.#tell();
+    this.#notify();
     return true;
   }
 
@@ -86,7 +87,7 @@ export class Capabilities {
     return [...this.#byId.values()];
   }
 
-  /** By words of the intent, case aside: any of them is enough. Or by criteria, which must all hold. */
+  /** Finds by words of the intent, in any case: one match is enough. Or by criteria, which must all hold. */
   discover(query: string | Criteria): readonly Capability[] {
     const { intent, requires = [], provides = [] } = typeof query === "string" ? { intent: query } : query;
     const words = intent
@@ -94,28 +95,28 @@ export class Capabilities {
       .split(/\s+/)
       .filter((word) => word !== "");
     return this.list().filter((one) => {
-      const said = one.intent.toLowerCase();
+      const intentText = one.intent.toLowerCase();
       return (
-        (words === undefined || words.length === 0 || words.some((word) => said.includes(word))) &&
+        (words === undefined || words.length === 0 || words.some((word) => intentText.includes(word))) &&
         requires.every((field) => one.requires.includes(field)) &&
         provides.every((field) => one.provides.includes(field))
       );
     });
   }
 
-  /** Tells when capabilities come and go. Returns its undo. */
+  /** Notifies when capabilities are added or removed. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    const entry = (): void => listener();
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
   /**
-   * Those that come from now on must be of kinds the engine knows; their handlers ask others by `run`. Throws as `register` where one that
-   * is there is not. Returns its undo.
+   * Binds the capabilities to an engine and to `run`, by which handlers call others. From then on only kinds that the engine knows are
+   * accepted. Throws as `register` does. Returns its undo.
    */
-  runOn(engine: Knows, run: Running["run"]): () => void {
-    for (const { does, id } of this.list()) if (does.how === "actor") checkKnown(id, does.behaviour.kind, engine);
+  runOn(engine: KindLookup, run: RunCapability): () => void {
+    for (const { does, id } of this.list()) if (does.how === "actor") checkKind(id, does.behaviour.kind, engine);
     const flow: Flow = { engine, run };
     this.#flows.add(flow);
     for (const { does } of this.list()) bind(does, flow);
@@ -142,7 +143,7 @@ export class Capabilities {
           "NAME_COLLISION",
           `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
         );
-      for (const { engine } of this.#flows) checkKnown(id, kind, engine);
+      for (const { engine } of this.#flows) checkKind(id, kind, engine);
       this.#kinds.set(kind, id);
     }
     this.#byId.set(id, capability);
@@ -155,7 +156,7 @@ export class Capabilities {
     return this.#byId.delete(id);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of Array.from(this.#listeners)) listener();
   }
 }

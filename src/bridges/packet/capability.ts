@@ -1,23 +1,25 @@
+// Owns: the types of a capability: its contract, its three implementations, its effects, how it is run.
+//   Does not own: how authors define one (define-capability.ts, define-actor.ts).
 import type {
   ActorId,
-  JsonObject,
   Behaviour,
+  CancelSignal,
   Clock,
   Json,
+  JsonObject,
   Log,
   OfferRef,
+  Outgoing,
   Policy,
   Progress,
+  Reply,
   Snapshot,
   Viewer,
 } from "../../core/contract/index.ts";
-import type { Asks } from "./asks.ts";
-import type { Effect } from "./effect.ts";
-import type { CapabilityState } from "./capability-state.ts";
-import type { PacketContext, Persistence } from "./packet.ts";
-import type { Servers } from "./servers.ts";
+import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
+import type { ForeignServer, Servers } from "./upstream-server.ts";
 
-/** What a capability is, whatever stands behind it. */
+/** A capability, whatever implements it. */
 export interface Capability {
   /** `[A-Za-z][A-Za-z0-9_-]{0,63}`. */
   readonly id: string;
@@ -33,7 +35,7 @@ export interface Capability {
   readonly does: Executes | Acts | Offers;
 }
 
-/** No state: a function. */
+/** A function, without state. */
 export interface Executes {
   readonly how: "execute";
   execute(payload: JsonObject, context: ExecutionContext): unknown;
@@ -44,57 +46,57 @@ export interface Acts {
   readonly how: "actor";
   readonly behaviour: Behaviour;
   readonly persistence: Persistence;
-  /** Everybody's: otherwise an actor is its starter's alone. */
+  /** All users share the actors. Otherwise each belongs to the user who started it. */
   readonly shared: boolean;
-  /** Of a kind that is no capability by itself: which offer a payload calls. Undefined: `no_handler`. */
+  /** For a kind defined with `actor()`: the offer that a payload calls. Undefined: `no_handler`. */
   readonly own?: (payload: JsonObject) => Offered | undefined;
-  /** Says nothing of when it ends: that is the configuration's. */
+  /** It defines no timeout, so the configuration's applies. */
   readonly idle: boolean;
   /** Fields of payloads and results whose text is searchable. */
   readonly search: readonly string[];
-  /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
+  /** The message that a payload becomes: the first pattern in source order that matches. Undefined: `no_handler`. */
   route(payload: JsonObject): Routed | undefined;
-  /** The author's state, and the spec's metadata, of what is durable. */
+  /** The author's state and the specification's metadata of a durable state. */
   known(snapshot: Snapshot): CapabilityState<Json>;
-  /** A read, for what `route` said reads. */
+  /** Runs the read that `route` chose. */
   read(routed: Routed, snapshot: Snapshot, payload: JsonObject, context: PacketContext, viewer: Viewer): unknown;
-  /** Overrides of the policy for an actor that begins. */
+  /** Policy overrides for an actor that starts. */
   policyFor(options: { readonly state_timeout?: number; readonly persistence?: Persistence }): Partial<Policy>;
-  /** Which actor is meant where a packet or a tool call names none. Absent: one for each principal or session. */
+  /** The actor that a packet or tool call without `actor_id` means. Absent: one for each principal or session. */
   readonly defaultKey?: (viewer: Viewer) => string | undefined;
-  /** The same, with what only a configuration knows. Absent: it was told already, or needs nothing of it. */
+  /** This capability with the configuration applied. Absent: already applied, or not needed. */
   readonly configured?: (given: Given) => Capability;
-  /** By which its handlers ask other capabilities. Absent: they ask none. */
-  readonly asks?: Pick<Asks, "bind">;
+  /** Binds calls of its handlers to other capabilities. Absent: they make none. */
+  readonly asks?: { bind(run: RunCapability): void };
 }
 
-/** What a configuration tells capabilities that are actors. */
+/** What the configuration passes to capabilities that are actors. */
 export interface Given {
   /** Tool servers that handlers may call. */
   readonly servers?: Servers;
-  /** Of those that do not say where they are kept. */
+  /** Where actors are stored whose definition does not say. */
   readonly persistence?: Persistence;
-  /** Of those that do not say when they end: so long without a message. Default 30 minutes. */
+  /** Idle timeout in milliseconds of actors whose definition has none. Default 30 minutes. */
   readonly idleMs?: number;
   readonly clock?: Clock;
 }
 
-/** The message that a capability's packet becomes for its actor. */
+/** The actor's message that a packet becomes. */
 export interface Routed {
   readonly action: string;
-  /** What the message holds. Absent: payload and context. */
+  /** The arguments of the message. Absent: payload and context. */
   readonly args?: Json;
   /** A pure read: no mailbox, no event, not counted. */
   readonly reads: boolean;
 }
 
-/** A call of an offer of a source. */
+/** A call of a source's offer. */
 interface Offered {
   readonly ref: OfferRef;
   readonly args: JsonObject;
 }
 
-/** Several tools and no state. */
+/** Several tools, without state. */
 export interface Offers {
   readonly how: "tools";
   readonly tools: readonly OfferedTool[];
@@ -107,11 +109,11 @@ export interface OfferedTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
-  /** Its types are guessed from names: they are shown, and nothing is held to them. */
+  /** The types are guessed from names: they are listed, but not enforced. */
   readonly guessed?: true;
 }
 
-/** What runs without an actor is given. */
+/** What a capability without an actor receives. */
 export interface ExecutionContext {
   readonly capability_id: string;
   readonly execution_id: string;
@@ -121,32 +123,17 @@ export interface ExecutionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly viewer: Viewer;
-  /** The caller is gone, or time is up. */
+  /** Aborted when the caller has disconnected or the time is over. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
   readonly log: Log;
-  /** Another capability, within the same trace. Throws `PacketError`. */
+  /** Calls another capability within the same trace. Throws `PacketError`. */
   readonly call: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
   /** A tool server by its name in the configuration. */
   readonly mcp: (server: string) => ForeignServer;
 }
 
-/** Another MCP server, as a capability calls it. */
-export interface ForeignServer {
-  /** Throws `PacketError` (`execution_failed`) where it cannot be reached or the tool failed. */
-  call(tool: string, args?: JsonObject): Promise<ForeignResult>;
-  tools(): Promise<readonly OfferedTool[]>;
-}
-
-/** The result of a tool of another MCP server, as a capability receives it. */
-export interface ForeignResult {
-  readonly content: readonly Json[];
-  readonly structured?: Json;
-  /** All text blocks, one after the other. */
-  readonly text: string;
-}
-
-/** What is known of an actor, by the spec's names. */
+/** An actor's state and metadata, by the specification's names. */
 export interface ActorState {
   readonly actor_id: string;
   readonly capability_id: string;
@@ -161,9 +148,88 @@ export interface ActorState {
   };
 }
 
-/** A handle on an actor of a capability. */
+/** Identifies an actor of a capability. */
 export interface ActorRef {
   readonly capability_id: string;
   readonly actor_id: string;
   readonly id: ActorId;
+}
+
+/** What a timeout function knows of an actor. Times in milliseconds since 1970. */
+export interface ActorTimes {
+  readonly created_at: number;
+  readonly last_message_at: number;
+  readonly message_count: number;
+}
+
+/** The stored state of an actor: the author's state, and what the specification calls its metadata. */
+export interface CapabilityState<S> {
+  readonly state: S;
+  readonly metadata: ActorTimes;
+}
+
+/** The caller of a capability, and options of the run. */
+export interface RunOptions {
+  readonly viewer: Viewer;
+  readonly context: PacketContext;
+  readonly actor_id?: string;
+  readonly actor_options?: ActorOptions;
+  readonly signal?: CancelSignal;
+  /** The packet is a message to an actor: capabilities without actors refuse it. */
+  readonly actorOnly?: boolean;
+  /** Idempotency key (C4), for actors. */
+  readonly key?: string;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+  /** The client's answers, and what it can be asked (`CallOptions`). */
+  readonly answers?: JsonObject;
+  readonly can?: readonly string[];
+  /** Capped by the configuration's limit. */
+  readonly timeoutMs?: number;
+  /** How to call actors from the work of an actor: the engine's own call, which detects actors that wait for each other. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
+}
+
+/** Runs a capability by its id. */
+export type RunCapability = (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
+
+/** What a capability returned, and the actor that ran it, if one did. */
+export interface Ran {
+  readonly result: Json;
+  readonly actor_id?: string;
+  readonly message_count?: number;
+  readonly execution_time_ms: number;
+  readonly trace_id: string;
+}
+
+/** The level of an audit entry. Default `info`. */
+export type AuditLevel = "debug" | "info" | "warning" | "error";
+
+/** What is emitted after a capability has run and its turn is committed. Data: declaring one does nothing. */
+export type Effect =
+  | { readonly effect: "audit_log"; readonly level: AuditLevel; readonly name: string }
+  | { readonly effect: "metric"; readonly metric: "counter" | "histogram"; readonly name: string };
+
+/** An effect: each run writes an audit entry, after its commit. */
+export const auditLog = (level: AuditLevel = "info", name = "audit"): Effect => ({ effect: "audit_log", level, name });
+/** An effect: counts the runs. */
+export const counter = (name: string): Effect => ({ effect: "metric", metric: "counter", name });
+/** An effect: the duration of each run in milliseconds. */
+export const histogram = (name: string): Effect => ({ effect: "metric", metric: "histogram", name });
+
+/** An effect that happened. */
+export interface Emitted {
+  readonly effect: Effect;
+  readonly capability_id: string;
+  readonly actor_id?: string;
+  readonly trace_id: string;
+  readonly user_id?: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly duration_ms: number;
+  /** 1 for a counter, the duration for a histogram. */
+  readonly value: number;
+  /** The type of error. Absent: the run succeeded. */
+  readonly error?: string;
+  readonly fields?: JsonObject;
 }

@@ -1,4 +1,4 @@
-// The client against the doors themselves: tokens, progress, cancelling, MCP inside packets.
+// The client against real endpoints: tokens, progress, cancelling, MCP inside packets.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LocalEngine } from "troupe/engine";
@@ -9,7 +9,7 @@ import { PacketClientError } from "./client-error.ts";
 import { packetClient } from "./client.ts";
 import { packetEndpoints } from "./endpoints.ts";
 import { actorCapability, Capabilities, capability, PacketError, PacketFlow } from "./index.ts";
-import { capabilitySource } from "./source.ts";
+import { capabilitySource } from "./capability-source.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
 
@@ -78,15 +78,15 @@ async function served() {
   };
 }
 
-void test("a packet client speaks with every door there is: actors, progress, MCP inside #packet.client", async () => {
+void test("a packet client works with every endpoint: actors, progress, MCP inside packets #packet.client", async () => {
   await using server = await served();
   for (const [at, url] of server.urls.entries()) {
     using client = packetClient(url, { token: KEY });
     await client.heartbeat();
     assert.deepEqual(await client.request("counter", { message_type: "add" }, { actor_id: "one" }), { count: at + 1 }, url);
-    const told: unknown[] = [];
-    assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => told.push(all) }), { done: true });
-    assert.deepEqual(told, [[1, 2, "half"]], url);
+    const steps: unknown[] = [];
+    assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => steps.push(all) }), { done: true });
+    assert.deepEqual(steps, [[1, 2, "half"]], url);
     const reply = await client.send({
       type: "mcp_request",
       payload: { mcp_message: { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri: "packetflow://capabilities" } } },
@@ -99,23 +99,23 @@ void test("a packet client speaks with every door there is: actors, progress, MC
   }
 });
 
-void test("a packet client that gives up has the server cancel, behind every door", async () => {
+void test("a packet client that cancels has the server cancel, at every endpoint", async () => {
   await using server = await served();
   for (const [at, url] of server.urls.entries()) {
     using client = packetClient(url, { token: KEY });
     const abort = new AbortController();
-    const asked = assert.rejects(
+    const request = assert.rejects(
       client.request("slow", { wait: true }, { signal: abort.signal }),
       (error: unknown) => error instanceof PacketClientError && error.code === "CANCELLED",
     );
     await until("it runs", () => server.begun === at + 1);
     abort.abort();
-    await asked;
+    await request;
     await until(`it is cancelled behind ${url}`, () => server.cancelled === at + 1);
   }
 });
 
-void test("a packet client with a token that no door takes is told so, or that no connection came about", async () => {
+void test("a packet client with a refused token gets unauthorized, or that no connection was opened", async () => {
   await using server = await served();
   for (const url of server.urls) {
     using client = packetClient(url, { token: "another-key-of-sixteen-characters", patienceMs: 0 });

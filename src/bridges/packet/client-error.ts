@@ -1,27 +1,28 @@
-/** Why a packet client's request failed, other than by a reply. */
+// Owns: why a packet client has no reply, and whether the packet may have been applied. Does not own: errors in replies (packet.ts).
+/** Why a packet client's request has no reply. */
 export type PacketClientCode =
-  /** No connection came about, or the server took none. */
+  /** No connection could be opened. */
   | "UNREACHABLE"
-  /** The connection ended before the reply came. */
+  /** The connection ended before the reply. */
   | "LOST"
   /** No reply within `timeoutMs`. */
   | "TIMEOUT"
-  /** The caller's signal: it is the `cause`. */
+  /** Aborted by the caller's signal; the reason is the `cause`. */
   | "CANCELLED"
   /** The client was closed. */
   | "CLOSED"
-  /** As much waits for replies as may. */
+  /** Too many packets, or too much text, wait for replies. */
   | "FULL"
-  /** A packet of this id still waits for its reply. */
+  /** Another packet with this id waits for its reply. */
   | "ID_IN_USE"
-  /** What answered speaks no packets, or said more than is taken. */
+  /** The response was not a packet, or too long. */
   | "BAD_REPLY";
 
-/** Why there is no reply. What a server replies is a packet instead, or the `PacketError` of one. */
+/** Thrown if there is no reply. An error in a reply is a packet, or its `PacketError`. */
 export class PacketClientError extends Error {
   override readonly name = "PacketClientError";
   readonly code: PacketClientCode;
-  /** False: the server has not seen the packet, and it can be sent again as it was. */
+  /** False: the server has not seen the packet, so it can be sent again unchanged. */
   readonly applied: false | "unknown";
   constructor(
     code: PacketClientCode,
@@ -37,25 +38,25 @@ export class PacketClientError extends Error {
 const NOT_APPLIED = "The packet was not applied: send it again.";
 const UNKNOWN = "Whether the packet was applied is not known: look before you send it again.";
 
-/** The reason a caller's time is over by. */
-export class TimeIsUp extends Error {
+/** The abort reason after a timeout. */
+export class ReplyTimeout extends Error {
   constructor(ms: number) {
     super(`No reply came within ${ms} ms.`);
   }
 }
 
-/** For a packet that was given up. */
-export function givenUp({ reason }: AbortSignal, applied: false | "unknown"): PacketClientError {
-  if (reason instanceof TimeIsUp) return new PacketClientError("TIMEOUT", reason.message, { applied });
+/** The error of an aborted packet. */
+export function abortError({ reason }: AbortSignal, applied: false | "unknown"): PacketClientError {
+  if (reason instanceof ReplyTimeout) return new PacketClientError("TIMEOUT", reason.message, { applied });
   return new PacketClientError("CANCELLED", "The caller gave the packet up.", { applied, cause: reason });
 }
 
-/** What went wrong, by name: Node hides the cause of a failed fetch one level down. */
-export function reasonFor(error: unknown): string {
+/** The error's code if it has one: Node hides the cause of a failed fetch one level down. */
+export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return "it failed";
-  const code = codeOf(error) ?? codeOf(error.cause);
+  const code = errorCode(error) ?? errorCode(error.cause);
   return code ?? (error.message === "" ? error.name : error.message);
 }
 
-export const codeOf = (error: unknown): string | undefined =>
+export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { SimulatedClock, SimulatedEntropy, until } from "troupe/testing";
 import { PacketClientError, type PacketClientCode } from "./client-error.ts";
 import { packetClient, type PacketClient } from "./client.ts";
-import { isTroupeError } from "./config.fixture.ts";
-import { PacketError } from "./packet-error.ts";
+import { isTroupeError } from "./world.fixture.ts";
+import { PacketError } from "./packet.ts";
 import { type Answering, type Heard, httpPackets, type PacketServer, tcpPackets, webSocketPackets } from "./packet-server.fixture.ts";
 
 const DOORS: Readonly<Record<string, (answering: Answering) => Promise<PacketServer>>> = {
@@ -27,7 +27,7 @@ const refuses =
   (error: unknown): boolean =>
     error instanceof PacketError && error.type === type;
 
-/** Answers what it is told to, and keeps what waits for the test. */
+/** Answers as each test says, and keeps pending packets for it. */
 const echo: Answering = ({ packet, reply }) => {
   if (packet["type"] === "heartbeat") reply("heartbeat", {});
   else if (packet["type"] === "cancel") reply("capability_response", { cancelled: 1 });
@@ -53,7 +53,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.equal(server.heard[0]?.["version"], "1.0");
     });
 
-    test("requests a capability or an actor of one, and throws what the server says instead", async () => {
+    test("requests a capability or an actor, and throws the server's error", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url, { context: { session_id: "s", trace_id: "t" } });
       assert.deepEqual(await client.request("user_transform", { a: 1 }, { context: { trace_id: "u" }, intent: "Do it" }), {
@@ -75,12 +75,12 @@ for (const [name, open] of Object.entries(DOORS)) {
       );
     });
 
-    test("tells progress before the reply, and gives up where whoever is told throws", async () => {
+    test("reports progress before the reply, and cancels if the listener throws", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
-      const told: unknown[] = [];
-      assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => told.push(all) }), { done: true });
-      assert.deepEqual(told, [[1, 2, "half"]]);
+      const steps: unknown[] = [];
+      assert.deepEqual(await client.request("slow", {}, { onProgress: (...all) => steps.push(all) }), { done: true });
+      assert.deepEqual(steps, [[1, 2, "half"]]);
       const thrown = new Error("mine");
       await assert.rejects(
         client.request(
@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       );
     });
 
-    test("sends nothing that is no packet, nor two at once under one id, nor more than may wait", async () => {
+    test("sends no invalid packet, no second packet of one id, and no more than may wait", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url, { maxWaiting: 2, maxWaitingChars: 5_000 });
       await assert.rejects(client.send({ type: "actor_message", payload: {} }), refuses("protocol_error"));
@@ -115,19 +115,19 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.equal(server.heard.length, 2);
     });
 
-    test("gives up when its caller does, and when time is up", async () => {
+    test("rejects when its caller aborts, and after its timeout", async () => {
       await using server = await open(echo);
       const clock = new SimulatedClock();
       using client = packetClient(server.url, { clock, timeoutMs: 5_000 });
       await assert.rejects(client.request("silent", {}, { signal: AbortSignal.abort(new Error("left")) }), fails("CANCELLED", false));
       const abort = new AbortController();
       const aborted = client.request("silent", {}, { signal: abort.signal });
-      const late = assert.rejects(client.request("silent", {}), fails("TIMEOUT", "unknown"));
+      const timedOut = assert.rejects(client.request("silent", {}), fails("TIMEOUT", "unknown"));
       await until("they are under way", () => server.heard.length === 2);
       abort.abort(new Error("left"));
       await assert.rejects(aborted, fails("CANCELLED", "unknown"));
       await clock.advance(5_000);
-      await late;
+      await timedOut;
       assert.equal(clock.pending, 0);
       assert.deepEqual(await client.request("user_transform", {}), { got: {} });
       if (name !== "http") {
@@ -139,7 +139,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       }
     });
 
-    test("opens no connection once it is closed, though its token came after that", async () => {
+    test("opens no connection after it was closed, though the token arrives then", async () => {
       await using server = await open(echo);
       const token = Promise.withResolvers<string>();
       let wanted = false;
@@ -154,19 +154,19 @@ for (const [name, open] of Object.entries(DOORS)) {
       client.close();
       await closed;
       token.resolve("t");
-      // Another client's whole exchange takes longer than it would take this one to connect.
+      // The other client's whole exchange takes longer than opening this connection would.
       using other = packetClient(server.url);
       await other.heartbeat();
       assert.equal(server.connections, 1);
     });
 
-    test("gives a token no longer than a reply, and says where none comes that nothing was sent", async () => {
+    test("limits the wait for a token, and reports that nothing was sent", async () => {
       await using server = await open(echo);
       const clock = new SimulatedClock();
       using client = packetClient(server.url, { clock, timeoutMs: 5_000, token: () => new Promise<string>(() => undefined) });
-      const late = assert.rejects(client.heartbeat(), fails("TIMEOUT", false));
+      const timedOut = assert.rejects(client.heartbeat(), fails("TIMEOUT", false));
       await clock.advance(5_000);
-      await late;
+      await timedOut;
       const closed = assert.rejects(client.heartbeat(), fails("CLOSED", false));
       client.close();
       await closed;
@@ -179,7 +179,7 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.deepEqual(server.heard, []);
     });
 
-    test("says of a packet under way when the connection breaks that it may have been applied, and goes on", async () => {
+    test("reports that a packet may have been applied when the connection breaks, and continues", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
       await client.heartbeat();
@@ -190,14 +190,14 @@ for (const [name, open] of Object.entries(DOORS)) {
       assert.deepEqual(await client.request("user_transform", {}), { got: {} });
     });
 
-    test("says of a packet to a server that is not there that it was not applied", async () => {
+    test("reports that a packet to an unreachable server was not applied", async () => {
       const server = await open(echo);
       await server[Symbol.asyncDispose]();
       using client = packetClient(server.url, { patienceMs: 0 });
       await assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
     });
 
-    test("takes nothing for a reply that is no packet, nor one that is too long", async () => {
+    test("rejects a reply that is not a packet or too long", async () => {
       await using server = await open(({ packet, say, reply }) => {
         if (packet["capability_id"] === "odd") say('{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"What?"}}');
         else reply("capability_response", { text: "x".repeat(packet["capability_id"] === "long" ? 5_000 : 1) });
@@ -215,23 +215,23 @@ for (const [name, open] of Object.entries(DOORS)) {
 
 for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "http")) {
   describe(`a packet client's connection over ${name}`, () => {
-    test("carries many packets at once, whose replies come in another order", async () => {
+    test("carries many packets at once, whose replies arrive in another order", async () => {
       const held: (() => void)[] = [];
       await using server = await open(
         ({ packet, reply }) => void held.push(() => reply("capability_response", { got: packet["payload"] ?? null })),
       );
       using client = packetClient(server.url);
-      const asked = Array.from({ length: 20 }, (_, at) => client.request("x", { at }));
+      const request = Array.from({ length: 20 }, (_, at) => client.request("x", { at }));
       await until("all are there", () => held.length === 20);
       for (const answer of held.toReversed()) answer();
       assert.deepEqual(
-        await Promise.all(asked),
+        await Promise.all(request),
         Array.from({ length: 20 }, (_, at) => ({ got: { at } })),
       );
       assert.equal(server.connections, 1);
     });
 
-    test("takes the reply to a packet it has given up for no other's", async () => {
+    test("does not use the reply of a cancelled packet for another with the same id", async () => {
       const requests: Heard[] = [];
       await using server = await open((heard) => void (heard.packet["type"] === "capability_request" && requests.push(heard)));
       using client = packetClient(server.url);
@@ -250,7 +250,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
       assert.deepEqual((await again).payload, { n: 2 });
     });
 
-    test("ends unnoticed while nothing waits, and is opened again for the next packet", async () => {
+    test("may end while nothing is pending, and is reopened for the next packet", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);
       await client.heartbeat();
@@ -265,7 +265,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
       assert.equal(server.connections, 2);
     });
 
-    test("ignores replies to what nobody waits for", async () => {
+    test("ignores replies to no pending packet", async () => {
       await using server = await open(({ say, reply }) => {
         say(
           JSON.stringify({ version: "1.0", type: "capability_response", id: "who", payload: { wrong: true }, context: {}, metadata: {} }),
@@ -279,7 +279,7 @@ for (const [name, open] of Object.entries(DOORS).filter(([door]) => door !== "ht
   });
 }
 
-/** Knows the pauses between attempts from the times of packets and of attempts. */
+/** Derives the pauses between attempts from the times of packets and attempts. */
 class PauseClock extends SimulatedClock {
   readonly pauses: number[] = [];
 
@@ -297,13 +297,13 @@ describe("a packet client that reconnects", () => {
   const paused = (clock: PauseClock, times: number): Promise<void> =>
     until(`it pauses ${times} times`, () => clock.pauses.length === times);
 
-  test("waits for a server as long as it has patience, after pauses that double #packet.client", async () => {
-    const gone = await tcpPackets(echo);
-    const port = Number(new URL(gone.url).port);
-    await gone[Symbol.asyncDispose]();
+  test("retries with pauses that double, for as long as a packet may wait #packet.client", async () => {
+    const stopped = await tcpPackets(echo);
+    const port = Number(new URL(stopped.url).port);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    using client = opened(gone.url, clock, 60_000);
-    const asked = client.request("user_transform", {});
+    using client = opened(stopped.url, clock, 60_000);
+    const request = client.request("user_transform", {});
     for (const times of [1, 2, 3, 4]) {
       await paused(clock, times);
       if (times < 4) await clock.advance(clock.pauses.at(-1) ?? 0);
@@ -311,27 +311,27 @@ describe("a packet client that reconnects", () => {
     for (const [at, ms] of clock.pauses.entries()) assert.ok(ms >= 50 * 2 ** at && ms <= 100 * 2 ** at, String(clock.pauses));
     await using back = await tcpPackets(echo, port);
     await clock.advance(clock.pauses.at(-1) ?? 0);
-    assert.deepEqual(await asked, { got: {} });
+    assert.deepEqual(await request, { got: {} });
     assert.equal(back.heard.length, 1);
   });
 
-  test("tells whoever waits when its patience is over, and that nothing was applied", async () => {
-    const gone = await tcpPackets(echo);
-    await gone[Symbol.asyncDispose]();
+  test("rejects pending packets after that time, as not applied", async () => {
+    const stopped = await tcpPackets(echo);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    using client = opened(gone.url, clock, 1_000);
-    const asked = assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
+    using client = opened(stopped.url, clock, 1_000);
+    const request = assert.rejects(client.request("user_transform", {}), fails("UNREACHABLE", false));
     let over = false;
-    void asked.then(() => (over = true));
+    void request.then(() => (over = true));
     await until("it has given up", async () => {
       await clock.advance(100);
       return over;
     });
-    await asked;
+    await request;
     assert.equal(clock.pending, 0);
   });
 
-  test("pauses before a server that takes connections and drops them", async () => {
+  test("backs off from a server that accepts connections and drops them", async () => {
     await using server = await tcpPackets(({ drop }) => drop());
     const clock = new PauseClock();
     using client = opened(server.url, clock, 60_000);
@@ -344,31 +344,31 @@ describe("a packet client that reconnects", () => {
     assert.equal(server.connections, 2);
   });
 
-  test("ends with its pause when it is closed", async () => {
-    const gone = await tcpPackets(echo);
-    await gone[Symbol.asyncDispose]();
+  test("stops waiting when it is closed", async () => {
+    const stopped = await tcpPackets(echo);
+    await stopped[Symbol.asyncDispose]();
     const clock = new PauseClock();
-    const client = opened(gone.url, clock, 60_000);
-    const asked = assert.rejects(client.request("x", {}), fails("CLOSED", false));
+    const client = opened(stopped.url, clock, 60_000);
+    const request = assert.rejects(client.request("x", {}), fails("CLOSED", false));
     await paused(clock, 1);
     client.close();
-    await asked;
+    await request;
     assert.equal(clock.pending, 0);
   });
 });
 
 describe("a packet client's token", () => {
-  test("goes with every HTTP request and WebSocket, and is asked for anew", async () => {
+  test("is sent with every HTTP request and WebSocket, and requested anew", async () => {
     for (const open of [httpPackets, webSocketPackets]) {
       await using server = await open(echo);
-      let asked = 0;
-      using client = packetClient(server.url, { token: () => `t${(asked += 1)}` });
+      let request = 0;
+      using client = packetClient(server.url, { token: () => `t${(request += 1)}` });
       await client.heartbeat();
       assert.equal(server.headers["authorization"], "Bearer t1");
       server.dropAll();
       await until("it has asked again", () =>
         client.heartbeat().then(
-          () => asked === 2,
+          () => request === 2,
           () => false,
         ),
       );
@@ -376,14 +376,14 @@ describe("a packet client's token", () => {
     }
   });
 
-  test("goes ahead over TCP, once for each connection, and no packet goes before it is taken", async () => {
+  test("is sent first over TCP, once per connection, and no packet precedes its acceptance", async () => {
     const held: (() => void)[] = [];
     await using server = await tcpPackets((heard) => {
       if (Object(heard.packet["metadata"])["troupe/authorization"] === undefined) echo(heard);
       else held.push(() => heard.reply("heartbeat", {}));
     });
     using client = packetClient(server.url, { token: "secret" });
-    const asked = client.request("user_transform", { a: 1 });
+    const request = client.request("user_transform", { a: 1 });
     const second = client.request("user_transform", { a: 2 });
     await until("the token is there", () => held.length === 1);
     assert.deepEqual(
@@ -391,14 +391,14 @@ describe("a packet client's token", () => {
       [["heartbeat", { "troupe/authorization": "Bearer secret" }]],
     );
     held[0]?.();
-    assert.deepEqual(await Promise.all([asked, second]), [{ got: { a: 1 } }, { got: { a: 2 } }]);
+    assert.deepEqual(await Promise.all([request, second]), [{ got: { a: 1 } }, { got: { a: 2 } }]);
     assert.equal(JSON.stringify(server.heard).match(/secret/g)?.length, 1);
   });
 
-  test("that is refused is told as unauthorized", async () => {
-    const said = { error: { type: "unauthorized", message: "The token has expired.", details: {} } };
+  test("is reported as unauthorized when refused", async () => {
+    const payload = { error: { type: "unauthorized", message: "The token has expired.", details: {} } };
     await using tcp = await tcpPackets(({ reply, drop }) => {
-      reply("capability_error", said);
+      reply("capability_error", payload);
       drop();
     });
     await using http = await httpPackets(echo, (_, response) => {
@@ -415,7 +415,7 @@ describe("a packet client's token", () => {
     assert.equal(tcp.heard.length, 1);
   });
 
-  test("is never sent on to where a server redirects", async () => {
+  test("is not sent to the target of a redirect", async () => {
     await using target = await httpPackets(echo);
     await using server = await httpPackets(echo, (_, response) => {
       response.writeHead(307, { location: `${target.url}/packets` }).end();
@@ -427,7 +427,7 @@ describe("a packet client's token", () => {
   });
 });
 
-test("an answer over HTTP that is no packet says whether the packet may have been applied", async () => {
+test("an HTTP response that is not a packet shows whether the packet may have been applied", async () => {
   let status = 0;
   await using server = await httpPackets(echo, (_, response) => {
     response.writeHead(status).end("<html>");
@@ -447,7 +447,7 @@ test("an answer over HTTP that is no packet says whether the packet may have bee
   }
 });
 
-test("an address that packets cannot be sent to is refused with those that can", () => {
+test("an invalid address is refused, with the valid forms", () => {
   for (const url of ["", "127.0.0.1:3000", "ftp://x", "tcp://x", "tcp://x:1/path", "http://me:word@x/packets", "file:///x", "tcp://:80"])
     assert.throws(
       () => packetClient(url),
@@ -456,7 +456,7 @@ test("an address that packets cannot be sent to is refused with those that can",
     );
 });
 
-test("errors of a kind that this version does not know are failures that name it", async () => {
+test("an error of an unknown type is execution_failed, and names the type", async () => {
   await using server = await httpPackets(({ reply }) => reply("capability_error", { error: { type: "moon_phase", message: "Wait." } }));
   using client = packetClient(server.url);
   await assert.rejects(

@@ -1,3 +1,5 @@
+// Owns: `packetClient`: requests to a packet server, their timeouts and limits. Does not own: transports (client-transports.ts,
+//   client-connection.ts).
 import {
   type JsonObject,
   type Clock,
@@ -8,34 +10,37 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { Carrier } from "./client-carrier.ts";
-import { PacketClientError, TimeIsUp } from "./client-error.ts";
-import { HttpCarrier } from "./client-http.ts";
-import { Link } from "./client-link.ts";
-import { errorIn } from "./client-reply.ts";
-import { openTcp } from "./client-tcp.ts";
-import { openWebSocket } from "./client-websocket.ts";
-import { type ActorOptions, PACKET_VERSION, type PacketContext, type ReplyPacket, type RequestPacket } from "./packet.ts";
+import { type ClientTransport, HttpTransport, openTcp, openWebSocket } from "./client-transports.ts";
+import { PacketClientError, ReplyTimeout } from "./client-error.ts";
+import { ClientConnection } from "./client-connection.ts";
+import {
+  type ActorOptions,
+  PACKET_VERSION,
+  type PacketContext,
+  PacketError,
+  type ReplyPacket,
+  type RequestPacket,
+  errorIn,
+} from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
-import { PacketError } from "./packet-error.ts";
 
-/** What `packetClient` takes besides the address. */
+/** Options of `packetClient`. */
 export interface PacketClientOptions {
-  /** Whose packets these are, without `Bearer`. A function is asked for each connection, and over HTTP for each packet. */
+  /** The access token, without `Bearer`. A function is called for each connection, and over HTTP for each packet. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Goes with each `request` and `heartbeat`; the request's own comes before it. */
+  /** Sent with each `request` and `heartbeat`; the request's own context has precedence. */
   readonly context?: PacketContext;
-  /** How long a reply may take, with the token that is asked for before it. Default 60,000. */
+  /** How long a reply may take, including the call of `token`. Default 60,000. */
   readonly timeoutMs?: number;
-  /** How long an attempt to connect may take, over WebSocket and TCP. Default 10,000. */
+  /** How long an attempt to connect may take over WebSocket and TCP. Default 10,000. */
   readonly connectMs?: number;
-  /** How long a packet waits there for a connection, attempt after attempt; 0 is one attempt. Default 10,000. */
+  /** How long a packet waits for such a connection, across attempts; 0 is one attempt. Default 10,000. */
   readonly patienceMs?: number;
   /** Packets that may wait for their replies at once. Default 1,000. */
   readonly maxWaiting?: number;
-  /** Of their texts together, in UTF-16 units. Default 16 Mi. */
+  /** Total length of their texts in UTF-16 units. Default 16 Mi. */
   readonly maxWaitingChars?: number;
-  /** Of one packet that comes back, in UTF-16 units. Default 16 Mi. */
+  /** Longest reply in UTF-16 units. Default 16 Mi. */
   readonly maxReplyChars?: number;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
@@ -43,21 +48,21 @@ export interface PacketClientOptions {
 
 /** Options of one request of a packet client. */
 export interface Asking {
-  /** Aborted: the server is told to cancel, and nobody waits any more. */
+  /** Aborted: the request is rejected, and cancelled on the server. */
   readonly signal?: AbortSignal;
-  /** Default the client's. */
+  /** Default: the client's. */
   readonly timeoutMs?: number;
 }
 
 /** Options of an `actor_message`. */
 export interface SendOptions extends Asking {
-  /** Each `capability_progress`. */
+  /** Receives each `capability_progress`. */
   readonly onProgress?: (packet: ReplyPacket) => void;
 }
 
 /** Options of a `capability_request`. */
 export interface RequestOptions extends Asking {
-  /** The actor that is meant, of a capability that has actors. Default: the one that is the caller's own. */
+  /** The actor to use, for capabilities that have actors. Default: the caller's own. */
   readonly actor_id?: string;
   readonly actor_options?: ActorOptions;
   readonly intent?: string;
@@ -69,40 +74,39 @@ export interface RequestOptions extends Asking {
 export type PacketToSend = Pick<RequestPacket, "type"> & Partial<RequestPacket>;
 
 /**
- * Packets to one server. All that asks throws `PacketClientError` where no reply came: its `applied` says whether the packet
- * can be sent again as it was. Nothing is ever sent twice by itself.
+ * Sends packets to one server. Requests throw `PacketClientError` if there is no reply: its `applied` says whether the packet can be sent
+ * again. The client never sends a packet twice by itself.
  */
 export interface PacketClient extends Disposable {
-  /** Its reply, which may be a `capability_error`. Throws `PacketError` for what is no packet, without sending it, and for a token that is refused. */
+  /** The reply, which may be a `capability_error`. Throws `PacketError` for an invalid packet, which is not sent, and for a refused token. */
   send(packet: PacketToSend | JsonObject, options?: SendOptions): Promise<ReplyPacket>;
-  /** The payload of the reply. Throws `PacketError`: what the server says instead. */
+  /** The payload of the reply. Throws the server's `PacketError`. */
   request(capability_id: string, payload: JsonObject, options?: RequestOptions): Promise<JsonObject>;
-  /** Settles when the server has answered. */
+  /** Resolves when the server has answered. */
   heartbeat(options?: Asking): Promise<void>;
-  /** What waits is given up (`CLOSED`), and the server cancels what it runs of it. Until then a connection keeps the process alive. */
+  /** Rejects what is pending (`CLOSED`); the server cancels it. Until then an open connection keeps the process alive. */
   close(): void;
 }
 
 /**
- * A client for `http(s)://…` (each packet a POST), `ws(s)://…`, and `tcp://host:port`, which needs Node. Without a path it is
- * `/packets`. WebSocket and TCP keep one connection: it is opened for the first packet, and again after it ended, at first at
- * once, then after pauses that double up to 10 s. Packets that had been sent fail then (`LOST`), others wait.
- * Throws `BAD_DEFINITION` for an address that is none.
+ * A client for `http(s)://…` (a POST for each packet), `ws(s)://…`, and `tcp://host:port`, which needs Node. The default path is `/packets`.
+ * WebSocket and TCP use one connection: it is opened for the first packet, and reopened after it ended, first at once, then after pauses
+ * that double up to 10 s. Packets that had been sent then fail (`LOST`); others wait. Throws `BAD_DEFINITION` for an invalid address.
  */
 export function packetClient(url: string | URL, options: PacketClientOptions = {}): PacketClient {
-  return new Client(carrierTo(addressOf(url), options), options);
+  return new Client(transportFor(parseAddress(url), options), options);
 }
 
 class Client implements PacketClient {
-  readonly #carrier: Carrier;
+  readonly #transport: ClientTransport;
   readonly #options: PacketClientOptions;
   readonly #entropy: Entropy;
-  /** Of packets that wait, how long each is. */
-  readonly #waiting = new Map<string, number>();
+  /** The lengths of pending packets by id. */
+  readonly #pending = new Map<string, number>();
   #chars = 0;
 
-  constructor(carrier: Carrier, options: PacketClientOptions) {
-    this.#carrier = carrier;
+  constructor(carrier: ClientTransport, options: PacketClientOptions) {
+    this.#transport = carrier;
     this.#options = options;
     this.#entropy = options.entropy ?? systemEntropy;
   }
@@ -119,24 +123,24 @@ class Client implements PacketClient {
     const stop = new AbortController();
     const abandon = (): void => stop.abort(signal?.reason);
     if (signal?.aborted === true) abandon();
-    this.#enter(id, text.length);
+    this.#reserve(id, text.length);
     signal?.addEventListener("abort", abandon, { once: true });
-    const undoLate = clock.after(timeoutMs, () => stop.abort(new TimeIsUp(timeoutMs)));
-    const progressed = (reply: ReplyPacket): void => {
+    const cancelTimeout = clock.after(timeoutMs, () => stop.abort(new ReplyTimeout(timeoutMs)));
+    const progressListener = (reply: ReplyPacket): void => {
       try {
         onProgress?.(reply);
       } catch (error) {
-        // It is the caller's, who learns of it as the cause; thrown here it would end the process.
+        // The listener's error becomes the cause of the rejection. Rethrown here, it would end the process.
         stop.abort(error);
       }
     };
     try {
-      return await this.#carrier.carry({ packet: read, text, signal: stop.signal, progressed: onProgress && progressed });
+      return await this.#transport.exchange({ packet: read, text, signal: stop.signal, onProgress: onProgress && progressListener });
     } finally {
-      undoLate();
+      cancelTimeout();
       signal?.removeEventListener("abort", abandon);
-      this.#chars -= this.#waiting.get(id) ?? 0;
-      this.#waiting.delete(id);
+      this.#chars -= this.#pending.get(id) ?? 0;
+      this.#pending.delete(id);
     }
   }
 
@@ -154,7 +158,7 @@ class Client implements PacketClient {
       {
         ...(signal && { signal }),
         ...omitUndefined({ timeoutMs }),
-        ...(onProgress && { onProgress: (packet) => toldBy(packet, onProgress) }),
+        ...(onProgress && { onProgress: (packet) => reportProgress(packet, onProgress) }),
       },
     );
     if (reply.type === "capability_error") throw errorIn(reply);
@@ -167,16 +171,16 @@ class Client implements PacketClient {
   }
 
   close(): void {
-    this.#carrier.close();
+    this.#transport.close();
   }
 
   [Symbol.dispose](): void {
     this.close();
   }
 
-  #enter(id: string, chars: number): void {
+  #reserve(id: string, chars: number): void {
     const { maxWaiting = 1_000, maxWaitingChars = 16_777_216 } = this.#options;
-    if (this.#waiting.has(id))
+    if (this.#pending.has(id))
       throw new PacketClientError(
         "ID_IN_USE",
         `A packet of the id ${JSON.stringify(id)} waits for its reply: give each an id of its own, or none.`,
@@ -184,16 +188,16 @@ class Client implements PacketClient {
           applied: false,
         },
       );
-    if (this.#waiting.size >= maxWaiting || (this.#waiting.size > 0 && this.#chars + chars > maxWaitingChars))
-      throw new PacketClientError("FULL", `${this.#waiting.size} packets wait for their replies: wait for one before you send more.`, {
+    if (this.#pending.size >= maxWaiting || (this.#pending.size > 0 && this.#chars + chars > maxWaitingChars))
+      throw new PacketClientError("FULL", `${this.#pending.size} packets wait for their replies: wait for one before you send more.`, {
         applied: false,
       });
-    this.#waiting.set(id, chars);
+    this.#pending.set(id, chars);
     this.#chars += chars;
   }
 }
 
-function toldBy({ payload }: ReplyPacket, onProgress: Progress): void {
+function reportProgress({ payload }: ReplyPacket, onProgress: Progress): void {
   const { progress, total, message } = payload;
   if (typeof progress === "number")
     onProgress(progress, typeof total === "number" ? total : undefined, typeof message === "string" ? message : undefined);
@@ -201,24 +205,24 @@ function toldBy({ payload }: ReplyPacket, onProgress: Progress): void {
 
 const PROTOCOLS = new Set(["http:", "https:", "ws:", "wss:", "tcp:"]);
 
-function addressOf(given: string | URL): URL {
-  const url = URL.parse(String(given));
+function parseAddress(address: string | URL): URL {
+  const url = URL.parse(String(address));
   if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "" || url.username !== "" || url.password !== "")
-    throw notAddress(given);
+    throw invalidAddress(address);
   if (url.protocol === "tcp:") {
-    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw notAddress(given);
+    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw invalidAddress(address);
   } else if (url.pathname === "/") url.pathname = "/packets";
   url.hash = "";
   return url;
 }
 
-const notAddress = (given: string | URL): TroupeError =>
+const invalidAddress = (address: string | URL): TroupeError =>
   new TroupeError(
     "BAD_DEFINITION",
-    `${JSON.stringify(String(given))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
+    `${JSON.stringify(String(address))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
   );
 
-function carrierTo(url: URL, options: PacketClientOptions): Carrier {
+function transportFor(url: URL, options: PacketClientOptions): ClientTransport {
   const {
     clock = systemClock,
     entropy = systemEntropy,
@@ -227,6 +231,15 @@ function carrierTo(url: URL, options: PacketClientOptions): Carrier {
     maxReplyChars: maxChars = 16_777_216,
   } = options;
   const token = async (): Promise<string | undefined> => (typeof options.token === "function" ? options.token() : options.token);
-  if (url.protocol.startsWith("http")) return new HttpCarrier({ url, token, maxChars });
-  return new Link({ open: url.protocol === "tcp:" ? openTcp : openWebSocket, url, token, maxChars, connectMs, patienceMs, clock, entropy });
+  if (url.protocol.startsWith("http")) return new HttpTransport({ url, token, maxChars });
+  return new ClientConnection({
+    open: url.protocol === "tcp:" ? openTcp : openWebSocket,
+    url,
+    token,
+    maxChars,
+    connectMs,
+    patienceMs,
+    clock,
+    entropy,
+  });
 }

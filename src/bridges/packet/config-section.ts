@@ -1,50 +1,52 @@
+// Owns: reading one level of a configuration: typed values with defaults, unknown keys, all issues at once.
+//   Does not own: which keys there are (config.ts).
 import { isList, TroupeError } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
 export interface ConfigIssue {
-  /** `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
+  /** Such as `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-// A file of nothing but mistakes must not become a message of its size.
-const MOST_TOLD = 50;
+// Bounds the error message for a file with many mistakes.
+const MAX_REPORTED = 50;
 
-/** What is wrong, gathered while everything is read: whoever wrote it mends it once. */
+/** Collects issues while everything is read, so that the user can fix them all at once. */
 export class ConfigIssues {
   readonly #issues: ConfigIssue[] = [];
   #more = 0;
 
   add(path: string, message: string): undefined {
-    if (this.#issues.length < MOST_TOLD) this.#issues.push({ path, message });
+    if (this.#issues.length < MAX_REPORTED) this.#issues.push({ path, message });
     else this.#more += 1;
   }
 
-  /** Throws `BAD_DEFINITION` that names all of them, with the same as `data.issues`. */
+  /** Throws `BAD_DEFINITION` that lists all issues, also as `data.issues`. */
   throwIfAny(): void {
     if (this.#issues.length === 0) return;
     const lines = this.#issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
     if (this.#more > 0) lines.push(`… and ${this.#more} more.`);
-    const told = lines.length === 1 ? ` ${lines.join("")}` : `\n  ${lines.join("\n  ")}`;
+    const list = lines.length === 1 ? ` ${lines.join("")}` : `\n  ${lines.join("\n  ")}`;
     const issues = this.#issues.map(({ path, message }) => ({ path, message }));
-    throw new TroupeError("BAD_DEFINITION", `The configuration is wrong.${told}`, { data: { issues } });
+    throw new TroupeError("BAD_DEFINITION", `The configuration is wrong.${list}`, { data: { issues } });
   }
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What members may be called that have any name, and what they hold. */
-export interface Named {
+/** Rules for a map whose keys the user chooses. */
+export interface MapRules {
   readonly pattern: RegExp;
-  /** What a name that does not fit is told. */
+  /** The issue for a key that does not match `pattern`. */
   readonly sentence: string;
   readonly maxChars: number;
-  /** Control characters but NUL may be in the text: a key in PEM has line ends. */
-  readonly anyLines?: true;
+  /** Values may contain control characters except NUL: a PEM key has line feeds. */
+  readonly multiline?: true;
 }
 
-/** One level of a configuration: each key is read once, and what is left over is named. */
+/** One level of a configuration. */
 export class ConfigSection {
   readonly #issues: ConfigIssues;
   readonly #path: string;
@@ -56,7 +58,7 @@ export class ConfigSection {
     this.#members = members;
   }
 
-  /** Undefined: it is no object, which is told. Absent, and `null` (an empty section of YAML), is an empty one. */
+  /** Undefined, with an issue: the value is not an object. Absent and `null` (an empty section in YAML) are an empty section. */
   static of(issues: ConfigIssues, path: string, value: unknown): ConfigSection | undefined {
     if (value === undefined || value === null) return new ConfigSection(issues, path, {});
     if (isMembers(value)) return new ConfigSection(issues, path, value);
@@ -67,7 +69,7 @@ export class ConfigSection {
     return new ConfigSection(issues, "", {});
   }
 
-  /** Of what is there: in code, `undefined` is absent. */
+  /** Keys with a value: in code, `undefined` means absent. */
   get keys(): readonly string[] {
     return Object.keys(this.#members).filter((key) => this.has(key));
   }
@@ -76,104 +78,104 @@ export class ConfigSection {
     return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined;
   }
 
-  /** Names each key that is not one of these. */
-  only(...allowed: readonly string[]): void {
+  /** Adds an issue for each other key. */
+  allowOnly(...allowed: readonly string[]): void {
     for (const key of this.keys) {
       if (allowed.includes(key)) continue;
-      const meant = closestMatch(key, allowed);
-      const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-      this.wrong(key, `There is no such key.${hint} Here may be: ${allowed.join(", ")}.`);
+      const closest = closestMatch(key, allowed);
+      const hint = closest === undefined ? "" : ` Did you mean ${closest}?`;
+      this.addIssue(key, `There is no such key.${hint} Here may be: ${allowed.join(", ")}.`);
     }
   }
 
-  wrong(key: string, message: string): undefined {
-    return this.#issues.add(this.#at(key), message);
+  addIssue(key: string, message: string): undefined {
+    return this.#issues.add(this.#pathOf(key), message);
   }
 
   section(key: string): ConfigSection | undefined {
-    return ConfigSection.of(this.#issues, this.#at(key), this.#own(key));
+    return ConfigSection.of(this.#issues, this.#pathOf(key), this.#get(key));
   }
 
   text(key: string, fallback: string, maxChars: number): string {
     return this.optionalText(key, maxChars) ?? fallback;
   }
 
-  /** One to `maxChars` characters, none of them a control character. */
+  /** One to `maxChars` characters, without control characters. */
   optionalText(key: string, maxChars: number): string | undefined {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined || isText(value, maxChars)) return value;
-    return this.wrong(key, `Must be text of 1 to ${maxChars} characters on one line${quoted(value)}.`);
+    return this.addIssue(key, `Must be text of 1 to ${maxChars} characters on one line${quoted(value)}.`);
   }
 
   flag(key: string, fallback: boolean): boolean {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     if (typeof value === "boolean") return value;
-    this.wrong(key, "Must be true or false.");
+    this.addIssue(key, "Must be true or false.");
     return fallback;
   }
 
-  /** A whole number from 1 to `most`. `unit`: how the number is meant, for the sentence. */
+  /** An integer from 1 to `most`. `unit` describes it in the issue. */
   count(key: string, fallback: number, most: number, unit = "a whole number"): number {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
-    this.wrong(key, `Must be ${unit} from 1 to ${most}.`);
+    this.addIssue(key, `Must be ${unit} from 1 to ${most}.`);
     return fallback;
   }
 
   choice<T extends string>(key: string, fallback: T, choices: readonly T[]): T {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return fallback;
     const chosen = choices.find((one) => one === value);
     if (chosen !== undefined) return chosen;
-    const meant = typeof value === "string" ? closestMatch(value, choices) : undefined;
-    this.wrong(key, `Must be one of ${choices.join(", ")}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+    const closest = typeof value === "string" ? closestMatch(value, choices) : undefined;
+    this.addIssue(key, `Must be one of ${choices.join(", ")}.${closest === undefined ? "" : ` Did you mean ${closest}?`}`);
     return fallback;
   }
 
-  /** Undefined: absent, or wrong, which is told of each item that is. */
+  /** Undefined: absent, or wrong. Adds an issue for each wrong item. */
   texts(key: string, maxItems: number, maxChars: number): readonly string[] | undefined {
-    const value = this.#own(key);
+    const value = this.#get(key);
     if (value === undefined) return undefined;
-    if (!isList(value) || value.length > maxItems) return this.wrong(key, `Must be a list of at most ${maxItems} texts.`);
+    if (!isList(value) || value.length > maxItems) return this.addIssue(key, `Must be a list of at most ${maxItems} texts.`);
     return value.flatMap((item, at) => {
-      if (isLines(item, maxChars)) return [item];
-      this.#issues.add(`${this.#at(key)}[${at}]`, `Must be text of 1 to ${maxChars} characters${quoted(item)}.`);
+      if (isMultilineText(item, maxChars)) return [item];
+      this.#issues.add(`${this.#pathOf(key)}[${at}]`, `Must be text of 1 to ${maxChars} characters${quoted(item)}.`);
       return [];
     });
   }
 
-  /** Undefined: absent, or wrong, which is told of each member that is. */
-  textsByName(key: string, named: Named): Readonly<Record<string, string>> | undefined {
+  /** Undefined: absent, or wrong. Adds an issue for each wrong member. */
+  textMap(key: string, rules: MapRules): Readonly<Record<string, string>> | undefined {
     if (!this.has(key)) return undefined;
     const section = this.section(key);
-    return section && Object.fromEntries(section.keys.flatMap((name) => section.#named(name, named)));
+    return section && Object.fromEntries(section.keys.flatMap((name) => section.#named(name, rules)));
   }
 
   is(key: string, value: unknown): boolean {
-    return this.#own(key) === value;
+    return this.#get(key) === value;
   }
 
   isList(key: string): boolean {
-    return isList(this.#own(key));
+    return isList(this.#get(key));
   }
 
-  #named(name: string, { pattern, sentence, maxChars, anyLines }: Named): readonly (readonly [string, string])[] {
-    if (!pattern.test(name)) this.wrong(name, sentence);
-    const value = this.#own(name);
-    const fits = anyLines === true ? isLines : isText;
-    // Empty is a value that may be meant, unlike an empty name.
+  #named(name: string, { pattern, sentence, maxChars, multiline }: MapRules): readonly (readonly [string, string])[] {
+    if (!pattern.test(name)) this.addIssue(name, sentence);
+    const value = this.#get(name);
+    const fits = multiline === true ? isMultilineText : isText;
+    // An empty value may be intended, unlike an empty name.
     if (value === "" || fits(value, maxChars)) return [[name, value]];
-    this.wrong(name, `Must be text of at most ${maxChars} characters${anyLines === true ? "" : " on one line"}${quoted(value)}.`);
+    this.addIssue(name, `Must be text of at most ${maxChars} characters${multiline === true ? "" : " on one line"}${quoted(value)}.`);
     return [];
   }
 
-  #own(key: string): unknown {
+  #get(key: string): unknown {
     return Object.hasOwn(this.#members, key) ? this.#members[key] : undefined;
   }
 
-  #at(key: string): string {
+  #pathOf(key: string): string {
     const step = /^[A-Za-z_][\w-]*$/.test(key) && key.length <= 100 ? key : `[${JSON.stringify(key.slice(0, 100))}]`;
     return this.#path === "" || step.startsWith("[") ? this.#path + step : `${this.#path}.${step}`;
   }
@@ -181,10 +183,10 @@ export class ConfigSection {
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);
 
-const isLines = (value: unknown, maxChars: number): value is string =>
+const isMultilineText = (value: unknown, maxChars: number): value is string =>
   typeof value === "string" && value !== "" && value.length <= maxChars && value.isWellFormed() && !value.includes("\0");
 
-const isText = (value: unknown, maxChars: number): value is string => isLines(value, maxChars) && !/\p{Cc}/u.test(value);
+const isText = (value: unknown, maxChars: number): value is string => isMultilineText(value, maxChars) && !/\p{Cc}/u.test(value);
 
-/** In YAML, `version: 1.0` and `debug: yes` are not the texts they look like. */
+/** YAML reads `version: 1.0` and `debug: yes` as a number and a boolean. */
 const quoted = (value: unknown): string => (typeof value === "number" || typeof value === "boolean" ? `: write "${value}", in quotes` : "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTroupeError } from "./config.fixture.ts";
+import { isTroupeError } from "./world.fixture.ts";
 import { type ConfigInput, readConfig } from "./config.ts";
 
 const DEFAULTS = {
@@ -27,12 +27,12 @@ const issuesOf = (value: unknown): Readonly<Record<string, string>> => {
   return {};
 };
 
-void test("a configuration has the specification's defaults where it says nothing", () => {
+void test("a configuration has the specification's defaults", () => {
   for (const nothing of [undefined, null, {}, { actors: null, mcp: {} }, { actors: { default_timeout: undefined } }])
     assert.deepEqual(readConfig(nothing), DEFAULTS);
 });
 
-void test("a configuration keeps all that it says #packet.config.persistence", () => {
+void test("a configuration keeps all its values #packet.config.persistence", () => {
   const input: Required<ConfigInput> = {
     actors: { default_timeout: 1_000, max_actors_per_user: 3, persistence_strategy: "disk", cleanup_interval: 300_000 },
     mcp: {
@@ -58,7 +58,7 @@ void test("a cleanup interval other than the specification's default is refused,
   assert.deepEqual(readConfig({ actors: { cleanup_interval: 300_000 } }), DEFAULTS);
 });
 
-void test("every wrong and unknown key of a configuration is named with its path, and the key that was probably meant #packet.config.issues", () => {
+void test("every wrong and unknown key of a configuration is reported with its path and the closest match #packet.config.issues", () => {
   const issues = issuesOf({
     actor: {},
     actors: { defaultTimeout: 5, default_timeout: "soon", max_actors_per_user: 0, persistence_strategy: "disc", cleanup_interval: 1.5 },
@@ -87,7 +87,7 @@ void test("every wrong and unknown key of a configuration is named with its path
   assert.match(issues["mcp.sparkles"] ?? "", /expose_capabilities/);
 });
 
-void test("a tool server of a configuration is a process or an address, and nothing besides", () => {
+void test("a tool server of a configuration is a process or a URL, without other keys", () => {
   const issues = issuesOf({
     mcp: {
       expose_capabilities: ["a", 7, ""],
@@ -127,7 +127,7 @@ void test("a tool server of a configuration is a process or an address, and noth
   assert.match(issues["mcp.servers.neither.arg"] ?? "", /mean args\?/);
 });
 
-void test("a configuration that is no object is told so, and one of nothing but mistakes in a message that stays short", () => {
+void test("a configuration that is not an object is refused, and one of many mistakes has a short message", () => {
   for (const value of [[], "actors", 3, true]) assert.deepEqual(issuesOf(value), { "": "It must be an object." });
   assert.throws(
     () => readConfig(Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`${"k".repeat(1_000)}${at}`, at]))),
@@ -135,7 +135,7 @@ void test("a configuration that is no object is told so, and one of nothing but 
   );
 });
 
-void test("a key of a configuration that objects inherit counts as any other", () => {
+void test("a key of a configuration that objects inherit is handled like any other", () => {
   assert.deepEqual(readConfig(JSON.parse('{"mcp": {"servers": {"constructor": {"command": "x"}}}}')).mcp.servers, {
     constructor: { command: "x" },
   });

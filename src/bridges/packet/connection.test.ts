@@ -4,7 +4,7 @@ import { settle, until } from "../../testing/index.ts";
 import type { Channel } from "../../core/contract/index.ts";
 import { connectInMemory } from "../../mcp/transport/index.ts";
 import { packetConnection, type PacketConnectionOptions } from "./connection.ts";
-import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
+import { fakeFlow, packet, replyIn } from "./fake-flow.fixture.ts";
 
 function connect(options: PacketConnectionOptions = {}) {
   const flow = fakeFlow();
@@ -19,11 +19,11 @@ function connect(options: PacketConnectionOptions = {}) {
     flow.release();
     await closed;
   };
-  return { flow, client, texts, replies: () => texts.map(told), [Symbol.asyncDispose]: end };
+  return { flow, client, texts, replies: () => texts.map(replyIn), [Symbol.asyncDispose]: end };
 }
 
 describe("a packet connection", () => {
-  it("answers each packet as it becomes ready, with whom it was told", async () => {
+  it("answers each packet when it is ready, as its caller", async () => {
     await using at = connect();
     at.client.send(packet("slow", { do: "hold" }));
     at.client.send(packet("quick", { n: 1 }));
@@ -43,7 +43,7 @@ describe("a packet connection", () => {
     assert.deepEqual(at.flow.sessions[0]?.caller, { principal: "ada", scopes: ["play"] });
   });
 
-  it("answers what is no packet, and what breaks inside, and goes on", async () => {
+  it("answers invalid packets and internal failures, and continues", async () => {
     await using at = connect();
     at.client.send("{");
     at.client.send(packet("broken", { do: "throw" }));
@@ -60,7 +60,7 @@ describe("a packet connection", () => {
     assert.ok(at.texts.every((text) => !text.includes("secret")));
   });
 
-  it("sends progress before the reply it belongs to", async () => {
+  it("sends progress before its reply", async () => {
     await using at = connect();
     at.client.send(packet("a", { do: "progress" }));
     await settle();
@@ -74,7 +74,7 @@ describe("a packet connection", () => {
     );
   });
 
-  it("C8 holds the newest progress of each request for a client that does not read, and none after its reply", async () => {
+  it("C8 queues the newest progress of each request for a client that does not read, and none after its reply", async () => {
     await using at = connect();
     at.client.send(packet("a", { do: "hold" }));
     at.client.send(packet("b", { do: "hold" }));
@@ -93,7 +93,7 @@ describe("a packet connection", () => {
     assert.equal(at.replies().at(-1)?.payload["progress"], 1_001);
   });
 
-  it("answers rate_limited beyond its bound, and still takes a cancel and a heartbeat", async () => {
+  it("answers rate_limited beyond its limit, and still accepts a cancel and a heartbeat", async () => {
     await using at = connect({ inFlight: 2 });
     at.client.send(packet("a", { do: "hold" }));
     at.client.send(packet("b", { do: "hold" }));
@@ -137,7 +137,7 @@ describe("a packet connection", () => {
     assert.equal(at.flow.held, 2);
   });
 
-  it("bounds 10,000 packets at once: 1,000 run, the rest is refused, each by its id", async () => {
+  it("limits 10,000 packets at once: 1,000 run, the rest is refused by id", async () => {
     await using at = connect();
     for (let n = 0; n < 10_000; n += 1) at.client.send(packet(String(n), { do: "hold" }));
     await until("all that may run do", () => at.flow.held >= 1_000);
@@ -150,7 +150,7 @@ describe("a packet connection", () => {
     assert.equal(at.texts.length, 10_000);
   });
 
-  it("answers what was asked before the client's side ended, and hears no more", async () => {
+  it("answers requests received before the client's side ended, and reads no more", async () => {
     const at = connect();
     at.client.send(packet("a", { do: "hold" }));
     const closed = at.client.close();
@@ -167,7 +167,7 @@ describe("a packet connection", () => {
     assert.equal(at.flow.cancelled, 0);
   });
 
-  it("cancels what runs for a client that has gone", async () => {
+  it("cancels what runs for a client that has disconnected", async () => {
     const flow = fakeFlow();
     const disconnected = new AbortController();
     const sent: string[] = [];
@@ -189,14 +189,14 @@ describe("a packet connection", () => {
     connection.receive(packet("late"));
     await settle();
     assert.equal(flow.sessions[0]?.received.length, 2);
-    const late = packetConnection(flow, channel, { scopes: [] });
-    late.receive(packet("c", { do: "hold" }));
-    await late.close();
+    const closed = packetConnection(flow, channel, { scopes: [] });
+    closed.receive(packet("c", { do: "hold" }));
+    await closed.close();
     assert.equal(flow.sessions[1]?.received.length, 0);
     assert.equal(flow.sessions[1]?.closed, true);
   });
 
-  it("C8 holds what a client sends that does not read, and begins it in order once it reads", async () => {
+  it("C8 queues packets of a client that does not read, and starts them in order once it reads", async () => {
     await using at = connect();
     at.client.pause();
     for (let n = 0; n < 100; n += 1) at.client.send(Buffer.from(packet(String(n))));
@@ -210,7 +210,7 @@ describe("a packet connection", () => {
     );
   });
 
-  it("C8 begins few packets of one read when their first replies are not read", async () => {
+  it("C8 starts few packets of one read while their first replies are not read", async () => {
     const to = deaf();
     const { flow, connection } = to;
     for (let n = 0; n < 900; n += 1) connection.receive(packet(String(n)));
@@ -224,20 +224,20 @@ describe("a packet connection", () => {
       await settle();
     }
     assert.deepEqual(
-      to.sent.map((text) => told(text).id),
+      to.sent.map((text) => replyIn(text).id),
       Array.from({ length: 900 }, (_, n) => String(n)),
     );
     await connection.close();
   });
 
-  it("counts held packets and replies nobody has read as under way, and takes a bounded number of heartbeats beyond", async () => {
+  it("counts queued packets and unread replies as in flight, and accepts a bounded number of heartbeats beyond", async () => {
     const to = deaf({ inFlight: 3 });
     const { flow, connection } = to;
     connection.receive(packet("a"));
     await settle();
     for (const id of ["b", "c", "d"]) connection.receive(packet(id));
     assert.deepEqual(
-      to.sent.map((text) => [told(text).id, told(text).error]),
+      to.sent.map((text) => [replyIn(text).id, replyIn(text).error]),
       [
         ["a", undefined],
         ["d", "rate_limited"],
@@ -248,7 +248,7 @@ describe("a packet connection", () => {
       await Promise.resolve();
     }
     await settle();
-    assert.equal(to.sent.filter((text) => told(text).type === "heartbeat").length, 64);
+    assert.equal(to.sent.filter((text) => replyIn(text).type === "heartbeat").length, 64);
     to.read();
     await until("the next has begun", () => flow.sessions[0]?.received.some(({ id }) => id === "b") === true);
     to.read();
@@ -274,7 +274,7 @@ describe("a packet connection", () => {
     );
   });
 
-  it("answers a packet as cancelled that is called off while it is held, and never begins it", async () => {
+  it("answers a queued packet as cancelled when it is cancelled, and never starts it", async () => {
     await using at = connect();
     at.client.pause();
     for (const id of ["a", "b", "c"]) at.client.send(packet(id));
@@ -297,7 +297,7 @@ describe("a packet connection", () => {
     );
   });
 
-  it("still answers what it holds when the client's side has ended, and drops it when the client has gone", async () => {
+  it("answers queued packets after the client's side has ended, and drops them after a disconnect", async () => {
     const at = connect();
     at.client.pause();
     at.client.send(packet("a"));
@@ -324,7 +324,7 @@ describe("a packet connection", () => {
   });
 });
 
-/** A client that reads only when told to: after each reply its channel is not ready. */
+/** A client that reads only on request: after each reply its channel is not ready. */
 function deaf(options: PacketConnectionOptions = {}) {
   const flow = fakeFlow();
   const disconnected = new AbortController();

@@ -4,12 +4,12 @@ import * as z from "zod";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 
-// What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
-// The definitions are wrapped in functions that nobody calls: some of them are refused at run time too.
+// `@ts-expect-error` marks what must not compile: the type checker fails if it does.
+// The definitions are in functions that are never called, since some are refused at run time too.
 
 const about = { intent: "Does a thing", initialState: { items: Array<string>(), open: false } };
 
-void test("types: payloads are as their patterns make them, state is the author's own #packet.actor.messages", () => {
+void test("types: payloads follow their patterns, and state has the author's type #packet.actor.messages", () => {
   const made = actorCapability("typed", {
     ...about,
     messages: {
@@ -48,7 +48,7 @@ export const wrong = {
         x: {
           match: { kind: "a" },
           run({ payload }) {
-            // @ts-expect-error -- another literal than the pattern's
+            // @ts-expect-error -- not the literal in the pattern
             const kind: "b" = payload.kind;
             return kind;
           },
@@ -82,7 +82,7 @@ export const wrong = {
       ...about,
       messages: {
         x: {
-          // @ts-expect-error -- a turn is synchronous: `work` is for what waits
+          // @ts-expect-error -- a turn is synchronous: asynchronous code is `work`
           run: async () => "late",
         },
       },
@@ -95,7 +95,7 @@ export const wrong = {
           run({ state }) {
             // @ts-expect-error -- `open` is a boolean
             state.open = "yes";
-            // @ts-expect-error -- items are texts
+            // @ts-expect-error -- items are strings
             state.items.push(1);
           },
         },
@@ -107,7 +107,7 @@ export const wrong = {
       messages: {
         x: {
           view({ state }) {
-            // @ts-expect-error -- a read has nothing to change it by
+            // @ts-expect-error -- a read cannot change the state
             state.items.push("x");
             return null;
           },
@@ -115,7 +115,7 @@ export const wrong = {
       },
     }),
   migrated: () =>
-    // @ts-expect-error -- `migrate` gives a state
+    // @ts-expect-error -- `migrate` returns a state
     actorCapability("a", { ...about, version: 2, migrate: () => ({ items: 1 }), messages: { x: { run: () => null } } }),
   twoWays: () =>
     actorCapability("a", {
@@ -129,7 +129,7 @@ export const wrong = {
     capability("a", {
       intent: "x",
       requires: ["user_id"],
-      // @ts-expect-error -- a text that is not required may be missing
+      // @ts-expect-error -- an optional string may be missing
       execute: (payload) => payload["other"].length,
     }),
 };

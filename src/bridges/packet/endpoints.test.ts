@@ -15,7 +15,7 @@ import {
   type TcpOptions,
 } from "../../mcp/transport/index.ts";
 import { packetEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
-import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
+import { fakeFlow, packet, replyIn } from "./fake-flow.fixture.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
 const auth = (): Promise<Authenticator> => authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }] });
@@ -41,21 +41,21 @@ const linesIn = (text: string) =>
   text
     .split("\n")
     .filter((line) => line !== "")
-    .map(told);
+    .map(replyIn);
 
 describe("POST /packets", () => {
-  it("answers one packet with one", async () => {
+  it("answers one packet with one packet", async () => {
     await using server = await serve({}, { auth: await auth() });
     const response = await send(server.url, packet("a", { n: 1 }), "application/json; charset=UTF-8", { authorization: `Bearer ${KEY}` });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "application/json");
-    const reply = told(await response.text());
+    const reply = replyIn(await response.text());
     assert.deepEqual([reply.id, reply.payload], ["a", { n: 1, principal: "ada" }]);
     assert.equal(server.flow.sessions[0]?.closed, true);
     assert.deepEqual(server.flow.sessions[0].caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
   });
 
-  it("says by its status whether it was a packet and came too soon, not what became of it", async () => {
+  it("has a status for invalid and rate-limited packets, not for the capability's result", async () => {
     await using server = await serve();
     const seen: [number, string | undefined, string | null][] = [];
     for (const body of [
@@ -68,7 +68,7 @@ describe("POST /packets", () => {
       packet("a", {}, { type: "shout" }),
     ]) {
       const response = await send(server.url, body);
-      seen.push([response.status, told(await response.text()).error, response.headers.get("retry-after")]);
+      seen.push([response.status, replyIn(await response.text()).error, response.headers.get("retry-after")]);
     }
     assert.deepEqual(seen, [
       [200, "execution_failed", null],
@@ -81,7 +81,7 @@ describe("POST /packets", () => {
     ]);
   });
 
-  it("refuses other media types, other paths, other sizes, strangers and foreign pages #packet.doors.rules", async () => {
+  it("refuses other media types, paths and sizes, requests without a token, and foreign origins #packet.doors.rules", async () => {
     await using server = await serve({ lines: 3 }, { auth: await auth(), limits: { bodyBytes: 1_000 } });
     const token = { authorization: `Bearer ${KEY}` };
     const status = async (response: Promise<Response>): Promise<number> => (await response).status;
@@ -100,7 +100,7 @@ describe("POST /packets", () => {
     assert.equal(server.flow.sessions.length, 0);
   });
 
-  it("shows the schema to GET, where there is one", async () => {
+  it("serves the schema to GET, if there is one", async () => {
     await using server = await serve({ schema: { title: "packet" } });
     const response = await fetch(server.url);
     assert.deepEqual([response.status, await response.json()], [200, { title: "packet" }]);
@@ -108,10 +108,10 @@ describe("POST /packets", () => {
     assert.equal((await fetch(other.url)).status, 405);
   });
 
-  it("cancels what runs for a client that has gone", async () => {
+  it("cancels what runs for a client that has disconnected", async () => {
     await using server = await serve();
     const controller = new AbortController();
-    const gone = fetch(server.url, {
+    const request = fetch(server.url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: packet("a", { do: "hold" }),
@@ -119,11 +119,11 @@ describe("POST /packets", () => {
     });
     await eventually(() => server.flow.held === 1);
     controller.abort();
-    await assert.rejects(gone);
+    await assert.rejects(request);
     await eventually(() => server.flow.cancelled === 1 && server.flow.sessions[0]?.closed === true);
   });
 
-  it("answers packets that came as lines while others still run, progress first, whatever they say #packet.doors.http", async () => {
+  it("answers lines in order of completion, each after its progress #packet.doors.http", async () => {
     await using server = await serve();
     const lines = [packet("slow", { do: "hold" }), "", packet("told", { do: "progress" }), "no packet", packet("quick")];
     const response = await send(server.url, lines.join("\r\n"), LINES);
@@ -153,7 +153,7 @@ describe("POST /packets", () => {
     assert.equal(server.flow.sessions[0]?.closed, true);
   });
 
-  it("begins lines in order, only so many at once, and answers all 5,000", async () => {
+  it("starts lines in order, with limited concurrency, and answers all 5,000", async () => {
     await using server = await serve({ linesInFlight: 8 });
     const body = Array.from({ length: 5_000 }, (_, n) => packet(String(n), { do: "hold" })).join("\n");
     const response = send(server.url, body, LINES).then((answer) => answer.text());
@@ -172,7 +172,7 @@ describe("POST /packets", () => {
     assert.equal(new Set(replies.map(({ id }) => id)).size, 5_000);
   });
 
-  it("cancels lines whose client has gone and begins no more of them", async () => {
+  it("cancels lines of a disconnected client, and starts no more", async () => {
     await using server = await serve({ linesInFlight: 2 });
     const controller = new AbortController();
     const body = [1, 2, 3, 4].map((n) => packet(String(n), { do: "hold" })).join("\n");
@@ -184,12 +184,12 @@ describe("POST /packets", () => {
     assert.deepEqual([server.flow.cancelled, server.flow.sessions[0]?.received.length], [2, 2]);
   });
 
-  it("C8 begins no more lines for a client that does not read, and drops it in time", async () => {
+  it("C8 starts no more lines for a client that does not read, and disconnects it after a time", async () => {
     const logged: Json[] = [];
     await using server = await serve({ linesInFlight: 4 }, { limits: { blockedMs: 200 }, log: (_level, data) => void logged.push(data) });
     await using client = await rawSocket(server.port);
     client.socket.pause();
-    // 40 MB of answers: a loopback connection that nobody reads may take in more than 4.
+    // 40 MB of replies: a loopback connection that nobody reads may buffer more than 4.
     const body = Array.from({ length: 400 }, (_, n) => packet(String(n), { do: "much" })).join("\n");
     client.write(post(body, { "content-type": LINES }, "/packets"));
     await eventually(() => server.flow.sessions[0]?.closed === true);
@@ -199,7 +199,7 @@ describe("POST /packets", () => {
 });
 
 describe("packets over TCP", () => {
-  it("are lines, with the token in the metadata of the first, which nobody behind the door sees #packet.doors.sockets", async () => {
+  it("are lines, with the token in the metadata of the first, which is not passed on #packet.doors.sockets", async () => {
     await using server = await serveLines({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(`${packet("a", { do: "hold" }, { metadata: { "troupe/authorization": `Bearer ${KEY}`, kept: 1 } })}\n${packet("b")}\n`);
@@ -216,7 +216,7 @@ describe("packets over TCP", () => {
     assert.equal(server.flow.cancelled, 0);
   });
 
-  it("refuse in packets whoever has no token, or is none", async () => {
+  it("refuse clients without a token, and text that is not a packet, with packets", async () => {
     await using server = await serveLines({ auth: await auth() });
     const first = async (line: string): Promise<[string | undefined, string | undefined]> => {
       await using client = await rawSocket(server.port);
@@ -244,7 +244,7 @@ describe("packets over TCP", () => {
     assert.equal(server.flow.sessions.length, 0);
   });
 
-  it("cancel what runs when the client breaks off", async () => {
+  it("cancel what runs when the client disconnects", async () => {
     await using server = await serveLines();
     const client = await rawSocket(server.port);
     client.write(`${packet("a", { do: "hold" })}\n`);
@@ -269,7 +269,7 @@ describe("packets over WebSocket", () => {
     await eventually(() => texts.length === 3);
     assert.ok(texts.every((text) => text.startsWith("false ")));
     assert.deepEqual(
-      texts.map((text) => told(text.slice(6)).type),
+      texts.map((text) => replyIn(text.slice(6)).type),
       ["capability_progress", "capability_progress", "capability_response"],
     );
     assert.deepEqual(server.flow.sessions[0]?.caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
@@ -277,12 +277,12 @@ describe("packets over WebSocket", () => {
     await eventually(() => server.flow.cancelled === 1 && server.flow.sessions[0]?.closed === true);
   });
 
-  it("bound a flood of 10,000: what is not run is refused, and nothing is lost", async () => {
+  it("limit a flood of 10,000: packets that do not run are refused, and none is lost", async () => {
     await using server = await serve();
     const client = new WebSocket(`ws://127.0.0.1:${server.port}/packets`);
     const ids = new Map<string, number>();
     client.on("message", (data) => {
-      const { error = "answered" } = told(Buffer.isBuffer(data) ? data.toString() : "");
+      const { error = "answered" } = replyIn(Buffer.isBuffer(data) ? data.toString() : "");
       ids.set(error, (ids.get(error) ?? 0) + 1);
     });
     await new Promise<void>((done) => void client.once("open", done));

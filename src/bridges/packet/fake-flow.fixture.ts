@@ -1,10 +1,9 @@
-// A system of capabilities that knows none: what a packet's payload says under `do` happens.
+// A flow without capabilities: a packet's payload says under `do` what happens.
 import { type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import type { PacketFlow, PacketSession, Reception } from "./packet-flow.ts";
 import { readPacket } from "./read-packet.ts";
-import type { ReplyPacket, RequestPacket } from "./packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 export interface FakeSession {
   readonly caller: Caller;
@@ -14,13 +13,13 @@ export interface FakeSession {
 
 export interface FakeFlow extends Pick<PacketFlow, "open"> {
   readonly sessions: FakeSession[];
-  /** Requests that say `hold`, which no session has ended yet. */
+  /** Pending `hold` requests. */
   readonly held: number;
-  /** Held requests that were cancelled. */
+  /** `hold` requests that were cancelled. */
   readonly cancelled: number;
-  /** Answers the held requests, in the order they came. */
+  /** Answers the pending requests in order of arrival. */
   release(): void;
-  /** Progress of all held requests. */
+  /** Sends progress of all pending requests. */
   progress(value: number): void;
 }
 
@@ -51,7 +50,7 @@ export function fakeFlow(): FakeFlow {
           cancelled += 1;
           end(errorTo(packet, new PacketError("cancelled", "It was cancelled."), FACTS));
         },
-        progress: (value) => tell?.(progressOf(packet, { progress: value }, FACTS)),
+        progress: (value) => tell?.(progressFor(packet, { progress: value }, FACTS)),
       };
       held.add(one);
       mine.set(packet.id ?? "", one);
@@ -76,7 +75,7 @@ export function fakeFlow(): FakeFlow {
         if (deed === "throw") throw new Error("a secret");
         if (deed === "hold") return hold(packet, mine, tell);
         if (deed === "much") return responseTo(packet, { ...FACTS, result: MUCH });
-        if (deed === "progress") for (const value of [1, 2]) tell?.(progressOf(packet, { progress: value }, FACTS));
+        if (deed === "progress") for (const value of [1, 2]) tell?.(progressFor(packet, { progress: value }, FACTS));
         if (isJsonObject(deed)) return errorTo(packet, refusal(deed["error"]), FACTS);
         return responseTo(packet, { ...FACTS, result: { ...packet.payload, principal: caller.principal ?? null } });
       },
@@ -122,8 +121,8 @@ export const packet = (id: string, payload: Json = {}, more: Readonly<Record<str
     ...more,
   });
 
-/** What of a reply tests look at. */
-export interface Told {
+/** The fields of a reply that tests check. */
+export interface ReplySummary {
   readonly type: string;
   readonly id?: string;
   readonly payload: Readonly<Record<string, Json>>;
@@ -131,7 +130,7 @@ export interface Told {
   readonly text: string;
 }
 
-export function told(text: string): Told {
+export function replyIn(text: string): ReplySummary {
   const value: Json = JSON.parse(text);
   if (!isJsonObject(value) || typeof value["type"] !== "string" || !isJsonObject(value["payload"] ?? null))
     throw new Error(`no packet: ${text.slice(0, 200)}`);

@@ -1,19 +1,35 @@
-export type { ActorCapabilityDefinition, ActorRun, ActorView, ActorWork, FirstTimes } from "./actor-definition.ts";
+export {
+  actorCapability,
+  type ActorCapability,
+  type ActorCapabilityDefinition,
+  type ActorRun,
+  type ActorView,
+  type ActorWork,
+} from "./define-actor.ts";
+export type { FirstTimes } from "./actor-state.ts";
 export { Actors, type ActorsOptions, type Replied, type Sending } from "./actors.ts";
 export { Capabilities, type Criteria } from "./capabilities.ts";
-export type {
-  ActorRef,
-  ActorState,
-  Acts,
-  Capability,
-  Executes,
-  ExecutionContext,
-  ForeignResult,
-  ForeignServer,
-  Given,
-  OfferedTool,
-  Offers,
-  Routed,
+export {
+  type ActorRef,
+  type ActorState,
+  type ActorTimes,
+  type Acts,
+  type AuditLevel,
+  auditLog,
+  type Capability,
+  type CapabilityState,
+  counter,
+  type Effect,
+  type Emitted,
+  type Executes,
+  type ExecutionContext,
+  type Given,
+  histogram,
+  type OfferedTool,
+  type Offers,
+  type Ran,
+  type Routed,
+  type RunOptions,
 } from "./capability.ts";
 export {
   type Asking,
@@ -25,9 +41,26 @@ export {
   type SendOptions,
 } from "./client.ts";
 export { PacketClientError, type PacketClientCode } from "./client-error.ts";
-export { errorIn } from "./client-reply.ts";
+export {
+  type ActorOptions,
+  DEFAULT_PACKET_LIMITS,
+  ERROR_TYPES,
+  errorIn,
+  PACKET_PROTOCOL,
+  PACKET_VERSION,
+  type PacketContext,
+  PacketError,
+  type PacketErrorType,
+  type PacketLimits,
+  type Persistence,
+  REPLY_TYPES,
+  type ReplyPacket,
+  type ReplyType,
+  REQUEST_TYPES,
+  type RequestPacket,
+  type RequestType,
+} from "./packet.ts";
 export { type ActorsConfig, type Config, type ConfigInput, type McpConfig, readConfig } from "./config.ts";
-export { actorCapability, type ActorCapability } from "./define-actor.ts";
 export {
   capability,
   type CapabilityDefinition,
@@ -38,38 +71,29 @@ export {
   type ToolDefinition,
   type ToolsDefinition,
 } from "./define-capability.ts";
-export { PACKET_PROTOCOL, packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
-export { type AuditLevel, auditLog, counter, type Effect, type Emitted, histogram } from "./effect.ts";
-export type { ForeignCaller, ForeignServersOptions, HttpServer, StdioServer } from "./foreign-options.ts";
-export { foreignServers, type ForeignServers } from "./foreign-servers.ts";
-export type { CapabilityState } from "./capability-state.ts";
-export type { Pattern, PayloadOf } from "./match.ts";
+export { packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
+export type {
+  ForeignCaller,
+  ForeignResult,
+  ForeignServer,
+  ForeignServers,
+  ForeignServersOptions,
+  HttpServer,
+  Servers,
+  StdioServer,
+} from "./upstream-server.ts";
+export { foreignServers } from "./upstream-servers.ts";
+export type { Pattern, PayloadOf } from "./actor-handlers.ts";
 export { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
-export { capabilityOf, type OfActorOptions } from "./of-actor.ts";
-export type { PacketEcho } from "./packet-echo.ts";
-export { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet-limits.ts";
+export { capabilityOf, type OfActorOptions } from "./kind-capability.ts";
+export { type PacketEcho, readPacket, RefusedPacket } from "./read-packet.ts";
 export { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
-export { readPacket, RefusedPacket } from "./read-packet.ts";
-export { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
-export { type ChainPlan, type ChainRan, planChain, runChain, type Step } from "./plan.ts";
+export { type ChainPlan, type ChainRan, planChain, runChain, type Step } from "./chain-plan.ts";
 export { type FlowSourceOptions, PacketFlow, type PacketFlowOptions, type PacketSession, type Reception } from "./packet-flow.ts";
-export {
-  type ActorOptions,
-  PACKET_VERSION,
-  type PacketContext,
-  type Persistence,
-  REPLY_TYPES,
-  type ReplyPacket,
-  type ReplyType,
-  REQUEST_TYPES,
-  type RequestPacket,
-  type RequestType,
-} from "./packet.ts";
-export { type Ran, Running, type RunOptions } from "./running.ts";
+export { Running } from "./running.ts";
 export { type Searches, searchesOf } from "./search-capability.ts";
-export { type Hit, type Search, searchIndex, type SearchIndexOptions, type SearchKind, type SearchOptions } from "./search/index.ts";
-export type { Servers } from "./servers.ts";
-export { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
-export type { Expose } from "./tool-book.ts";
-export { toolsOf } from "./tool-schema.ts";
-export { type ActorTimes, idle, lifetime, never, type Timeout } from "./timeout.ts";
+export { type Hit, type Search, searchIndex, type SearchIndexOptions, type SearchOptions } from "./search/search.ts";
+export type { SearchKind } from "./search/searchable-fields.ts";
+export { capabilitySource, type CapabilitySourceOptions } from "./capability-source.ts";
+export { type Expose, toolsOf } from "./mcp-tools.ts";
+export { idle, lifetime, never, type Timeout } from "./actor-timers.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { as, typeOf, world } from "./core.fixture.ts";
+import { as, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 
@@ -39,7 +39,7 @@ const vault = actorCapability("vault", {
   },
 });
 
-/** Does to a value, and all in it, what somebody outside might. */
+/** Overwrites a value and everything in it. */
 function deface(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   try {
@@ -50,41 +50,41 @@ function deface(value: unknown): void {
     if (Array.isArray(value)) value.push("defaced");
     else Reflect.set(value, "defaced", true);
   } catch {
-    // A draft of a turn that is over cannot even be looked at.
+    // The draft of a finished turn cannot be read.
   }
 }
 
-const KEPT = { list: [{ deep: ["x"] }], last: { by: "nobody" } };
+const STORED = { list: [{ deep: ["x"] }], last: { by: "nobody" } };
 
-void test("nothing an actor was given or gave can change it from outside #packet.registry.state #packet.isolation.state #packet.implied.4-private", async () => {
+void test("values passed to or returned by an actor cannot change it from outside #packet.registry.state #packet.isolation.state #packet.implied.4-private", async () => {
   await using on = await world([vault], { disk: true });
   const viewer = as("ada");
   const state = async (): Promise<unknown> => (await on.actors.getActorState("vault", "a", viewer)).state;
   const payload = { what: { deep: ["x"] } };
   const { result } = await on.actors.requestFromActor("vault", "a", payload, { viewer });
-  assert.deepEqual(result, KEPT);
+  assert.deepEqual(result, STORED);
   for (const value of [payload, result, leaked.state, leaked.list, leaked.payload]) deface(value);
-  assert.deepEqual(await state(), KEPT);
+  assert.deepEqual(await state(), STORED);
 
   const read = await on.actors.requestFromActor("vault", "a", { do: "look" }, { viewer });
   for (const value of [read.result, leaked.view, await state(), (await on.engine.read("vault/a"))?.state]) deface(value);
-  assert.deepEqual(await state(), KEPT);
+  assert.deepEqual(await state(), STORED);
 
-  // What a store gives is an object of its own, which no turn has seen yet.
+  // A state from the store is a new object that no turn has seen.
   await on.restart();
   deface(await state());
-  assert.deepEqual(await state(), KEPT);
+  assert.deepEqual(await state(), STORED);
   await on.restart();
   await on.actors.requestFromActor("vault", "a", { do: "look" }, { viewer });
   deface(leaked.view);
-  assert.deepEqual(await state(), KEPT);
+  assert.deepEqual(await state(), STORED);
 
   const worked = await on.actors.requestFromActor("vault", "a", { do: "late" }, { viewer });
   for (const value of [worked.result, leaked.state]) deface(value);
-  assert.deepEqual(await state(), { ...KEPT, last: { by: "work" } });
+  assert.deepEqual(await state(), { ...STORED, last: { by: "work" } });
 });
 
-void test("what is sent is as it was when it was sent #packet.registry.send", async () => {
+void test("a message holds the payload as it was when it was sent #packet.registry.send", async () => {
   await using on = await world([vault], { disk: true });
   const viewer = as("ada");
   const payload = { what: "sent" };
@@ -93,20 +93,20 @@ void test("what is sent is as it was when it was sent #packet.registry.send", as
   assert.deepEqual(Object((await replied).result).list, ["sent"]);
 });
 
-void test("two actors of a capability share nothing, not even what they began with #packet.actor.initial-state #packet.isolation.state", async () => {
+void test("two actors of a capability share nothing, not even their initial state #packet.actor.initial-state #packet.isolation.state", async () => {
   await using on = await world([vault], { disk: true });
   await on.say("vault", "a", { what: 1 });
   assert.deepEqual((await on.say("vault", "b", { do: "look" })).payload, { list: [], last: { by: "nobody" } });
 });
 
-void test("a capability gets a copy of what another calls it with, and gives one #packet.isolation.registry", async () => {
-  const kept: Record<string, unknown>[] = [];
+void test("nested calls pass copies of payloads and results #packet.isolation.registry", async () => {
+  const results: Record<string, unknown>[] = [];
   const inner = capability("inner", {
     intent: "Defaces",
     execute(payload) {
       deface(payload);
       const result = { list: [1] };
-      kept.push(result);
+      results.push(result);
       return result;
     },
   });
@@ -115,7 +115,7 @@ void test("a capability gets a copy of what another calls it with, and gives one
     async execute(_, { call }) {
       const mine = { list: [1] };
       const first = await call("inner", mine);
-      for (const result of kept) deface(result);
+      for (const result of results) deface(result);
       return { mine, first };
     },
   });
@@ -124,12 +124,12 @@ void test("a capability gets a copy of what another calls it with, and gives one
   assert.deepEqual(reply.payload, { mine: { list: [1] }, first: { list: [1] } });
 });
 
-void test("an async turn or period is refused, and what it fails with later is nobody's", async () => {
-  const late = async (): Promise<never> => {
+void test("an async turn or periodic handler is refused, and its rejection is handled", async () => {
+  const rejecting = async (): Promise<never> => {
     await Promise.resolve();
     throw new Error("late");
   };
-  const run: () => null = Object(late);
+  const run: () => null = Object(rejecting);
   const sly = actorCapability("sly", {
     intent: "Pretends",
     provides: ["x"],

@@ -1,8 +1,12 @@
+// Owns: the official MCP client, loaded when it is needed, and a `fetch` for it that limits what a server sends.
+//   Does not own: connections (upstream-connection.ts).
+import { reasonOf, truncated } from "./error-mapping.ts";
+import { PacketError } from "./packet.ts";
+
 /**
- * The part of `@modelcontextprotocol/client` (2.4) that is used, by shape: only who calls other servers installs it.
- * Of the official clients it alone speaks to servers of both eras.
+ * The used part of `@modelcontextprotocol/client` (2.4), structurally: the package is an optional dependency.
+ * Of the official clients, only this one supports servers of both eras.
  */
-import { PacketError } from "./packet-error.ts";
 
 const PACKAGE = "@modelcontextprotocol/client";
 
@@ -16,7 +20,7 @@ export interface McpTransport {
 }
 
 interface StdioTransport extends McpTransport {
-  /** Null before its process begins, and once it was closed. */
+  /** Null before the process has started, and after it was closed. */
   readonly pid: number | null;
   /** A readable stream. */
   readonly stderr: object | null;
@@ -26,27 +30,27 @@ interface HttpTransport extends McpTransport {
   terminateSession(): Promise<void>;
 }
 
-interface Told {
+interface ProgressUpdate {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-export interface AskOptions {
+export interface McpRequestOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
-  readonly onprogress?: (told: Told) => void;
+  readonly onprogress?: (update: ProgressUpdate) => void;
 }
 
 export interface McpClient {
-  /** `prior`: it is known to be of the old era, so that no process is begun to find out. */
-  connect(transport: McpTransport, options?: AskOptions & { readonly prior?: { readonly kind: "legacy" } }): Promise<void>;
+  /** `prior`: the server is known to be legacy, so no extra process is started to find out. */
+  connect(transport: McpTransport, options?: McpRequestOptions & { readonly prior?: { readonly kind: "legacy" } }): Promise<void>;
   getProtocolEra(): string | undefined;
-  ping(options?: AskOptions): Promise<unknown>;
-  discover(options?: AskOptions): Promise<unknown>;
-  callTool(params: { readonly name: string; readonly arguments: Record<string, unknown> }, options?: AskOptions): Promise<unknown>;
-  listTools(params?: undefined, options?: AskOptions): Promise<unknown>;
+  ping(options?: McpRequestOptions): Promise<unknown>;
+  discover(options?: McpRequestOptions): Promise<unknown>;
+  callTool(params: { readonly name: string; readonly arguments: Record<string, unknown> }, options?: McpRequestOptions): Promise<unknown>;
+  listTools(params?: undefined, options?: McpRequestOptions): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -67,15 +71,15 @@ export interface HttpOptions {
 }
 
 export interface McpLibrary {
-  /** `probeMs`: how long a process may be silent before it is taken for one of the old era. */
+  /** `probeMs`: how long a process may stay silent before it is taken for a legacy server. */
   client(probeMs: number): McpClient;
   stdio(options: StdioOptions): StdioTransport;
   http(url: URL, options: HttpOptions): HttpTransport;
-  /** What a child inherits unless told otherwise. */
+  /** Environment variables that the client passes to a process by default. */
   readonly inherited: readonly string[];
 }
 
-/** Throws `PacketError` (`execution_failed`) where it is not installed. */
+/** Throws `PacketError` (`execution_failed`) if the package is not installed. */
 export async function mcpLibrary(): Promise<McpLibrary> {
   const [main, stdio] = await Promise.all([import("@modelcontextprotocol/client"), import("@modelcontextprotocol/client/stdio")]).catch(
     (cause: unknown) => {
@@ -94,14 +98,109 @@ export async function mcpLibrary(): Promise<McpLibrary> {
         { name: "troupe", version: "1.0.0" },
         {
           versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
-          // Nobody is there who could be asked.
+          // There is no user who could answer.
           inputRequired: { autoFulfill: false },
-          // A schema from outside is not compiled: its patterns could hold up this process for as long as they like.
-          // What it would have read is asked for by nobody.
+          // Foreign schemas are not compiled: their patterns could block this process. Their output is not used anyway.
           jsonSchemaValidator: { getValidator: () => () => ({ valid: true, data: JSON.parse("null"), errorMessage: undefined }) },
         },
       ),
     stdio: (options) => new stdio.StdioClientTransport(options),
     http: (url, options) => new main.StreamableHTTPClientTransport(url, options),
   };
+}
+
+/** The server refused a message because it no longer knows the session. The message was not processed. */
+export class SessionExpired extends Error {
+  constructor() {
+    super("it has forgotten the session");
+  }
+}
+
+/**
+ * A `fetch` for one server. `maxBytes` limits a whole response, or one event of a stream. `onLost` is called with the reason when the
+ * session cannot continue: the server is unreachable, no longer knows it, or sends too much. A POST to a session that the server no
+ * longer knows throws `SessionExpired`.
+ */
+export const boundedFetch =
+  (maxBytes: number, onLost: (reason: string) => void): HttpOptions["fetch"] =>
+  async (url, init) => {
+    const isAborted = (): boolean => init?.signal?.aborted === true;
+    let response: Response;
+    try {
+      response = await fetch(url, init);
+    } catch (error) {
+      if (!isAborted()) onLost(reasonOf(error));
+      throw error;
+    }
+    const { body, status, statusText, headers } = response;
+    const isPost = init?.method === "POST";
+    const hasSession = new Headers(init?.headers).has("mcp-session-id");
+    if (status === 404 && hasSession) {
+      const expired = new SessionExpired();
+      if (!isPost) onLost(expired.message);
+      else {
+        await body?.cancel().catch(() => undefined);
+        throw expired;
+      }
+    }
+    if (body === null) return response;
+    const count = byteCounter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
+    const onError = (error: unknown): void => {
+      // A call waits for the response to its POST. A stream opened by GET is reopened by the client instead.
+      if (error instanceof MessageTooLarge || (isPost && !isAborted())) onLost(reasonOf(error));
+    };
+    const answer = new Response(countedBody(body, count, onError), { status, statusText, headers });
+    if (status !== 400 || !hasSession || !isPost) return answer;
+    const text = await answer.text();
+    if (SESSION_ERROR.test(text)) onLost(`it does not take the session any more: ${truncated(text)}`);
+    return new Response(text, { status, statusText, headers });
+  };
+
+// The official SDK's examples, and servers derived from them, answer 400 instead of 404.
+const SESSION_ERROR = /session|not initialized/i;
+
+class MessageTooLarge extends Error {}
+
+/** Counts bytes. Throws if a message exceeds the limit. */
+function byteCounter(maxBytes: number, isStream: boolean): (chunk: Uint8Array) => void {
+  let bytes = 0;
+  let lineBytes = 0;
+  return (chunk) => {
+    bytes += chunk.length;
+    // An event ends with an empty line.
+    if (isStream)
+      for (const [at, byte] of chunk.entries()) {
+        if (byte === NEWLINE) {
+          if (lineBytes === 0) bytes = chunk.length - at - 1;
+          lineBytes = 0;
+        } else if (byte !== RETURN) lineBytes += 1;
+      }
+    if (bytes > maxBytes) throw new MessageTooLarge(`it sent more than ${maxBytes} bytes as one message`);
+  };
+}
+
+const NEWLINE = 10;
+const RETURN = 13;
+
+function countedBody(
+  body: ReadableStream<Uint8Array>,
+  count: (chunk: Uint8Array) => void,
+  onError: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        count(value);
+        controller.enqueue(value);
+      } catch (error) {
+        onError(error);
+        controller.error(error);
+        await reader.cancel(error).catch(() => undefined);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

@@ -1,4 +1,4 @@
-// MCP inside packets: through a whole gateway, one message at a time.
+// MCP inside packets, through a whole gateway, one message at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, type Caller, type Channel, EngineError, type Gateway, type Json } from "../../core/contract/index.ts";
@@ -6,7 +6,7 @@ import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
 import { InFlightMemoryBudget } from "../../core/contract/internal.ts";
-import { world as flowWorld } from "./core.fixture.ts";
+import { world as flowWorld } from "./world.fixture.ts";
 import { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
 
@@ -96,14 +96,14 @@ const initialize = (id: Json, protocolVersion: string, capabilities: JsonObject 
 const structured = (response: JsonObject | undefined): unknown => Object(Object(response)["result"])["structuredContent"];
 const codeOf = (response: JsonObject | undefined): unknown => Object(Object(response)["error"])["code"];
 
-test("a client that never initialized is answered as its viewer", async () => {
+test("a client that never sent initialize is answered as its viewer", async () => {
   await using w = world();
   const response = await w.tunnel.request(call(1, "who"), { principal: "ann", scopes: ["s"] }, "s1");
   assert.deepEqual([response?.["jsonrpc"], response?.["id"]], ["2.0", 1]);
   assert.deepEqual(structured(response), { principal: "ann", scopes: ["s"] });
 });
 
-test("an initialize is answered by the server itself, and its revision holds for the session's later packets #packet.forward.mcp", async () => {
+test("initialize is answered by the server, and its revision applies to later packets of the session #packet.forward.mcp", async () => {
   await using w = world();
   const response = await w.tunnel.request(initialize(0, "2024-11-05"), ANN, "s1");
   assert.equal(Object(response?.["result"])["protocolVersion"], "2024-11-05");
@@ -116,7 +116,7 @@ test("an initialize is answered by the server itself, and its revision holds for
   assert.equal(w.open.size, 2);
 });
 
-test("messages of 2026-07-28 pass as they are, beside a legacy session #packet.forward.mcp", async () => {
+test("messages of 2026-07-28 pass unchanged, next to a legacy session #packet.forward.mcp", async () => {
   await using w = world();
   await w.tunnel.request(list(1), ANN, "s1");
   const modern = await w.tunnel.request({ ...list(1), params: { _meta: ENVELOPE } }, ANN, "s1");
@@ -142,19 +142,19 @@ test("one connection for each principal, session and set of scopes", async () =>
   assert.equal(w.connects(), 5);
 });
 
-test("without a principal no connection is shared: another's session_id leads nowhere", async () => {
+test("without a principal no connection is shared, and another's session_id has no effect", async () => {
   await using w = world();
-  const nobody: Caller = { scopes: [] };
-  const [one, two] = [await w.tunnel.request(call(1, "who"), nobody, "s1"), await w.tunnel.request(call(1, "who"), nobody, "s1")];
+  const anonymous: Caller = { scopes: [] };
+  const [one, two] = [await w.tunnel.request(call(1, "who"), anonymous, "s1"), await w.tunnel.request(call(1, "who"), anonymous, "s1")];
   assert.notDeepEqual(structured(one), structured(two));
   assert.equal(
-    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }, nobody, "s1"),
+    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }, anonymous, "s1"),
     undefined,
   );
   await until("they are closed", () => w.open.size === 0);
 });
 
-test("the reply to an mcp_request says how long its message took", async () => {
+test("the reply to an mcp_request has the duration of its message", async () => {
   await using all = world();
   await using flows = await flowWorld([]);
   let now = 0;
@@ -163,7 +163,7 @@ test("the reply to an mcp_request says how long its message took", async () => {
       running: flows.packets.running,
       tunnel: all.tunnel,
       admit: () => undefined,
-      held: new InFlightMemoryBudget(1_000_000, () => new Error("full")),
+      memoryBudget: new InFlightMemoryBudget(1_000_000, () => new Error("full")),
       traceId: () => "t",
       elapsed: () => now,
       fault: () => undefined,
@@ -179,13 +179,13 @@ test("the reply to an mcp_request says how long its message took", async () => {
   assert.equal((await reply).metadata["execution_time_ms"], 250);
 });
 
-test("a JSON-RPC error is a response like any other #packet.implied.1-mcp-reply", async () => {
+test("a JSON-RPC error is a response packet #packet.implied.1-mcp-reply", async () => {
   await using w = world();
   assert.equal(codeOf(await w.tunnel.request({ jsonrpc: "2.0", id: 1, method: "no/such" }, ANN, "s")), -32601);
   assert.deepEqual(Object(await w.tunnel.request(call("x", "never"), ANN, "s"))["error"], { code: -32602, message: "Unknown tool: never" });
 });
 
-test("what is no JSON-RPC is answered as the gateway answers it, with the id it could read, and needs no session #packet.security.validation", async () => {
+test("invalid JSON-RPC gets the gateway's error with its readable id, without a session #packet.security.validation", async () => {
   await using w = world();
   const cases: readonly (readonly [Json, Json, number])[] = [
     [{}, null, -32600],
@@ -205,7 +205,7 @@ test("what is no JSON-RPC is answered as the gateway answers it, with the id it 
   assert.equal(await w.tunnel.request({ jsonrpc: "2.0", id: 1, result: {} }, ANN, "s"), undefined, "a response to nothing");
 });
 
-test("responses find their requests, whichever ends first and whatever the ids are", async () => {
+test("responses match their requests in any order, whatever their ids", async () => {
   await using w = world();
   const ids: readonly Json[] = [1, "1", -1, 0, "", Number.MAX_SAFE_INTEGER];
   const running = ids.map((id) => w.tunnel.request(call(id, "wait", { name: JSON.stringify(id) }), ANN, "s"));
@@ -218,7 +218,7 @@ test("responses find their requests, whichever ends first and whatever the ids a
   }
 });
 
-test("an id that still runs in the session is refused, and what runs under it is not disturbed", async () => {
+test("an id in use in the session is refused, without disturbing the first request", async () => {
   await using w = world();
   const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s");
   await until("it waits", () => w.waiting.has("a"));
@@ -229,14 +229,14 @@ test("an id that still runs in the session is refused, and what runs under it is
   assert.equal(codeOf(await w.tunnel.request(list(1), ANN, "s")), undefined);
 });
 
-test("batches and listening are refused with what to do instead", async () => {
+test("batches and subscriptions/listen are refused, with an alternative", async () => {
   await using w = world();
   await assert.rejects(w.tunnel.request([list(1)], ANN, "s"), { type: "protocol_error", message: /packet of its own/ });
   const listen = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { _meta: ENVELOPE, notifications: {} } };
   await assert.rejects(w.tunnel.request(listen, ANN, "s"), { type: "protocol_error", message: /MCP endpoint/ });
 });
 
-test("notifications of the server are no answers", async () => {
+test("notifications of the server are not replies", async () => {
   await using w = world();
   await w.tunnel.request(initialize(0, "2025-11-25"), ANN, "s");
   await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/initialized" }, ANN, "s");
@@ -245,7 +245,7 @@ test("notifications of the server are no answers", async () => {
   assert.deepEqual(Object(response)["result"]["content"], [{ type: "text", text: "done" }]);
 });
 
-test("whatever a client says it can be asked, no packet asks it: the tool that would is told so", async () => {
+test("the server asks a client nothing through packets, and the tool reports that", async () => {
   await using w = world();
   await w.tunnel.request(initialize(0, "2025-11-25", { elicitation: {}, sampling: {}, roots: {}, experimental: { x: {} } }), ANN, "s");
   const response = await w.tunnel.request(call(1, "ask"), ANN, "s");
@@ -253,9 +253,9 @@ test("whatever a client says it can be asked, no packet asks it: the tool that w
   assert.match(JSON.stringify(response), /elicitation/);
 });
 
-test("a request that takes too long is called off, and its id is free again", async () => {
+test("a request that times out is cancelled, and its id is free again", async () => {
   await using w = world({ timeoutMs: 1_000 });
-  const late = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), {
+  const timedOut = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), {
     type: "execution_failed",
     details: { timeout_ms: 1_000 },
   });
@@ -263,12 +263,12 @@ test("a request that takes too long is called off, and its id is free again", as
   await w.clock.advance(999);
   assert.deepEqual(w.aborted, []);
   await w.clock.advance(1);
-  await late;
+  await timedOut;
   assert.deepEqual(w.aborted, ["a"]);
   assert.equal((await w.tunnel.request(list(1), ANN, "s"))?.["id"], 1);
 });
 
-test("a caller who leaves, or who sends notifications/cancelled, calls off that request alone", async () => {
+test("an abort or notifications/cancelled cancels that request only", async () => {
   await using w = world();
   const leaving = new AbortController();
   const cancelled = { type: "cancelled" };
@@ -292,7 +292,7 @@ test("a caller who leaves, or who sends notifications/cancelled, calls off that 
   assert.equal(w.waiting.has("d"), false, "it is not begun");
 });
 
-test("sessions are bounded: the longest unused makes room, one that is at work never", async () => {
+test("sessions are limited: the least recently used is evicted, unless it is in use", async () => {
   await using w = world({ sessions: 3, sessionsEach: 2 });
   const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s1");
   await until("it waits", () => w.waiting.has("a"));
@@ -312,7 +312,7 @@ test("sessions are bounded: the longest unused makes room, one that is at work n
   assert.deepEqual([(await running)?.["id"], (await more)?.["id"]], [1, 1]);
 });
 
-test("what makes room is what was used longest ago, not what began first", async () => {
+test("eviction goes by last use, not by age", async () => {
   await using w = world({ sessions: 2 });
   const cy: Caller = { principal: "cy", scopes: [] };
   for (const caller of [ANN, BOB, ANN, cy]) await w.tunnel.request(list(1), caller, "s");
@@ -323,7 +323,7 @@ test("what makes room is what was used longest ago, not what began first", async
   assert.equal(w.connects(), 4, "bob's had made room");
 });
 
-test("where the gateway ends a connection, what waits is told to ask again", async () => {
+test("when the gateway ends a connection, pending requests fail with a hint to retry", async () => {
   const channels: Channel[] = [];
   const gateway: Pick<Gateway, "connect"> = {
     connect(channel) {
@@ -342,7 +342,7 @@ test("where the gateway ends a connection, what waits is told to ask again", asy
   await running;
 });
 
-test("a session nobody uses is let go after its time; one that is used or at work stays", async () => {
+test("an unused session is closed after its time; a used or busy one stays", async () => {
   await using w = world({ idleMs: 1_000, timeoutMs: 100_000 });
   const timers = w.clock.pending;
   await w.tunnel.request(list(1), ANN, "idle");
@@ -363,7 +363,7 @@ test("a session nobody uses is let go after its time; one that is used or at wor
   assert.equal((await w.tunnel.request(list(1), ANN, "idle"))?.["id"], 1, "it begins again");
 });
 
-test("where the gateway refuses to begin a session, the request gets that error under its own id", async () => {
+test("when the gateway refuses a session, the request gets the error under its own id", async () => {
   await using w = world();
   await w.gateway.drain(0);
   const response = await w.tunnel.request(list("mine"), ANN, "s");
@@ -372,7 +372,7 @@ test("where the gateway refuses to begin a session, the request gets that error 
   await until("nothing of it is kept", () => w.open.size === 0);
 });
 
-test("disposed, the tunnel calls off what runs and takes nothing more", async () => {
+test("a disposed tunnel cancels what runs, and accepts nothing more", async () => {
   await using w = world();
   const running = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), { type: "cancelled" });
   await until("it waits", () => w.waiting.has("a"));

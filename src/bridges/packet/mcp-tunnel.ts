@@ -1,35 +1,34 @@
+// Owns: MCP inside packets (`mcp_request`): one gateway connection per client session, its reuse and limits.
+//   Does not own: one connection (tunnel-connection.ts).
 import {
-  type Closable,
-  type JsonObject,
   type Caller,
   type CancelSignal,
   type Clock,
+  type Closable,
   type Gateway,
   type Json,
-  systemClock,
+  type JsonObject,
   isList,
+  systemClock,
 } from "../../core/contract/index.ts";
-import { rpcMessage, type RpcId, unasked } from "./mcp-message.ts";
-import { PACKET_VERSION } from "./packet.ts";
-import { PacketError } from "./packet-error.ts";
-import { TunnelConnection } from "./tunnel-connection.ts";
-import { Open, OpenConnections } from "./tunnel-connections.ts";
+import { PACKET_VERSION, PacketError } from "./packet.ts";
+import { type RpcId, TunnelConnection, parseRpcMessage, withoutClientRequests } from "./tunnel-connection.ts";
 
-/** What the tunnel of MCP inside packets (`mcp_request`) takes. */
+/** Options of the tunnel of MCP inside packets (`mcp_request`). */
 export interface TunnelOptions {
   readonly gateway: Pick<Gateway, "connect">;
   readonly clock?: Clock;
-  /** Sessions held at once; the one that was longest not used makes room. Default 1,000. */
+  /** Sessions in memory at once; the least recently used one is evicted. Default 1,000. */
   readonly sessions?: number;
-  /** Of these, of one principal. Default 32. */
+  /** Sessions of one principal. Default 32. */
   readonly sessionsEach?: number;
-  /** A session nobody used for so long is let go: its client begins another without knowing. Default 5 minutes. */
+  /** An unused session is closed after this time; its client gets a new one transparently. Default 5 minutes. */
   readonly idleMs?: number;
-  /** How long a request may take. Default 60,000. */
+  /** How long a request may take, in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
 }
 
-/** Also a legacy client that never sent initialize is served: then with the newest revision that has one. */
+/** Initializes sessions of legacy clients that never sent `initialize`, at the newest revision that has it. */
 const INITIALIZE_ID = "packetflow/initialize";
 const INITIALIZE: JsonObject = {
   jsonrpc: "2.0",
@@ -39,28 +38,26 @@ const INITIALIZE: JsonObject = {
 };
 
 /**
- * MCP inside packets: each message goes through the whole gateway as its caller. One connection for each principal, its
- * `session_id`, its scopes and the protocol's era; a caller without a principal has one for each request, since nobody's
- * session is anybody's to name.
+ * MCP inside packets: each message passes the whole gateway as its caller. There is one connection for each principal, `session_id`, set of
+ * scopes and era. A caller without a principal gets one per request, since otherwise anyone could name its session.
  */
 export class McpTunnel implements Closable {
   readonly #gateway: Pick<Gateway, "connect">;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #open: OpenConnections;
+  readonly #open: TunnelSessions;
 
   constructor(options: TunnelOptions) {
     const { gateway, clock = systemClock, sessions = 1_000, sessionsEach = 32, idleMs = 5 * 60_000, timeoutMs = 60_000 } = options;
     this.#gateway = gateway;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
-    this.#open = new OpenConnections({ clock, most: sessions, mostEach: sessionsEach, idleMs });
+    this.#open = new TunnelSessions({ clock, max: sessions, maxPerPrincipal: sessionsEach, idleMs });
   }
 
   /**
-   * The JSON-RPC response, errors included; undefined to what has none (a notification). Throws `PacketError`:
-   * `protocol_error` (a batch, an id that is taken, `subscriptions/listen`), `rate_limited`, `execution_failed` (not in
-   * time), `cancelled`.
+   * The JSON-RPC response, errors included; undefined for a notification. Throws `PacketError`: `protocol_error` (a batch, an id in use,
+   * `subscriptions/listen`), `rate_limited`, `execution_failed` (timeout), `cancelled`.
    */
   async request(
     message: Json,
@@ -69,26 +66,26 @@ export class McpTunnel implements Closable {
     options: { readonly signal?: CancelSignal | undefined } = {},
   ): Promise<JsonObject | undefined> {
     if (isList(message)) throw new PacketError("protocol_error", "mcp_message is one message: send each in a packet of its own.");
-    const said = rpcMessage(message);
-    if (said.kind === "other") return this.#judged(message, caller);
-    if (said.kind === "notification") return this.#notified(message, said.cancels, caller, session);
-    if (said.method === "subscriptions/listen")
+    const parsed = parseRpcMessage(message);
+    if (parsed.kind === "other") return this.#invalidMessageReply(message, caller);
+    if (parsed.kind === "notification") return this.#notify(message, parsed.cancels, caller, session);
+    if (parsed.method === "subscriptions/listen")
       throw new PacketError("protocol_error", "A packet has one answer, and subscriptions/listen never ends: listen at the MCP endpoint.");
-    const begins = said.method === "initialize" && !said.modern;
-    const open = this.#openFor(caller, session, said.modern, begins);
-    open.uses += 1;
+    const begins = parsed.method === "initialize" && !parsed.modern;
+    const open = this.#openFor(caller, session, parsed.modern, begins);
+    open.activeRequests += 1;
     try {
       const refused = await open.initialized;
       if (refused !== undefined) {
         this.#open.drop(open);
-        return { ...refused, id: said.id };
+        return { ...refused, id: parsed.id };
       }
       if (options.signal?.aborted === true) throw cancelled();
-      const response = open.connection.request(said.id, begins ? unasked(said.message) : said.message);
-      return await this.#inTime(open.connection, said.id, response, options.signal);
+      const response = open.connection.request(parsed.id, begins ? withoutClientRequests(parsed.message) : parsed.message);
+      return await this.#withTimeout(open.connection, parsed.id, response, options.signal);
     } finally {
-      open.uses -= 1;
-      open.usedAt = this.#clock.now();
+      open.activeRequests -= 1;
+      open.lastUsedAt = this.#clock.now();
       if (caller.principal === undefined) void open.connection.close();
     }
   }
@@ -101,71 +98,173 @@ export class McpTunnel implements Closable {
     await this.#open.close();
   }
 
-  #openFor(caller: Caller, session: string | undefined, modern: boolean, begins: boolean): Open {
+  #openFor(caller: Caller, session: string | undefined, modern: boolean, begins: boolean): TunnelSession {
     const { principal } = caller;
     if (principal === undefined) return this.#begin(caller, modern || begins);
     const key = keyOf(caller, session, modern);
     const known = begins ? undefined : this.#open.get(key);
     if (known !== undefined) return known;
-    this.#open.makeRoom(key, principal);
+    this.#open.makeRoomFor(key, principal);
     const open = this.#begin(caller, modern || begins);
     this.#open.add(key, open);
     return open;
   }
 
-  #begin(caller: Caller, asItIs: boolean): Open {
+  #begin(caller: Caller, isInitialized: boolean): TunnelSession {
     const connection = new TunnelConnection(this.#gateway, caller);
-    const initialized = asItIs
+    const initialized = isInitialized
       ? undefined
       : connection.request(INITIALIZE_ID, INITIALIZE).then((response) => ("result" in response ? undefined : response));
-    return new Open(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
+    return new TunnelSession(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
   }
 
-  // What is no proper message needs no session to be told so.
-  #judged(message: Json, caller: Caller): JsonObject | undefined {
+  // An invalid message is answered without a session.
+  #invalidMessageReply(message: Json, caller: Caller): JsonObject | undefined {
     const connection = new TunnelConnection(this.#gateway, caller);
-    const complaint = connection.tell(message);
+    const errorReply = connection.notify(message);
     void connection.close();
-    return complaint;
+    return errorReply;
   }
 
-  #notified(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
+  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
     if (caller.principal === undefined) return undefined;
     for (const modern of [false, true]) {
       const connection = this.#open.get(keyOf(caller, session, modern))?.connection;
-      if (cancels === undefined) connection?.tell(message);
+      if (cancels === undefined) connection?.notify(message);
       else connection?.cancel(cancels, cancelled());
     }
     return undefined;
   }
 
-  async #inTime(
+  async #withTimeout(
     connection: TunnelConnection,
     id: RpcId,
     response: Promise<JsonObject>,
     signal: CancelSignal | undefined,
   ): Promise<JsonObject> {
-    const late = (): void =>
+    const onTimeout = (): void =>
       connection.cancel(
         id,
         new PacketError("execution_failed", `No answer within ${this.#timeoutMs} ms; look what was done before you ask again.`, {
           timeout_ms: this.#timeoutMs,
         }),
       );
-    const left = (): void => connection.cancel(id, cancelled());
-    const undo = this.#clock.after(this.#timeoutMs, late);
-    signal?.addEventListener("abort", left, { once: true });
+    const onAbort = (): void => connection.cancel(id, cancelled());
+    const undo = this.#clock.after(this.#timeoutMs, onTimeout);
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
       return await response;
     } finally {
       undo();
-      signal?.removeEventListener("abort", left);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 }
 
 const cancelled = (): PacketError => new PacketError("cancelled", "The request was cancelled; what it has done stays done.");
 
-// A connection acts with the scopes and claims it was made with, so others are another's.
+// A connection keeps the scopes and claims it was opened with, so they are part of the key.
 const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefined, modern: boolean): string =>
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
+
+/** A gateway connection of one client. */
+export class TunnelSession {
+  readonly principal: string | undefined;
+  readonly connection: TunnelConnection;
+  /** The error reply to the implicit initialize; undefined if it succeeded. */
+  readonly initialized: Promise<JsonObject | undefined>;
+  /** Requests in progress. A session in use is not evicted. */
+  activeRequests = 0;
+  /** Milliseconds since 1970. */
+  lastUsedAt: number;
+
+  constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<JsonObject | undefined>, now: number) {
+    this.principal = principal;
+    this.connection = connection;
+    this.initialized = initialized;
+    this.lastUsedAt = now;
+  }
+}
+
+interface Bounds {
+  readonly clock: Clock;
+  readonly max: number;
+  readonly maxPerPrincipal: number;
+  readonly idleMs: number;
+}
+
+/** Sessions by key, least recently used first. Limited in total, per principal, and in idle time. */
+export class TunnelSessions {
+  readonly #bounds: Bounds;
+  readonly #open = new Map<string, TunnelSession>();
+  #undoSweep: (() => void) | undefined;
+  #closed = false;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  get(key: string): TunnelSession | undefined {
+    const open = this.#open.get(key);
+    if (open === undefined) return undefined;
+    this.#open.delete(key);
+    this.#open.set(key, open);
+    open.lastUsedAt = this.#bounds.clock.now();
+    return open;
+  }
+
+  /** Evicts sessions until there is room for that key. Throws `rate_limited` if all candidates are in use, `cancelled` once closed. */
+  makeRoomFor(key: string, principal: string): void {
+    if (this.#closed) throw new PacketError("cancelled", "The server is shutting down: send the packet again in a moment.");
+    const before = this.#open.get(key);
+    if (before !== undefined) return this.#end(key, before);
+    const own = [...this.#open].filter(([, open]) => open.principal === principal);
+    if (own.length >= this.#bounds.maxPerPrincipal) this.#evict(own);
+    if (this.#open.size >= this.#bounds.max) this.#evict([...this.#open]);
+  }
+
+  add(key: string, open: TunnelSession): void {
+    this.#open.set(key, open);
+    this.#undoSweep ??= this.#bounds.clock.after(this.#bounds.idleMs, () => this.#sweep());
+  }
+
+  drop(open: TunnelSession): void {
+    for (const [key, one] of this.#open) if (one === open) this.#end(key, open);
+  }
+
+  /** Cancels what runs in them. Resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#undoSweep?.();
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.all(all.map(({ connection }) => connection.close()));
+  }
+
+  #evict(among: readonly (readonly [string, TunnelSession])[]): void {
+    const idle = among.find(([, { activeRequests }]) => activeRequests === 0);
+    if (idle !== undefined) return this.#end(...idle);
+    throw new PacketError("rate_limited", "As many MCP sessions as there may be are at work: wait for one, or use its session_id.", {
+      limit: among.length,
+      used: among.length,
+      reset: 1,
+    });
+  }
+
+  #end(key: string, { connection }: TunnelSession): void {
+    this.#open.delete(key);
+    void connection.close();
+  }
+
+  #sweep(): void {
+    const { clock, idleMs } = this.#bounds;
+    const now = clock.now();
+    let next = idleMs;
+    for (const [key, open] of this.#open) {
+      const onAbort = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
+      if (onAbort <= 0) this.#end(key, open);
+      else next = Math.min(next, onAbort);
+    }
+    this.#undoSweep = this.#open.size === 0 ? undefined : clock.after(next, () => this.#sweep());
+  }
+}

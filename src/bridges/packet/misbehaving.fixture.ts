@@ -1,29 +1,29 @@
 /**
- * A tool server on standard input and output that does what it is told to, however bad. What it saw goes, a line each, into the
- * file SEEN names. MODERN: it knows the new era only. DEAF: it does not even answer the handshake.
+ * A tool server on standard input and output that does what its caller asks, however bad. It writes each message it received as a line
+ * to the file SEEN. MODERN: it supports the modern era only. DEAF: it does not answer even the handshake.
  */
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const { SEEN, MODERN, DEAF, RUDE } = process.env;
-/** It is never to outlive its test for long, whatever the test checks. */
+/** Exits after a while, whatever the test does. */
 setTimeout(() => process.exit(9), 60_000).unref();
 
 const see = (what: string): void => {
   if (SEEN !== undefined) appendFileSync(SEEN, `${what}\n`);
 };
 const write = (message: object): void => void process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-/** Deeper than what could be made text in one go. */
+/** Too deep to be written as text in one go. */
 const nested = (id: unknown, depth: number): void => {
   const structured = `{"nested":${"[".repeat(depth)}${"]".repeat(depth)}}`;
   const result = JSON.stringify({ ...complete, content: [] }).slice(0, -1);
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result},"structuredContent":${structured}}}\n`);
 };
 
-/** Calls that wait to be let go. */
+/** Calls that wait to be released. */
 const held: (() => void)[] = [];
 
-interface Asked {
+interface RpcRequest {
   readonly id?: unknown;
   readonly method?: unknown;
   readonly params?: {
@@ -85,7 +85,7 @@ const call = (id: unknown, name: unknown, n: number, progressToken: unknown): vo
 const complete = MODERN === undefined ? {} : { resultType: "complete" };
 const unknownMethod = (id: unknown): void => write({ id, error: { code: -32_601, message: "Method not found" } });
 
-const answer = ({ id, method, params }: Asked): void => {
+const answer = ({ id, method, params }: RpcRequest): void => {
   if (DEAF !== undefined) return;
   switch (method) {
     case "server/discover":
@@ -124,6 +124,6 @@ if (RUDE !== undefined) {
   setInterval(() => undefined, 1_000);
 }
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const asked: Asked = JSON.parse(line);
-  answer(asked);
+  const request: RpcRequest = JSON.parse(line);
+  answer(request);
 });

@@ -64,7 +64,7 @@ const message = (payload: object, more: object = {}) => ({
   ...more,
 });
 
-void test("an actor message begins its actor, keeps its state, and counts what was applied #packet.life.request #packet.life.spawn #packet.life.route #packet.phase.1-definition", async () => {
+void test("an actor message starts its actor, stores its state, and counts applied messages #packet.life.request #packet.life.spawn #packet.life.route #packet.phase.1-definition", async () => {
   await using on = await flow();
   const first = await on.send(message({ message_type: "add", text: " one " }));
   assert.equal(first.type, "capability_response", JSON.stringify(first));
@@ -80,7 +80,7 @@ void test("an actor message begins its actor, keeps its state, and counts what w
   assert.deepEqual(Object.keys(state.metadata), ["created_at", "last_message_at", "message_count", "persistence_strategy"]);
 });
 
-void test("a capability without a state has what it requires looked at first", async () => {
+void test("the required fields of a capability without state are checked first", async () => {
   await using on = await flow();
   const request = { type: "capability_request", capability_id: "user_transform", context: {} };
   const lacking = await on.send({ ...request, payload: { user_id: "u" } });
@@ -93,7 +93,7 @@ void test("a capability without a state has what it requires looked at first", a
   assert.deepEqual(done.payload, { done: 2, user_id: "u" });
 });
 
-void test("packets that are being worked on take no more than they may, together and of one caller", async () => {
+void test("packets in progress have a memory limit, in total and per caller", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const waits = capability("waits", {
     intent: "Wait",

@@ -1,3 +1,5 @@
+// Owns: `PacketFlow`: a system of capabilities with its actors, sessions, MCP source and MCP tunnel.
+//   Does not own: one client's packets (packet-session.ts), transports (endpoints.ts).
 import {
   type Closable,
   type Caller,
@@ -11,42 +13,41 @@ import {
 import { InFlightMemoryBudget, omitUndefined } from "../../core/contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { Emitted } from "./effect.ts";
+import type { Emitted } from "./capability.ts";
 import { McpTunnel } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
-import type { ReplyPacket } from "./packet.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError, type ReplyPacket } from "./packet.ts";
 import { Running } from "./running.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { noServers, type Servers } from "./servers.ts";
-import { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
+import { noServers, type Servers } from "./upstream-server.ts";
+import { capabilitySource, type CapabilitySourceOptions } from "./capability-source.ts";
 
-/** What `new PacketFlow` takes. */
+/** Options of `PacketFlow`. */
 export interface PacketFlowOptions {
   readonly capabilities: Capabilities;
-  /** Knows the kinds of `capabilities`. */
+  /** Must know the kinds of `capabilities`. */
   readonly engine: Engine;
   readonly actors?: {
-    /** Of capabilities that do not say when their actors end: idle for so long. Default 30 minutes. */
+    /** Idle timeout of actors whose definition has none. Default 30 minutes. */
     readonly defaultTimeoutMs?: number;
-    /** Of one user at a time. Default 10. */
+    /** Actors of one user at a time. Default 10. */
     readonly maxPerUser?: number;
     /** How long an actor's reply may take. Default 30 s. */
     readonly replyMs?: number;
   };
-  /** As of the `cast` that serves the same actors over MCP: handles of one are then good for both. */
+  /** The same as for the `cast` that serves these actors over MCP; handles are then valid in both. */
   readonly handles?: CastOptions["handles"];
-  /** How long what runs without an actor may take. Default 30 s. */
+  /** Limit on capabilities without an actor. Default 30 s. */
   readonly executionMs?: number;
   /** Tool servers that capabilities without actors may call. */
   readonly servers?: Servers;
-  /** Takes a token of whoever asks; what it says otherwise is why not, `reset` in seconds. Default: no limit. */
+  /** Rate limit: takes one token of the caller. Returns the exceeded limit, with `reset` in seconds, to refuse. Default: no limit. */
   readonly admit?: (caller: Caller) => { readonly limit: number; readonly used: number; readonly reset: number } | undefined;
-  /** What packets take that are being worked on, of all callers together, in bytes, about; half of it is the most for one. Default 256 MiB. */
+  /** Approximate memory in bytes of large packets in progress, all callers together; one caller may use half. Default 256 MiB. */
   readonly heldBytes?: number;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** What failed inside, and the packet's type and capability. Default: nothing is told. */
+  /** Receives internal failures, with the packet's type and capability. Default: ignored. */
   readonly onFault?: (
     error: unknown,
     about: { readonly type: string; readonly capability_id?: string; readonly trace_id?: string },
@@ -56,31 +57,34 @@ export interface PacketFlowOptions {
 /** Options of `PacketFlow.source`. */
 export type FlowSourceOptions = Omit<CapabilitySourceOptions, "capabilities" | "actors" | "run" | "engine">;
 
-/** Who a session is for. */
+/** The caller of a session. */
 export interface Reception {
   readonly caller: Caller;
-  /** Where progress goes. Absent: nowhere. */
+  /** Receives progress. Absent: progress is dropped. */
   readonly tell?: (packet: ReplyPacket) => void;
 }
 
-/** Packets of one client, and what of them is under way. */
+/** The packets of one client. */
 export interface PacketSession {
-  /** One packet as text. Always answers with a packet, never throws. */
+  /** Handles one packet as text. Always resolves to a packet, never throws. */
   receive(text: string | Uint8Array): Promise<ReplyPacket>;
-  /** The client has gone: what runs is cancelled. Settles when it has ended. */
+  /** For a disconnected client: cancels what runs, and resolves when it has ended. */
   close(): Promise<void>;
 }
 
-const HELD_BYTES = 256 * 1_048_576;
+const DEFAULT_HELD_BYTES = 256 * 1_048_576;
 
-const noRoom = (): PacketError =>
+const memoryExceeded = (): PacketError =>
   new PacketError("rate_limited", "Too much that was sent here is still being worked on: send the packet again in a moment.", {
-    limit: HELD_BYTES,
-    used: HELD_BYTES,
+    limit: DEFAULT_HELD_BYTES,
+    used: DEFAULT_HELD_BYTES,
     reset: 1,
   });
 
-/** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Transports open a session for each caller; MCP is a source made of the same. */
+/**
+ * Runs capabilities for packets. Throws `BAD_DEFINITION` if the engine does not know one of their kinds. Transports open a session for each
+ * caller; `source` offers the same capabilities over MCP.
+ */
 export class PacketFlow implements Closable {
   readonly capabilities: Capabilities;
   readonly actors: Actors;
@@ -89,9 +93,9 @@ export class PacketFlow implements Closable {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #listeners = new Set<(emitted: Emitted) => void>();
-  readonly #held: InFlightMemoryBudget;
+  readonly #memoryBudget: InFlightMemoryBudget;
   readonly #sessions = new Set<Session>();
-  readonly #leave: () => void;
+  readonly #unbind: () => void;
   #tunnel: McpTunnel | undefined;
 
   constructor(options: PacketFlowOptions) {
@@ -99,7 +103,7 @@ export class PacketFlow implements Closable {
     this.#options = options;
     this.#clock = clock;
     this.#entropy = entropy;
-    this.#held = new InFlightMemoryBudget(options.heldBytes ?? HELD_BYTES, noRoom);
+    this.#memoryBudget = new InFlightMemoryBudget(options.heldBytes ?? DEFAULT_HELD_BYTES, memoryExceeded);
     this.capabilities = capabilities;
     this.actors = new Actors({
       engine,
@@ -119,35 +123,35 @@ export class PacketFlow implements Closable {
       servers,
       timeoutMs: options.executionMs ?? 30_000,
       elapsed: () => performance.now(),
-      emitted: (emitted) => this.#emitted(emitted),
+      emitted: (emitted) => this.#notifyListeners(emitted),
       fault: (error, about) => options.onFault?.(error, { type: "capability", ...about }),
     });
-    this.#leave = capabilities.runOn(engine, (...asked) => this.running.run(...asked));
+    this.#unbind = capabilities.runOn(engine, (...args) => this.running.run(...args));
   }
 
-  /** As MCP has them: for a gateway, beside other sources. Dispose of it before the flow. */
+  /** The capabilities as an MCP source, for a gateway. Dispose of it before the flow. */
   source(options: FlowSourceOptions = {}): ReturnType<typeof capabilitySource> {
     const { capabilities, actors, running } = this;
     const run: CapabilitySourceOptions["run"] = (id, payload, how) => running.run(id, payload, how);
     return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
   }
 
-  /** From here on `mcp_request` goes through that gateway; it may take twice what a reply and an execution may, at least a minute. */
+  /** Routes `mcp_request` packets through that gateway. They may take twice as long as a reply or an execution, at least a minute. */
   tunnelTo(gateway: Pick<Gateway, "connect">): void {
     const { actors, executionMs = 30_000 } = this.#options;
-    // What takes too long is to say so itself, before its request is given up.
+    // The gateway's own timeout should report first, since it knows more.
     const timeoutMs = 2 * Math.max(30_000, executionMs, actors?.replyMs ?? 0);
     this.#tunnel = new McpTunnel({ gateway, clock: this.#clock, timeoutMs });
   }
 
-  /** For one connection, or one HTTP request. */
+  /** One session for each connection or HTTP request. */
   open(reception: Reception): PacketSession {
     const session: Session = new Session(
       {
         running: this.running,
         tunnel: this.#tunnel,
         admit: (caller) => this.#admit(caller),
-        held: this.#held,
+        memoryBudget: this.#memoryBudget,
         traceId: () => this.#entropy.hex(16),
         elapsed: () => performance.now(),
         fault: (error, { type, capability_id, context: { trace_id } }) =>
@@ -168,7 +172,7 @@ export class PacketFlow implements Closable {
     };
   }
 
-  /** After the commit. Returns its undo. */
+  /** Notifies of effects, after the commit. Returns a function that unsubscribes. */
   onEffect(listener: (emitted: Emitted) => void): () => void {
     const own = (emitted: Emitted): void => listener(emitted);
     this.#listeners.add(own);
@@ -179,9 +183,9 @@ export class PacketFlow implements Closable {
     return this[Symbol.asyncDispose]();
   }
 
-  /** Cancels what runs. The engine stays its owner's. */
+  /** Cancels what runs. Does not stop the engine. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#leave();
+    this.#unbind();
     await Promise.all([...this.#sessions].map((session) => session.close()));
     this.#sessions.clear();
     await this.#tunnel?.[Symbol.asyncDispose]();
@@ -192,7 +196,7 @@ export class PacketFlow implements Closable {
     if (over !== undefined) throw new PacketError("rate_limited", `Too many packets: try again in ${over.reset} s.`, over);
   }
 
-  #emitted(emitted: Emitted): void {
+  #notifyListeners(emitted: Emitted): void {
     for (const listener of this.#listeners)
       try {
         listener(emitted);

@@ -1,14 +1,14 @@
-// The published schemas say what the reader and the builders do.
+// The published schemas agree with the reader and the builders of packets.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError } from "./packet.ts";
 import { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
 import { anyMutant, anyRequest, SPECIFIED } from "./packets.fixture.ts";
 import { readPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 const ajv = new Ajv2020({ strict: true, strictTypes: true, allErrors: true });
 const isRequest = ajv.compile(REQUEST_PACKET_SCHEMA);
@@ -18,7 +18,7 @@ const bytes = (value: Json | undefined): number => Buffer.byteLength(typeof valu
 const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
-/** What a schema cannot count. */
+/** Limits that a schema cannot express. */
 function keepsToBytes(value: Json): boolean {
   const { id, intent, capability_id, actor_id, context, payload, type } = objectOf(value);
   const { user_id, session_id, trace_id, timestamp } = objectOf(context);
@@ -83,7 +83,7 @@ describe("the schema of requests", () => {
     }
   });
 
-  test("refuses what only a server sends", () => {
+  test("refuses packets that only a server sends", () => {
     for (const packet of SPECIFIED.replies) assert.ok(!isRequest(packet));
   });
 });
@@ -106,7 +106,7 @@ describe("the schema of replies", () => {
         for (const reply of [
           responseTo(to, { ...ran, result: JSON.parse(JSON.stringify(result)) }),
           errorTo(to, error, ran),
-          progressOf(to, { progress: 1, total: 2, message: "half" }, ran),
+          progressFor(to, { progress: 1, total: 2, message: "half" }, ran),
           heartbeatTo(to, ran),
         ])
           assert.ok(isReply(JSON.parse(JSON.stringify(reply))), ajv.errorsText(isReply.errors));

@@ -1,9 +1,19 @@
+// Owns: JSON Schemas of packets, for clients and documentation. Does not own: reading packets (read-packet.ts).
 import type { JsonObject } from "../../core/contract/index.ts";
-import type { CONTEXT_TEXTS } from "./packet-echo.ts";
-import { ERROR_TYPES } from "./packet-error.ts";
-import { PERSISTENCES } from "./packet-fields.ts";
-import { CONTEXT_BYTES, DEFAULT_PACKET_LIMITS, ID_BYTES, INTENT_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
-import { PACKET_VERSION, REPLY_TYPES, REQUEST_TYPES, type RequestType } from "./packet.ts";
+import type { CONTEXT_TEXTS } from "./read-packet.ts";
+import {
+  CONTEXT_BYTES,
+  DEFAULT_PACKET_LIMITS,
+  ERROR_TYPES,
+  ID_BYTES,
+  INTENT_BYTES,
+  PACKET_VERSION,
+  PERSISTENCES,
+  REPLY_TYPES,
+  REQUEST_TYPES,
+  type RequestType,
+  STATE_TIMEOUT_MS,
+} from "./packet.ts";
 
 const id = (description: string): JsonObject => ({
   type: "string",
@@ -39,16 +49,15 @@ const whereType = (types: readonly RequestType[], then: JsonObject): JsonObject 
   then,
 });
 
-/** In the payload of one type: that member, of that form. */
+/** Requires a member of that form in the payload. */
 const payloadWith = (name: string, form: JsonObject): JsonObject => ({
   properties: { payload: { type: "object", properties: { [name]: form }, required: [name] } },
   required: ["payload"],
 });
 
 /**
- * JSON Schema (2020-12) of what a client sends. It accepts what `readPacket` accepts, apart from what a schema cannot say:
- * the bounds in bytes (here in characters), and that the text is UTF-8 without lone surrogates, names no member of an object
- * twice and keeps to its size and depth.
+ * JSON Schema (2020-12) of what a client sends. It accepts what `readPacket` accepts, apart from what a schema cannot express:
+ * bounds in bytes (here in characters), valid UTF-8 without lone surrogates, unique member names, and the limits on size and depth.
  */
 export const REQUEST_PACKET_SCHEMA: JsonObject = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -94,7 +103,7 @@ const replyOf = (type: (typeof REPLY_TYPES)[number], payload: JsonObject, metada
 const seconds: JsonObject = { type: "integer", minimum: 0, description: "Seconds." };
 const count: JsonObject = { type: "integer", minimum: 0, description: "Messages that the actor has applied." };
 
-/** JSON Schema (2020-12) of what the server sends. `context` and `metadata` always come, and are not asked for: other servers leave them away. */
+/** JSON Schema (2020-12) of what the server sends. This server always sends `context` and `metadata`; they are optional here because others do not. */
 export const REPLY_PACKET_SCHEMA: JsonObject = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: `urn:troupe:packet:${PACKET_VERSION}:reply`,

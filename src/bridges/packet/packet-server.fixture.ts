@@ -1,30 +1,31 @@
-/** A server of packets that does what a test tells it to, behind all three transports. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createTcpServer, type Socket } from "node:net";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { type Socket, createServer as createTcpServer } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import { isJsonObject, type Json } from "../../core/contract/index.ts";
-import { PACKET_PROTOCOL } from "./endpoints.ts";
+import { type Json, isJsonObject } from "../../core/contract/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
+import { PACKET_PROTOCOL } from "./packet.ts";
 
-/** What a client has sent, and how to answer it. */
+/** A packet server that does what a test defines, behind all three transports. */
+
+/** A packet from a client, and how to answer it. */
 export interface Heard {
   readonly packet: Readonly<Record<string, Json>>;
-  /** A reply that repeats the packet's id. */
+  /** Replies with the packet's id. */
   readonly reply: (type: string, payload: object, more?: object) => void;
-  /** Whatever it is. */
+  /** Sends any text. */
   readonly say: (text: string) => void;
-  /** The connection breaks. */
+  /** Breaks the connection. */
   readonly drop: () => void;
 }
 
 export interface PacketServer extends AsyncDisposable {
   readonly url: string;
-  /** Connections there were so far; over HTTP, requests. */
+  /** Connections so far; over HTTP, requests. */
   readonly connections: number;
   readonly heard: readonly Heard["packet"][];
-  /** Of the newest connection or request: what it said of itself. */
+  /** Details of the newest connection or request. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Breaks all connections there are. */
+  /** Breaks all open connections. */
   readonly dropAll: () => void;
 }
 
@@ -50,7 +51,7 @@ class State {
   }
 }
 
-/** Another port than 0 takes the place of a server that has gone. */
+/** A port other than 0 replaces a server that was closed. */
 export async function tcpPackets(answering: Answering, port = 0): Promise<PacketServer> {
   const state = new State();
   const sockets = new Set<Socket>();
@@ -93,7 +94,7 @@ export async function webSocketPackets(answering: Answering): Promise<PacketServ
     state.headers = request.headers;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // Of this library a text frame is a Buffer too.
+    // In this library a text frame is a Buffer too.
     socket.on("message", (data) =>
       state.take(
         Buffer.isBuffer(data) ? data.toString() : "",
@@ -110,7 +111,7 @@ export async function webSocketPackets(answering: Answering): Promise<PacketServ
   return served(state, `ws://127.0.0.1:${loopback.port}`, dropAll, () => loopback[Symbol.asyncDispose]());
 }
 
-/** `before`: answers a request in place of packets, where it returns true. */
+/** `before` handles a request instead of the packet endpoint by returning true. */
 export async function httpPackets(
   answering: Answering,
   before: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,

@@ -1,45 +1,46 @@
-import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
+// Owns: the packets of one client: who sends them, dispatch by type, cancellation, exactly one reply each.
+//   Does not own: transports (connection.ts, endpoints.ts), running capabilities (running.ts).
+import { type Caller, type Json, type JsonObject, type Viewer, isJsonObject } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
-import { guestOf, viewerOf } from "./viewer-of.ts";
-import { traced } from "./mcp-message.ts";
+import type { Ran } from "./capability.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
-import { PacketError } from "./packet-error.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
 import { memberOf } from "./packet-json.ts";
-import type { RequestPacket, ReplyPacket } from "./packet.ts";
+import { type PacketContext, PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
-import type { Ran, Running } from "./running.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
+import type { Running } from "./running.ts";
+import { withTraceparent } from "./tunnel-connection.ts";
 
 export interface SessionHost {
   readonly running: Running;
-  /** Absent: nothing is served over MCP here. */
+  /** Absent: MCP is not served. */
   readonly tunnel: McpTunnel | undefined;
-  /** Takes a token of whoever asks. Throws `rate_limited`. */
+  /** Rate limit: takes one token of the caller. Throws `rate_limited`. */
   readonly admit: (caller: Caller) => void;
-  /** Packets that are being worked on. */
-  readonly held: InFlightMemoryBudget;
+  /** Memory of large packets in progress. */
+  readonly memoryBudget: InFlightMemoryBudget;
   readonly traceId: () => string;
-  /** Milliseconds, for durations. */
+  /** A clock in milliseconds, for durations. */
   readonly elapsed: () => number;
   readonly fault: (error: unknown, packet: RequestPacket) => void;
 }
 
-/** A request under way, and how it is given up. */
-interface Underway {
+/** A request in progress, and how to cancel it. */
+interface InFlightRequest {
   readonly packet: RequestPacket;
   readonly abort: AbortController;
-  readonly since: number;
+  readonly startedAt: number;
 }
 
-/** As MCP has it in `_meta`. */
+/** The name of the idempotency key, as in MCP's `_meta`. */
 const CALL_ID = "troupe/callId";
 
-/** One client's packets. Every one is answered with one packet, whatever becomes of it. */
+/** The packets of one client. Every packet gets exactly one reply. */
 export class Session implements PacketSession {
   readonly #host: SessionHost;
   readonly #reception: Reception;
-  readonly #underway = new Map<Underway, Promise<ReplyPacket>>();
+  readonly #inFlight = new Map<InFlightRequest, Promise<ReplyPacket>>();
   #closed = false;
 
   constructor(host: SessionHost, reception: Reception) {
@@ -48,53 +49,53 @@ export class Session implements PacketSession {
   }
 
   receive(text: string | Uint8Array): Promise<ReplyPacket> {
-    const since = this.#host.elapsed();
+    const startedAt = this.#host.elapsed();
     const packet = readPacket(text);
     if (packet instanceof PacketError) {
       const { trace_id = this.#host.traceId() } = packet.echo.context;
-      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since), trace_id }));
+      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#elapsedSince(startedAt), trace_id }));
     }
-    const underway: Underway = { packet, abort: new AbortController(), since };
-    const reply = this.#answer(underway, text).finally(() => this.#underway.delete(underway));
-    this.#underway.set(underway, reply);
+    const request: InFlightRequest = { packet, abort: new AbortController(), startedAt };
+    const reply = this.#answer(request, text).finally(() => this.#inFlight.delete(request));
+    this.#inFlight.set(request, reply);
     return reply;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    // The last first: what waits for another's end must not begin by it.
-    const ended = [...this.#underway.values()];
-    for (const { abort } of [...this.#underway.keys()].toReversed()) abort.abort();
+    // Newest first, so that cancelling a request does not start another that waits for it.
+    const ended = [...this.#inFlight.values()];
+    for (const { abort } of [...this.#inFlight.keys()].toReversed()) abort.abort();
     await Promise.allSettled(ended);
   }
 
-  async #answer(underway: Underway, text: string | Uint8Array): Promise<ReplyPacket> {
-    const { packet, since } = underway;
+  async #answer(request: InFlightRequest, text: string | Uint8Array): Promise<ReplyPacket> {
+    const { packet, startedAt } = request;
     const trace_id = packet.context.trace_id ?? this.#host.traceId();
     try {
       if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
       this.#host.admit(this.#reception.caller);
-      return await (isLarge(text) ? this.#heavy(text, underway, trace_id) : this.#replied(underway, trace_id));
+      return await (isLarge(text) ? this.#replyToLarge(text, request, trace_id) : this.#replyTo(request, trace_id));
     } catch (error) {
-      // What failed in a capability was told where it ran.
+      // Errors of capabilities are reported by `Running`.
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);
       const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
       return errorTo(packet, failure, {
-        execution_time_ms: this.#took(since),
+        execution_time_ms: this.#elapsedSince(startedAt),
         trace_id,
         ...(packet.actor_id === undefined && actorOf(failure)),
       });
     }
   }
 
-  /** Of a packet that takes room for as long as it is worked on. Apart, since what a closure holds is put on the heap each time. */
-  #heavy(text: string | Uint8Array, underway: Underway, trace_id: string): Promise<ReplyPacket> | ReplyPacket {
-    return this.#host.held.during(text, this.#reception.caller, () => this.#replied(underway, trace_id));
+  /** A large packet counts against the memory budget while it is handled. A separate method, since closures allocate on each call. */
+  #replyToLarge(text: string | Uint8Array, request: InFlightRequest, trace_id: string): Promise<ReplyPacket> | ReplyPacket {
+    return this.#host.memoryBudget.during(text, this.#reception.caller, () => this.#replyTo(request, trace_id));
   }
 
-  async #replied({ packet, abort, since }: Underway, trace_id: string): Promise<ReplyPacket> {
+  async #replyTo({ packet, abort, startedAt }: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
     const facts = (): { readonly execution_time_ms: number; readonly trace_id: string } => ({
-      execution_time_ms: this.#took(since),
+      execution_time_ms: this.#elapsedSince(startedAt),
       trace_id,
     });
     switch (packet.type) {
@@ -103,21 +104,21 @@ export class Session implements PacketSession {
       case "cancel":
         return responseTo(packet, { ...facts(), result: { cancelled: this.#cancel(packet.payload["id"]) } });
       case "mcp_request": {
-        const result = await this.#tunnelled(packet, abort.signal, trace_id);
+        const result = await this.#tunnelRequest(packet, abort.signal, trace_id);
         return responseTo(packet, { ...facts(), result });
       }
       case "capability_request":
       case "actor_message":
-        return responseTo(packet, { ...(await this.#ran(packet, abort.signal, trace_id, since)), ...facts() });
+        return responseTo(packet, { ...(await this.#run(packet, abort.signal, trace_id, startedAt)), ...facts() });
       default:
         return packet.type satisfies never;
     }
   }
 
-  #ran(packet: RequestPacket, signal: AbortSignal, trace_id: string, since: number): Promise<Ran> {
+  #run(packet: RequestPacket, signal: AbortSignal, trace_id: string, startedAt: number): Promise<Ran> {
     const { capability_id = "", payload, context, actor_id, actor_options } = packet;
     const { tell, caller } = this.#reception;
-    const viewer = guestOf(viewerOf(caller, context), context);
+    const viewer = withGuestPrincipal(viewerFor(caller, context), context);
     return this.#host.running.run(capability_id, payload, {
       viewer,
       context: { ...context, trace_id, ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }) },
@@ -131,43 +132,43 @@ export class Session implements PacketSession {
         : {
             onProgress: (progress, total, message) =>
               tell(
-                progressOf(
+                progressFor(
                   packet,
                   { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) },
-                  { execution_time_ms: this.#took(since), trace_id },
+                  { execution_time_ms: this.#elapsedSince(startedAt), trace_id },
                 ),
               ),
           }),
     });
   }
 
-  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal, trace_id: string): Promise<JsonObject> {
+  async #tunnelRequest({ payload, context }: RequestPacket, signal: AbortSignal, trace_id: string): Promise<JsonObject> {
     const { tunnel } = this.#host;
     if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
-    const { principal, scopes, claims } = guestOf(viewerOf(this.#reception.caller, context), context);
+    const { principal, scopes, claims } = withGuestPrincipal(viewerFor(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
     const caller: Caller = { scopes, ...omitUndefined({ principal, claims, peer }) };
-    const message = traced(memberOf(payload, "mcp_message") ?? null, trace_id);
+    const message = withTraceparent(memberOf(payload, "mcp_message") ?? null, trace_id);
     const response = await tunnel.request(message, caller, context.session_id, { signal });
     return response === undefined ? {} : { mcp_message: response };
   }
 
-  /** How many requests of that id were under way. */
+  /** Cancels the requests with that id. Returns how many there were. */
   #cancel(id: Json | undefined): number {
-    const meant = [...this.#underway.keys()].filter(
+    const matching = [...this.#inFlight.keys()].filter(
       ({ packet, abort }) => packet.id === id && packet.type !== "cancel" && !abort.signal.aborted,
     );
-    for (const { abort } of meant.toReversed()) abort.abort();
-    return meant.length;
+    for (const { abort } of matching.toReversed()) abort.abort();
+    return matching.length;
   }
 
-  /** In milliseconds, to the microsecond. */
-  #took(since: number): number {
-    return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
+  /** In milliseconds, rounded to microseconds. */
+  #elapsedSince(startedAt: number): number {
+    return Math.round((this.#host.elapsed() - startedAt) * 1_000) / 1_000;
   }
 }
 
-/** C4: a packet that is sent again under it has its first reply again. */
+/** C4: a repeated packet with the same key gets the first reply. */
 function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
   const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
   if (key === undefined) return {};
@@ -178,4 +179,28 @@ function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
 function actorOf({ details }: PacketError): { readonly actor_id?: string } {
   const actor_id = isJsonObject(details) ? memberOf(details, "actor_id") : undefined;
   return typeof actor_id === "string" ? { actor_id } : {};
+}
+
+/** The scope that lets a connection act for other users. */
+export const ACT_AS = "packets:act-as";
+
+/** A guest without a user name is identified by its session, since actors need an owner. */
+function withGuestPrincipal(viewer: Viewer, { session_id }: PacketContext): Viewer {
+  return viewer.principal !== undefined || session_id === undefined ? viewer : { ...viewer, principal: `guest|session|${session_id}` };
+}
+
+/**
+ * The user behind a packet. With authentication, `user_id` must be absent or the caller's own principal. Without, it names a guest,
+ * whose actors are separate from those of authenticated users. Throws `unauthorized`.
+ */
+function viewerFor({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
+  if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
+  // The claims describe the caller, not the user it acts for.
+  if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };
+  if (scopes.includes(ACT_AS)) return { principal: user_id, scopes: scopes.filter((scope) => scope !== ACT_AS) };
+  throw new PacketError(
+    "unauthorized",
+    `This connection is ${JSON.stringify(principal)} and may not speak for others: leave user_id away, or get the scope ${ACT_AS}.`,
+    { principal },
+  );
 }

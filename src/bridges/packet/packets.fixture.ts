@@ -7,7 +7,7 @@ const context = {
   trace_id: "trace_xyz",
 };
 
-/** The packets that the specification shows. */
+/** The packets in the specification. */
 export const SPECIFIED: { readonly requests: readonly JsonObject[]; readonly replies: readonly JsonObject[] } = {
   requests: [
     {
@@ -54,7 +54,7 @@ export const SPECIFIED: { readonly requests: readonly JsonObject[]; readonly rep
 
 const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }).map((value): Json => JSON.parse(JSON.stringify(value)));
 const bag = fc.dictionary(fc.string({ maxLength: 8 }), json, { maxKeys: 3 });
-/** Around the bound of an id, in bytes and in characters. */
+/** Around the limit of an id, in bytes and in characters. */
 const edge = fc
   .tuple(fc.constantFrom("x", "é", "語", "😀"), fc.constantFrom(64, 65, 85, 86, 128, 129, 256, 257))
   .map(([unit, times]) => unit.repeat(times));
@@ -77,11 +77,11 @@ const options = fc.record(
   },
   { requiredKeys: [] },
 );
-const said = fc.record(
+const contexts = fc.record(
   { user_id: id, session_id: id, trace_id: id, timestamp: fc.constant("2025-07-31T10:30:00Z"), tenant: json },
   { requiredKeys: [] },
 );
-const shared = { id, intent, actor_id: id, context: said, actor_options: options, metadata: bag };
+const shared = { id, intent, actor_id: id, context: contexts, actor_options: options, metadata: bag };
 type Members = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
 const request = (type: string, needed: Members, free: Members): fc.Arbitrary<unknown> =>
@@ -92,7 +92,7 @@ const request = (type: string, needed: Members, free: Members): fc.Arbitrary<unk
     )
     .map(([may, must]) => ({ ...may, ...must }));
 
-/** A packet of each type, of the right form up to bounds of lengths. */
+/** A packet of each type, valid except for the limits on lengths. */
 export const anyRequest: fc.Arbitrary<JsonObject> = fc
   .oneof(
     request("capability_request", { capability_id: id }, { payload: bag }),
@@ -162,7 +162,7 @@ const change = fc.oneof(
     .map(([name, inner, to]) => ({ path: [name, inner], to })),
 );
 
-/** A packet with members taken away, or others put in their place. */
+/** A packet with members removed or replaced. */
 export const anyMutant: fc.Arbitrary<Json> = fc
   .tuple(anyRequest, fc.array(change, { minLength: 1, maxLength: 3 }))
   .map(([packet, changes]) => changes.reduce<Json>((value, { path, to }) => changed(value, path, to), packet));

@@ -1,20 +1,20 @@
-// Whatever a client sends is read as a packet or refused by the right type, never thrown, and the refusal can be answered.
+// Any input is read as a packet or refused with the right type, never thrown, and the refusal can be answered.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { PacketError } from "./packet-error.ts";
+import { PacketError } from "./packet.ts";
 import { anyMutant, anyRequest } from "./packets.fixture.ts";
 import { readPacket, RefusedPacket } from "./read-packet.ts";
 import { errorTo } from "./reply.ts";
 
-/** The type of what came of it, once the refusal has been answered. */
+/** The type of the packet or refusal, after answering a refusal. */
 function outcome(given: string | Uint8Array): string {
   const read = readPacket(given);
   if (!(read instanceof PacketError)) return "packet";
   assert.ok(read instanceof RefusedPacket);
   const answer = JSON.stringify(errorTo(read.echo, read, { execution_time_ms: 0 }));
   assert.ok(answer.isWellFormed());
-  // A small packet must not be answered by a large one: bounds of the echo, and of what is told.
+  // A small packet must not cause a large reply: bounds of the echo and of the error.
   assert.ok(answer.length < 64 * 1_024, String(answer.length));
   return read.type;
 }
@@ -30,7 +30,7 @@ describe("fuzzed text", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), isProtocolError), { numRuns: 1_000 });
   });
 
-  test("of random characters and lone halves of them is a protocol error", () => {
+  test("of random characters and lone surrogates is a protocol error", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), isProtocolError), { numRuns: 500 });
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 0xffff })), (units) => isProtocolError(String.fromCharCode(...units))),
@@ -38,7 +38,7 @@ describe("fuzzed text", () => {
     );
   });
 
-  test("that was cut off is a protocol error", () => {
+  test("that was truncated is a protocol error", () => {
     fc.assert(
       fc.property(packetText, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (text, part) => {
         const bytes = Buffer.from(text);
@@ -49,7 +49,7 @@ describe("fuzzed text", () => {
     );
   });
 
-  test("with a byte changed is read, or refused by a type that fits", () => {
+  test("with a byte changed is read, or refused with a matching type", () => {
     fc.assert(
       fc.property(packetText, fc.nat(), fc.nat({ max: 255 }), (text, at, byte) => {
         const bytes = Buffer.from(text);
@@ -60,7 +60,7 @@ describe("fuzzed text", () => {
     );
   });
 
-  test("of a mutant is refused by the type its version and type ask for", () => {
+  test("of a mutant is refused with the type that its version and type require", () => {
     fc.assert(
       fc.property(anyMutant, (value) => {
         const type = outcome(JSON.stringify(value));
@@ -85,7 +85,7 @@ describe("fuzzed text", () => {
     );
   });
 
-  test("that is huge is a protocol error, whatever it says", () => {
+  test("that is huge is a protocol error, whatever its content", () => {
     for (const huge of ["x", "語", " ", "[", '"', "\\", "\ud800"]) {
       isProtocolError(huge.repeat(1_048_577));
       isProtocolError(withPayload(JSON.stringify({ huge: huge.repeat(1_048_577) })));
@@ -93,7 +93,7 @@ describe("fuzzed text", () => {
     isProtocolError(new Uint8Array(1_048_577));
   });
 
-  test("that keeps just within the bounds with as much in it as will go is answered", () => {
+  test("that is just within the limits is answered", () => {
     const fill = (unit: string, around: string): string =>
       around.replace("…", unit.repeat(Math.floor((1_048_576 - 100) / unit.length)).slice(0, -1));
     const lists = (count: number): string => `{"x":[${"[],".repeat(count).slice(0, -1)}]}`;
@@ -108,7 +108,7 @@ describe("fuzzed text", () => {
     );
   });
 
-  test("that names a member twice is a protocol error, wherever it is", () => {
+  test("that names a member twice is a protocol error, anywhere", () => {
     fc.assert(
       fc.property(anyRequest, fc.nat(), (packet, pick) => {
         const text = JSON.stringify(packet);

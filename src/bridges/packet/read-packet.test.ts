@@ -29,11 +29,11 @@ function paths(packet: RefusedPacket): readonly string[] {
 }
 
 describe("a packet that is read", () => {
-  test("has its payload and context even where it brings none, and nothing else", () => {
+  test("has a payload and context even if it brings none, and nothing else", () => {
     assert.deepEqual(accepted(MINIMAL), { ...MINIMAL, payload: {}, context: {} });
   });
 
-  test("keeps its fields, and what else its context says", () => {
+  test("keeps its fields, and unknown members of its context", () => {
     const packet = {
       ...MINIMAL,
       type: "actor_message",
@@ -65,7 +65,7 @@ describe("a packet that is read", () => {
     assert.equal(accepted({ version: "1.0", type: "heartbeat" }).type, "heartbeat");
   });
 
-  test("may have fields as long and levels as deep as the bounds allow", () => {
+  test("may have fields and levels up to the limits", () => {
     accepted({
       ...MINIMAL,
       id: "é".repeat(128),
@@ -76,7 +76,7 @@ describe("a packet that is read", () => {
     assert.ok(!(readPacket(text, { bytes: text.length, depth: 4 }) instanceof RefusedPacket));
   });
 
-  test("with members named after what objects inherit changes no object, and keeps them as data", () => {
+  test("keeps members named like inherited ones as data, and changes no object", () => {
     const text =
       '{"version":"1.0","type":"heartbeat","__proto__":{"id":"x"},"constructor":{"prototype":{"p":1}},"payload":{"__proto__":{"p":1},"toString":2},"context":{"__proto__":{"user_id":"root"},"hasOwnProperty":1},"actor_options":{"__proto__":{"persistence":"disk"}}}';
     const read = readPacket(text);
@@ -96,14 +96,14 @@ describe("a packet is refused", () => {
     assert.deepEqual(paths(refused('{"__proto__":{"version":"1.0","type":"heartbeat"}}')), ["/version", "/type"]);
   });
 
-  test("of another version, which says which there are and judges nothing else #packet.implied.2-protocol", () => {
+  test("of another version, with the supported ones, and without checking anything else #packet.implied.2-protocol", () => {
     const error = refusedValue({ version: "2.0", type: 5, id: "r1", context: { trace_id: "t" } });
     assert.equal(error.type, "unsupported_version");
     assert.deepEqual(error.details, { supported: ["1.0"] });
     assert.deepEqual(error.echo, { id: "r1", context: { trace_id: "t" } });
   });
 
-  test("of an unknown type, or one that only servers send, which says which there are #packet.implied.2-protocol", () => {
+  test("of an unknown type, or of a server's type, with the known ones #packet.implied.2-protocol", () => {
     for (const type of ["constructor", "", "capability_response", "x".repeat(100_000)]) {
       const error = refusedValue({ ...MINIMAL, type });
       assert.equal(error.type, "unknown_type");
@@ -115,11 +115,11 @@ describe("a packet is refused", () => {
   for (const [what, value] of Object.entries<Json>({ null: null, text: "heartbeat", number: 1, "a list": [MINIMAL], "nothing of one": {} }))
     test(`that is ${what}`, () => assert.ok(paths(refusedValue(value)).length > 0));
 
-  test("that is one of several in a list, which says how to send several", () => {
+  test("that is in a list, with how to send several", () => {
     assert.match(refusedValue([MINIMAL]).message, /on a line/);
   });
 
-  test("for all that is wrong with it at once, each by its path", () => {
+  test("for all its issues at once, each with its path", () => {
     const error = refusedValue({
       version: 1,
       id: "",
@@ -169,7 +169,7 @@ describe("a packet is refused", () => {
     assert.deepEqual(paths(refusedValue({ version: "1.0", type: "actor_message" })), ["/capability_id"]);
   });
 
-  test("where what its type needs has no payload to be in", () => {
+  test("whose type needs a payload that is missing", () => {
     assert.deepEqual(paths(refusedValue({ version: "1.0", type: "mcp_request" })), ["/payload/mcp_message"]);
     assert.deepEqual(paths(refusedValue({ version: "1.0", type: "cancel" })), ["/payload/id"]);
   });
@@ -184,7 +184,7 @@ describe("a packet is refused", () => {
 describe("text is refused", () => {
   const text = JSON.stringify(MINIMAL);
 
-  test("that is longer than its bound, in bytes", () => {
+  test("that is longer than its limit, in bytes", () => {
     const long = JSON.stringify({ ...MINIMAL, intent: "é" });
     const bytes = Buffer.byteLength(long);
     assert.ok(!(readPacket(long, { bytes }) instanceof RefusedPacket));
@@ -214,7 +214,7 @@ describe("text is refused", () => {
     assert.deepEqual(paths(refused('{"version":"1.0","type":"heartbeat","payload":{"n":1e999}}')), ["/payload/n"]);
   });
 
-  test("that nests deeper than its bound", () => {
+  test("that nests deeper than its limit", () => {
     const nested = (levels: number): string =>
       `{"version":"1.0","type":"heartbeat","payload":{"x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
     assert.ok(!(readPacket(nested(62)) instanceof RefusedPacket));
@@ -262,7 +262,7 @@ describe("text is refused", () => {
       assert.deepEqual(paths(refused(`{"version":"1.0","type":"heartbeat","id":"r","payload":${payload}}`)), [""], payload);
   });
 
-  test("but not where colons, quotes and backslashes are text", () => {
+  test("but not for colons, quotes and backslashes in text", () => {
     for (const payload of [{ ":": ":", '"': '":":"', "\\": "\\", '\\"': ':\\":' }, { a: { a: [{ a: 1 }, { a: 1 }] } }])
       assert.deepEqual(accepted({ ...MINIMAL, payload }).payload, payload);
   });
@@ -271,18 +271,18 @@ describe("text is refused", () => {
 describe("a refused packet repeats", () => {
   const whole = { id: "r1", intent: "why", capability_id: "sum", actor_id: "a", context: { user_id: "u", tenant: [1] } };
 
-  test("all that a reply repeats, where that is not what was wrong", () => {
+  test("all fields that a reply repeats, if they are valid", () => {
     assert.deepEqual(refusedValue({ ...whole, version: "1.0" }).echo, whole);
     assert.deepEqual(refusedValue({ ...whole, version: "1.0", type: "heartbeat", payload: [] }).echo, whole);
     assert.deepEqual(refusedValue({ ...whole, payload: [[[[]]]] }, { depth: 3 }).echo, whole);
   });
 
-  test("nothing, where nothing could be read", () => {
+  test("nothing, if nothing could be read", () => {
     assert.deepEqual(refused("{").echo, { context: {} });
     assert.deepEqual(refusedValue([whole]).echo, { context: {} });
   });
 
-  test("only what is of its form and within its bounds", () => {
+  test("only valid members within their limits", () => {
     const long = "x".repeat(5_000);
     const context = { user_id: 5, session_id: long, trace_id: "t", deep: [[[[]]]], kept: { a: 1 } };
     assert.deepEqual(refusedValue({ id: 5, intent: long, capability_id: "", actor_id: long, context }, { depth: 4 }).echo, {
@@ -291,7 +291,7 @@ describe("a refused packet repeats", () => {
     assert.deepEqual(refusedValue({ id: "r", context: { tenant: "x".repeat(16_384) } }).echo, { id: "r", context: {} });
   });
 
-  test("nothing that is not Unicode, or no number", () => {
+  test("no invalid Unicode, and no invalid number", () => {
     const escaped = String.raw`\ud800`;
     const text = `{"id":"${escaped}","intent":"i","context":{"a":"${escaped}","${escaped}":1,"trace_id":"${escaped}","n":1e999,"b":1}}`;
     assert.deepEqual(refused(text).echo, { intent: "i", context: { b: 1 } });

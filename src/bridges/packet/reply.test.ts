@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { EngineError } from "../../core/contract/index.ts";
-import type { PacketEcho } from "./packet-echo.ts";
-import { ERROR_TYPES, PacketError } from "./packet-error.ts";
-import { readPacket, RefusedPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import { type PacketEcho, RefusedPacket, readPacket } from "./read-packet.ts";
+import { ERROR_TYPES, PacketError } from "./packet.ts";
+import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 
 const to: PacketEcho = { id: "r1", intent: "why", capability_id: "sum", actor_id: "a", context: { user_id: "u", tenant: [1] } };
 const facts = { execution_time_ms: 12.5, trace_id: "t" };
@@ -13,11 +12,11 @@ const context = { user_id: "u", tenant: [1], trace_id: "t" };
 describe("every reply", () => {
   const error = new PacketError("no_handler", "No pattern fits.");
 
-  test("repeats id, intent, capability_id, actor_id and context, with the trace that was made up #packet.message.context #packet.implied.1-actor-reply", () => {
+  test("repeats id, intent, capability_id, actor_id and context, with the generated trace #packet.message.context #packet.implied.1-actor-reply", () => {
     for (const reply of [
       responseTo(to, { ...facts, result: {} }),
       errorTo(to, error, facts),
-      progressOf(to, { progress: 1 }, facts),
+      progressFor(to, { progress: 1 }, facts),
       heartbeatTo(to, facts),
     ]) {
       const { type: _type, payload: _payload, metadata, ...rest } = reply;
@@ -26,7 +25,7 @@ describe("every reply", () => {
     }
   });
 
-  test("names only what its request named, and the actor that was meant", () => {
+  test("has only the fields of its request, and the actor that was used", () => {
     const bare = { context: { trace_id: "own" } };
     assert.deepEqual(heartbeatTo(bare, { execution_time_ms: 0 }), {
       version: "1.0",
@@ -38,7 +37,7 @@ describe("every reply", () => {
     assert.equal(responseTo(bare, { ...facts, actor_id: "sum:u", result: {} }).actor_id, "sum:u");
   });
 
-  test("takes nothing from a whole packet that is not repeated", () => {
+  test("takes nothing else from a packet", () => {
     const packet = readPacket(
       '{"version":"1.0","type":"heartbeat","payload":{"a":1},"context":{},"metadata":{"b":1},"actor_options":{"persistence":"disk"}}',
     );
@@ -48,7 +47,7 @@ describe("every reply", () => {
 });
 
 describe("a response", () => {
-  test("has the result as its payload, and says that it is from no cache", () => {
+  test("has the result as its payload, and cache_hit false", () => {
     const { type, payload, metadata } = responseTo(to, { ...facts, result: { sum: 3 } });
     assert.deepEqual(
       { type, payload, metadata },
@@ -60,11 +59,11 @@ describe("a response", () => {
     );
   });
 
-  test("of an actor says how many messages that has applied instead #packet.implied.1-actor-reply", () => {
+  test("of an actor has the number of applied messages instead #packet.implied.1-actor-reply", () => {
     assert.deepEqual(responseTo(to, { ...facts, result: {}, message_count: 0 }).metadata, { execution_time_ms: 12.5, message_count: 0 });
   });
 
-  test("wraps what is no object", () => {
+  test("wraps a result that is not an object", () => {
     for (const result of ["text", 5, null, [1]]) assert.deepEqual(responseTo(to, { ...facts, result }).payload, { result });
   });
 });
@@ -72,7 +71,7 @@ describe("a response", () => {
 describe("an error", () => {
   const metadataOf = (error: PacketError) => errorTo(to, error, facts).metadata;
 
-  test("says type, message and details, and its type as code", () => {
+  test("has type, message and details, and its type as code", () => {
     const { type, payload, metadata } = errorTo(
       to,
       new PacketError("actor_timeout", "Too late.", { actor_id: "a", timeout_ms: 30_000 }),
@@ -88,11 +87,11 @@ describe("an error", () => {
     );
   });
 
-  test("has a code whatever its type #packet.implied.2-execution", () => {
+  test("has a code for every type #packet.implied.2-execution", () => {
     for (const type of ERROR_TYPES) assert.match(JSON.stringify(metadataOf(new PacketError(type, "m"))["error_code"]), /^"[A-Z_]+"$/);
   });
 
-  test("has the capability's own code, else that of what caused it, and tells nothing else of the cause", () => {
+  test("has the capability's own code, else the cause's, and nothing else of the cause", () => {
     const cause = new EngineError("WORK_TIMEOUT", "secret");
     const caused = new PacketError("execution_failed", "m", {}, { cause });
     assert.equal(metadataOf(caused)["error_code"], "WORK_TIMEOUT");
@@ -101,7 +100,7 @@ describe("an error", () => {
     assert.equal(metadataOf(new PacketError("execution_failed", "m", {}, { cause: new Error("x") }))["error_code"], "EXECUTION_FAILED");
   });
 
-  test("says in whole seconds when to come again, where that is known #packet.implied.2-rate", () => {
+  test("has retry_after in whole seconds, if known #packet.implied.2-rate", () => {
     const after = (details: ConstructorParameters<typeof PacketError>[2]) =>
       metadataOf(new PacketError("rate_limited", "m", details))["retry_after"];
     assert.equal(after({ limit: 1, used: 1, reset: 0.2 }), 1);
@@ -111,11 +110,11 @@ describe("an error", () => {
     assert.ok(!("retry_after" in metadataOf(new PacketError("no_handler", "m"))));
   });
 
-  test("of an actor says how many messages that has applied", () => {
+  test("of an actor has the number of applied messages", () => {
     assert.equal(errorTo(to, new PacketError("actor_crash", "m"), { ...facts, message_count: 4 }).metadata["message_count"], 4);
   });
 
-  test("answers a refused packet as the one it was", () => {
+  test("answers a refused packet under its own id", () => {
     const refused = readPacket('{"version":"9","id":"r9","context":{"trace_id":"t9"}}');
     assert.ok(refused instanceof RefusedPacket);
     const reply = errorTo(refused.echo, refused, { execution_time_ms: 0 });
@@ -126,9 +125,13 @@ describe("an error", () => {
 });
 
 describe("progress", () => {
-  test("says how far it is, and of how much and in words where it knows", () => {
-    assert.deepEqual(progressOf(to, { progress: 1 }, facts).payload, { progress: 1 });
-    assert.deepEqual(progressOf(to, { progress: 1, total: 2, message: "half" }, facts).payload, { progress: 1, total: 2, message: "half" });
-    assert.equal(progressOf(to, { progress: 1 }, facts).type, "capability_progress");
+  test("has progress, and total and message if known", () => {
+    assert.deepEqual(progressFor(to, { progress: 1 }, facts).payload, { progress: 1 });
+    assert.deepEqual(progressFor(to, { progress: 1, total: 2, message: "half" }, facts).payload, {
+      progress: 1,
+      total: 2,
+      message: "half",
+    });
+    assert.equal(progressFor(to, { progress: 1 }, facts).type, "capability_progress");
   });
 });

@@ -1,26 +1,27 @@
-import { type JsonObject, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
-import type { PacketEcho } from "./packet-echo.ts";
-import type { PacketError } from "./packet-error.ts";
+// Owns: the packets that a server sends: responses, errors, progress, heartbeats. Does not own: reading them (read-packet.ts).
+import { type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { memberOf } from "./packet-json.ts";
-import { PACKET_VERSION, type ReplyPacket, type ReplyType } from "./packet.ts";
+import { PACKET_VERSION, PacketError, type PacketErrorType, type ReplyPacket, type ReplyType, type RequestPacket } from "./packet.ts";
+import { type PacketEcho, type RefusedPacket, readPacket } from "./read-packet.ts";
 
-/** What a reply tells beside its request's own fields. */
-export interface ReplyFacts {
+/** What a reply contains besides the request's own fields. */
+export interface ReplyDetails {
   /** From the packet's arrival to its reply. */
   readonly execution_time_ms: number;
-  /** The actor that was meant where the packet named none. */
+  /** The actor that was used if the packet named none. */
   readonly actor_id?: string;
-  /** Messages that the actor has applied, this one included. Absent: no actor answered. */
+  /** Messages that the actor has applied, this one included. Absent: no actor replied. */
   readonly message_count?: number;
-  /** Made up where the packet brought none. */
+  /** Generated if the packet had none. */
   readonly trace_id?: string;
 }
 
 /**
- * The `capability_response`. A result that is no object travels as `{ result }`. Its metadata: `execution_time_ms`, and of
- * an actor `message_count`, of anything else `cache_hit`, which is false: nothing is answered from a cache.
+ * A `capability_response`. A result that is not an object becomes `{ result }`. Metadata: `execution_time_ms`, plus `message_count` of an
+ * actor, or else `cache_hit`, which is always false.
  */
-export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: Json }): ReplyPacket {
+export function responseTo(to: PacketEcho, ran: ReplyDetails & { readonly result: Json }): ReplyPacket {
   const metadata =
     ran.message_count === undefined
       ? { execution_time_ms: ran.execution_time_ms, cache_hit: false }
@@ -29,11 +30,10 @@ export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: 
 }
 
 /**
- * The `capability_error`. Its metadata: `execution_time_ms`; `error_code`, which is `details.code` where the capability gave
- * one, else the code of the `TroupeError` that caused it, else the type in capitals; and `retry_after` in whole seconds where
- * `details` say `retry_after` or `reset`.
+ * A `capability_error`. Metadata: `execution_time_ms`; `error_code`, which is `details.code`, or the code of the `TroupeError` that caused
+ * it, or the type in capitals; `retry_after` in whole seconds if `details` have `retry_after` or `reset`.
  */
-export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyFacts): ReplyPacket {
+export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyDetails): ReplyPacket {
   const retry_after = retryAfter(error.details);
   const metadata = {
     execution_time_ms: facts.execution_time_ms,
@@ -45,25 +45,25 @@ export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyFacts): 
   return reply("capability_error", to, facts, { error: { type, message, details } }, metadata);
 }
 
-/** How far a request is, as its capability says. */
+/** The progress of a request, as its capability reports it. */
 export interface PacketProgress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
 }
 
-/** A `capability_progress`: more follow, and one response or error at last. */
-export function progressOf(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyFacts): ReplyPacket {
+/** A `capability_progress`. A response or an error follows later. */
+export function progressFor(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyDetails): ReplyPacket {
   const payload = { progress, ...(total === undefined ? undefined : { total }), ...(message === undefined ? undefined : { message }) };
   return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
 }
 
-/** A heartbeat for a heartbeat. */
-export function heartbeatTo(to: PacketEcho, facts: ReplyFacts): ReplyPacket {
+/** The reply to a heartbeat. */
+export function heartbeatTo(to: PacketEcho, facts: ReplyDetails): ReplyPacket {
   return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
 }
 
-function reply(type: ReplyType, to: PacketEcho, facts: ReplyFacts, payload: JsonObject, metadata: JsonObject): ReplyPacket {
+function reply(type: ReplyType, to: PacketEcho, facts: ReplyDetails, payload: JsonObject, metadata: JsonObject): ReplyPacket {
   const actor_id = facts.actor_id ?? to.actor_id;
   return {
     version: PACKET_VERSION,
@@ -88,3 +88,22 @@ function retryAfter(details: JsonObject): number | undefined {
   const seconds = memberOf(details, "retry_after") ?? memberOf(details, "reset");
   return typeof seconds === "number" && Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
+
+/** A frame that has been read: a packet, or why it is not one. */
+export type Frame = RequestPacket | RefusedPacket;
+
+/** An error packet from the transport itself, without running the capability. */
+export function refuseFrame(frame: string | Uint8Array | Frame, error: PacketError): string {
+  const read = typeof frame === "string" || frame instanceof Uint8Array ? readPacket(frame) : frame;
+  return JSON.stringify(errorTo("echo" in read ? read.echo : read, error, { execution_time_ms: 0 }));
+}
+
+/** The same for a text that is not a packet. */
+export const refusalText = (type: PacketErrorType, message: string, details?: JsonObject, id?: string): string =>
+  JSON.stringify(errorTo({ ...omitUndefined({ id }), context: {} }, new PacketError(type, message, details), { execution_time_ms: 0 }));
+
+const TYPES: Readonly<Record<string, PacketErrorType>> = { TOKEN: "unauthorized", SCOPE: "unauthorized", UNAVAILABLE: "unauthorized" };
+
+/** What a TCP listener sends to a client it refuses (`TcpOptions.refusal`): a `capability_error`. */
+export const packetRefusal = (kind: string, message: string, id: string | number | null): string =>
+  refusalText(TYPES[kind] ?? "protocol_error", message, {}, typeof id === "string" ? id : undefined);

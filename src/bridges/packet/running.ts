@@ -1,64 +1,25 @@
+// Owns: running a capability: payload check, execution or message to its actor, result check, effects.
+//   Does not own: actors (actors.ts), packets (packet-session.ts).
 import {
-  abortSignalOf,
-  type JsonObject,
-  type CancelSignal,
   type Clock,
   EngineError,
   type Entropy,
-  isJsonObject,
   type Json,
-  type Log,
-  type Outgoing,
-  type Progress,
-  type Reply,
+  type JsonObject,
+  abortSignalOf,
+  isJsonObject,
   untilAborted,
-  type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
-import { jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { Capability, ExecutionContext } from "./capability.ts";
-import type { Emitted } from "./effect.ts";
-import { fromInner, outward } from "./inner-error.ts";
-import { ownName } from "./own-name.ts";
-import { PacketError, type PacketErrorType } from "./packet-error.ts";
-import type { ActorOptions, PacketContext } from "./packet.ts";
-import { argumentsFor, checkPayload } from "./payload-check.ts";
-import { missing } from "./required.ts";
-import type { Servers } from "./servers.ts";
-
-/** Who runs a capability, and how. */
-export interface RunOptions {
-  readonly viewer: Viewer;
-  readonly context: PacketContext;
-  readonly actor_id?: string;
-  readonly actor_options?: ActorOptions;
-  readonly signal?: CancelSignal;
-  /** A message to an actor: refused by a capability that has none. */
-  readonly actorOnly?: boolean;
-  /** C4, for actors. */
-  readonly key?: string;
-  readonly onProgress?: Progress;
-  readonly onLog?: Log;
-  /** What the client answered, and could be asked (`CallOptions`). */
-  readonly answers?: JsonObject;
-  readonly can?: readonly string[];
-  /** Never longer than the configuration's own. */
-  readonly timeoutMs?: number;
-  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
-  readonly through?: (message: Outgoing) => Promise<Reply>;
-}
-
-/** What a capability returned, and the actor that ran it, if one did. */
-export interface Ran {
-  readonly result: Json;
-  readonly actor_id?: string;
-  readonly message_count?: number;
-  readonly execution_time_ms: number;
-  readonly trace_id: string;
-}
+import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
+import { fromNested, asCallerError, refusalIn } from "./error-mapping.ts";
+import { defaultActorId } from "./actor-access.ts";
+import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
+import { jsonCopy } from "./packet-json.ts";
+import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";
+import type { Servers } from "./upstream-server.ts";
 
 export interface RunningHost {
   readonly capabilities: Capabilities;
@@ -66,21 +27,21 @@ export interface RunningHost {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly servers: Servers;
-  /** Of what runs without an actor. */
+  /** Limit for capabilities without an actor. */
   readonly timeoutMs: number;
-  /** Milliseconds, for durations. */
+  /** A clock in milliseconds, for durations. */
   readonly elapsed: () => number;
   readonly emitted: (emitted: Emitted) => void;
-  /** What failed inside, and not by the caller's doing. An actor's own crash its engine tells. */
+  /** Reports internal failures that the caller did not cause. Crashes of actors are reported by their engine. */
   readonly fault: (error: unknown, about: { readonly capability_id: string; readonly trace_id: string }) => void;
 }
 
-const OURS: ReadonlySet<PacketErrorType> = new Set(["persistence_failed", "contract_violation"]);
+const SERVER_FAULTS: ReadonlySet<PacketErrorType> = new Set(["persistence_failed", "contract_violation"]);
 
-/** How deep capabilities call one another. */
-const MOST_NESTED = 16;
+/** Limit on nested calls between capabilities. */
+const MAX_NESTING = 16;
 
-/** Runs capabilities: what one requires is looked at first, then it runs, then what it promises is looked at, and it is told of. */
+/** Runs capabilities: checks the payload, runs, checks the result, emits effects. */
 export class Running {
   readonly #host: RunningHost;
   constructor(host: RunningHost) {
@@ -104,37 +65,37 @@ export class Running {
     const from = elapsed();
     let actor_id: string | undefined;
     try {
-      // An actor's is looked at with its message.
+      // The payload of an actor is checked with its message.
       if (capability.does.how !== "actor") checkPayload(capability, payload);
       if (options.actorOnly === true && capability.does.how !== "actor")
         throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
       if (capability.does.how === "actor") {
-        actor_id = options.actor_id ?? defaultActor(capability, options);
+        actor_id = options.actor_id ?? defaultActorFor(capability, options);
         const replied = await this.#host.actors.requestFromActor(capability.id, actor_id, payload, {
           ...options,
           context,
           ...(options.actor_options && { options: options.actor_options }),
         });
-        promised(capability, replied.result);
+        checkProvides(capability, replied.result);
         const took = elapsed() - from;
         const actor = omitUndefined({ actor_id });
-        this.#tell(capability, options, { ...actor, trace_id, took });
+        this.#emitEffects(capability, options, { ...actor, trace_id, took });
         return { ...replied, ...actor, execution_time_ms: took, trace_id };
       }
-      const result = await this.#executed(capability, payload, options, context, depth);
-      promised(capability, result);
+      const result = await this.#execute(capability, payload, options, context, depth);
+      checkProvides(capability, result);
       const took = elapsed() - from;
-      this.#tell(capability, options, { trace_id, took });
+      this.#emitEffects(capability, options, { trace_id, took });
       return { result, execution_time_ms: took, trace_id };
     } catch (error) {
-      const said = error instanceof PacketError ? outward(capability.id, error) : refusalOf(error);
-      if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
-      else if (failedReading(capability, said)) this.#host.fault(said.cause, { capability_id: capability.id, trace_id });
-      const failure = this.#serializable(said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error }), {
+      const known = error instanceof PacketError ? asCallerError(capability.id, error) : refusalIn(error);
+      if (known === undefined || SERVER_FAULTS.has(known.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
+      else if (isViewFailure(capability, known)) this.#host.fault(known.cause, { capability_id: capability.id, trace_id });
+      const failure = this.#serializable(known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error }), {
         capability_id: capability.id,
         trace_id,
       });
-      this.#tell(capability, options, {
+      this.#emitEffects(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
         trace_id,
         took: elapsed() - from,
@@ -144,7 +105,7 @@ export class Running {
     }
   }
 
-  /** An author's details may be no JSON, which no transport can send: the rest is sent all the same. */
+  /** An author's `details` may not be JSON. Then the error is sent without them. */
   #serializable(error: PacketError, about: Parameters<RunningHost["fault"]>[1]): PacketError {
     try {
       JSON.stringify(error.details);
@@ -155,22 +116,16 @@ export class Running {
     }
   }
 
-  async #executed(
-    { id, does }: Capability,
-    payload: JsonObject,
-    options: RunOptions,
-    context: PacketContext,
-    depth: number,
-  ): Promise<Json> {
+  async #execute({ id, does }: Capability, payload: JsonObject, options: RunOptions, context: PacketContext, depth: number): Promise<Json> {
     const { clock, entropy, timeoutMs, servers } = this.#host;
     const mostMs = Math.min(timeoutMs, options.timeoutMs ?? Number.POSITIVE_INFINITY);
     const timeout = new AbortController();
     const undo = clock.after(mostMs, () => timeout.abort());
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     const trace_id = context.trace_id ?? "";
-    // What it does after its reply, or after it was given up, is nobody's: it tells and calls no more.
-    let over = false;
-    const given: ExecutionContext = {
+    // After the reply or a timeout the function may still run; its progress, logs and calls are then ignored or refused.
+    let isFinished = false;
+    const executionContext: ExecutionContext = {
       capability_id: id,
       execution_id: entropy.hex(16),
       trace_id,
@@ -179,19 +134,19 @@ export class Running {
       now: clock.now(),
       viewer: options.viewer,
       signal,
-      progress: (...how) => void (over || options.onProgress?.(...how)),
-      log: (...what) => void (over || options.onLog?.(...what)),
+      progress: (...how) => void (isFinished || options.onProgress?.(...how)),
+      log: (...what) => void (isFinished || options.onLog?.(...what)),
       call: async (capabilityId, inner, { actor_id } = {}) => {
-        if (over) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
-        if (depth + 1 >= MOST_NESTED)
-          throw new PacketError("execution_failed", `Capabilities call one another ${MOST_NESTED} deep: ${id} does not call on.`);
-        return await fromInner(capabilityId, async () => {
+        if (isFinished) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
+        if (depth + 1 >= MAX_NESTING)
+          throw new PacketError("execution_failed", `Capabilities call one another ${MAX_NESTING} deep: ${id} does not call on.`);
+        return await fromNested(capabilityId, async () => {
           const capability = this.#host.capabilities.get(capabilityId);
           if (capability === undefined)
             throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
             capability,
-            objectOf(inner),
+            payloadObject(inner),
             {
               viewer: options.viewer,
               context,
@@ -215,10 +170,10 @@ export class Running {
             "no_handler",
             `${id} has no tool ${JSON.stringify(tool ?? null)}: name one of ${does.tools.map(({ name }) => name).join(", ")} as "tool".`,
           );
-        const args = argumentsFor(offered, parameters);
-        return plain(await untilAborted(signal, () => does.handle(offered.name, args, given)));
+        const args = checkArguments(offered, parameters);
+        return resultJson(await untilAborted(signal, () => does.handle(offered.name, args, executionContext)));
       }
-      if (does.how === "execute") return plain(await untilAborted(signal, () => does.execute(payload, given)));
+      if (does.how === "execute") return resultJson(await untilAborted(signal, () => does.execute(payload, executionContext)));
       return null;
     } catch (error) {
       if (timeout.signal.aborted)
@@ -231,12 +186,12 @@ export class Running {
       if (options.signal?.aborted === true) throw new PacketError("cancelled", `${id} was cancelled.`, {}, { cause: error });
       throw error;
     } finally {
-      over = true;
+      isFinished = true;
       undo();
     }
   }
 
-  #tell(
+  #emitEffects(
     { id, effects }: Capability,
     { viewer }: RunOptions,
     {
@@ -262,36 +217,36 @@ export class Running {
   }
 }
 
-/** What broke in a turn the engine tells; a read has none. */
-const failedReading = ({ does }: Capability, { type, cause }: PacketError): boolean =>
+/** Failures of a turn are reported by the engine; a read has no turn. */
+const isViewFailure = ({ does }: Capability, { type, cause }: PacketError): boolean =>
   does.how === "actor" &&
   type === "execution_failed" &&
   cause !== undefined &&
   !(cause instanceof EngineError || cause instanceof PacketError);
 
-function promised({ id, provides }: Capability, result: Json): void {
-  const lacking = missing(provides, result);
-  if (lacking.length > 0)
-    throw new PacketError("contract_violation", `${id} did not give what it promises: ${lacking.join(", ")}.`, { missing: lacking });
+function checkProvides({ id, provides }: Capability, result: Json): void {
+  const missing = missingFields(provides, result);
+  if (missing.length > 0)
+    throw new PacketError("contract_violation", `${id} did not give what it promises: ${missing.join(", ")}.`, { missing });
 }
 
-function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions): string | undefined {
+function defaultActorFor({ id, does }: Capability, { viewer, context }: RunOptions): string | undefined {
   if (does.how === "actor" && does.defaultKey !== undefined) return does.defaultKey(viewer);
   const whose = viewer.principal ?? context.session_id;
   if (whose === undefined)
     throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");
-  return ownName(id, whose);
+  return defaultActorId(id, whose);
 }
 
-/** A copy: what is called next gets nothing to change of who called. */
-function objectOf(payload: JsonObject): JsonObject {
-  const copy = plain(payload);
+/** A copy, so that the called capability cannot change the caller's payload. */
+function payloadObject(payload: JsonObject): JsonObject {
+  const copy = resultJson(payload);
   if (isJsonObject(copy)) return copy;
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
-/** What a function returned: nothing is null, and what JSON cannot hold is a mistake. */
-function plain(value: unknown): Json {
+/** The returned value as JSON; undefined becomes null. Throws `execution_failed` if JSON cannot hold it. */
+function resultJson(value: unknown): Json {
   const copy = jsonCopy(value);
   if (copy !== undefined || value === undefined) return copy ?? null;
   throw new PacketError("execution_failed", "It returned what JSON cannot hold: text, numbers, lists and plain objects can be.");

@@ -1,16 +1,18 @@
+// Owns: full-text search as a capability: `<id>_search` for each capability with searchable fields. Does not own: the index (search/).
 import { actorId, keyOf } from "../../core/actor/index.ts";
-import { type Closable, type ActorId, type JsonObject, type Engine, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
-import { PacketError } from "./packet-error.ts";
 import { memberOf } from "./packet-json.ts";
-import { type Hit, searchIndex, type Search, type SearchKind, type SearchOptions } from "./search/index.ts";
+import { PacketError } from "./packet.ts";
+import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
+import type { SearchKind } from "./search/searchable-fields.ts";
 
-/** How long a search waits for what was said just now. */
-const FRESH_MS = 500;
+/** How long a search waits for the most recent messages to be indexed. */
+const RECENT_WAIT_MS = 500;
 
-/** What of a capability's actors an index has to read; undefined: nothing of it is searchable. */
+/** What an index reads of the capability's actors; undefined if nothing is searchable. */
 function searchKind({ does }: Capability): SearchKind | undefined {
   if (does.how !== "actor" || does.search.length === 0) return undefined;
   const { kind, policy } = does.behaviour;
@@ -22,11 +24,11 @@ export interface Searches extends Closable {
   readonly capabilities: readonly Capability[];
   /** Searches the messages to these actors, of all owners. Throws `PacketError`. */
   find(query: string, options: Pick<SearchOptions, "actor" | "limit">): Promise<readonly Hit[]>;
-  /** Something of these actors was erased, or they are gone: the index follows in a moment. */
+  /** Events of these actors were erased, or the actors removed: reindexes them in the background. */
   erased(ids: readonly ActorId[]): void;
 }
 
-/** Undefined where nothing is searchable. `file`: of the index, or ":memory:". */
+/** Undefined if nothing is searchable. `file`: the file of the index, or ":memory:". */
 export function searchesOf(
   capabilities: readonly Capability[],
   engine: Engine,
@@ -77,8 +79,8 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
         (limit !== undefined && typeof limit !== "number")
       )
         throw new PacketError("validation_failed", "query and actor_id are text, limit is a number.");
-      const actor = actor_id === undefined ? undefined : named(kind, actor_id);
-      await fresh(search, engine, actor);
+      const actor = actor_id === undefined ? undefined : actorIdFor(kind, actor_id);
+      await waitForRecent(search, engine, actor);
       const hits = await search.search(query, {
         owner: viewer.principal,
         kind,
@@ -98,7 +100,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
   });
 }
 
-function named(kind: string, actor_id: string): ActorId {
+function actorIdFor(kind: string, actor_id: string): ActorId {
   try {
     return actorId(kind, actor_id);
   } catch (error) {
@@ -106,11 +108,11 @@ function named(kind: string, actor_id: string): ActorId {
   }
 }
 
-/** Whoever has just said something wants to find it. An index that is far behind is asked as it is. */
-async function fresh(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
+/** Waits briefly, so that users find what they have just written. An index that lags further is searched as it is. */
+async function waitForRecent(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
   try {
-    if (actor === undefined) await search.caughtUp(undefined, 0, FRESH_MS);
-    else await search.caughtUp(actor, (await engine.read(actor))?.seq ?? 0, FRESH_MS);
+    if (actor === undefined) await search.caughtUp(undefined, 0, RECENT_WAIT_MS);
+    else await search.caughtUp(actor, (await engine.read(actor))?.seq ?? 0, RECENT_WAIT_MS);
   } catch (error) {
     if (!(error instanceof PacketError) || error.type !== "persistence_failed") throw error;
   }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settle, until } from "troupe/testing";
 import { createGateway } from "../../mcp/gateway/index.ts";
-import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
+import { as, errorOf, typeOf, world, type World } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
-import { auditLog, counter, histogram } from "./effect.ts";
+import { auditLog, counter, histogram } from "./capability.ts";
 
 const effects = [auditLog("info", "kept"), counter("runs"), histogram("ms")];
 const store = actorCapability("store", {
@@ -71,7 +71,7 @@ async function chainOf(on: World, id: `${string}/${string}`): Promise<string> {
   return bodies.join("\n");
 }
 
-void test("a packet's trace goes into its reply, what it calls, the chain and the effects #packet.message.context #packet.implied.10-trace", async () => {
+void test("a packet's trace is in its reply, nested calls, the chain and effects #packet.message.context #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   const reply = await request(on, "outer", {}, { context: { trace_id: "trace-7" } });
   assert.deepEqual(reply.payload, { trace_id: "trace-7", inner: { n: 1, trace: "trace-7" } });
@@ -80,7 +80,7 @@ void test("a packet's trace goes into its reply, what it calls, the chain and th
   assert.deepEqual(new Set(on.effects.map(({ trace_id }) => trace_id)), new Set(["trace-7"]));
 });
 
-void test("a tool call in a packet is within the packet's trace, where MCP has a form for it", async () => {
+void test("a tool call in a packet is within the packet's trace, if MCP has a form for it", async () => {
   await using on = await world(all, { disk: true });
   const gateway = createGateway({ source: on.packets.source(), info: { name: "t", version: "1" } });
   on.packets.tunnelTo(gateway);
@@ -106,7 +106,7 @@ void test("a tool call in a packet is within the packet's trace, where MCP has a
   await gateway[Symbol.asyncDispose]();
 });
 
-void test("a capability that calls one that is not there is there itself", async () => {
+void test("an unknown capability in a nested call does not look like an unknown capability to the caller", async () => {
   const lost = capability("lost", { intent: "Calls nobody", execute: (_payload, { call }) => call("zzz", {}) });
   await using on = await world([lost]);
   const error = errorOf(await request(on, "lost", {}));
@@ -114,7 +114,7 @@ void test("a capability that calls one that is not there is there itself", async
   assert.deepEqual(error?.details, { capability_id: "zzz", type: "capability_not_found", details: {} });
 });
 
-void test("where a packet has none, one is made and told, of an error too #packet.implied.10-trace", async () => {
+void test("a packet without a trace gets one, which its reply or error has #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   const one = await on.say("store", "a", { do: "add" });
   const two = await on.say("store", "a", { do: "crash" });
@@ -126,30 +126,30 @@ void test("where a packet has none, one is made and told, of an error too #packe
   assert.ok((await chainOf(on, "store/a")).includes(String(first)));
 });
 
-void test("what an actor sends on carries the trace along #packet.implied.10-trace", async () => {
+void test("messages that an actor sends carry the trace along #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   await on.say("store", "a", { do: "tell" }, { context: { trace_id: "trace-8" } });
   await until("the other is told", async () => (await chainOf(on, "store/other")).includes("trace-8"));
 });
 
-void test("effects are told once it has run, with its duration, also where it failed #packet.implied.10-effects", async () => {
+void test("effects are emitted after the run, with its duration, also if it failed #packet.implied.10-effects", async () => {
   await using on = await world(all, { disk: true });
   let durable: unknown;
   const undo = on.packets.onEffect(() => void (durable ??= on.engine.read("store/a")));
   await on.say("store", "a", { do: "add" }, { context: { trace_id: "t" } });
   undo();
-  const told = on.effects.splice(0);
+  const emitted = on.effects.splice(0);
   assert.deepEqual(
-    told.map(({ effect }) => effect),
+    emitted.map(({ effect }) => effect),
     effects,
   );
-  for (const { capability_id, actor_id, user_id, at, duration_ms, error } of told) {
+  for (const { capability_id, actor_id, user_id, at, duration_ms, error } of emitted) {
     assert.deepEqual([capability_id, actor_id, user_id, at, error], ["store", "a", "ada", on.clock.now(), undefined]);
     assert.ok(duration_ms >= 0);
   }
   assert.deepEqual(
-    told.map(({ value }) => value),
-    [1, 1, told[2]?.duration_ms],
+    emitted.map(({ value }) => value),
+    [1, 1, emitted[2]?.duration_ms],
   );
   assert.equal(Object(await durable).messageCount > 0, true, "after the commit");
   await on.say("store", "a", { do: "crash" });
@@ -159,7 +159,7 @@ void test("effects are told once it has run, with its duration, also where it fa
   );
 });
 
-void test("a listener that throws hinders neither the others nor the reply", async () => {
+void test("a listener that throws affects neither other listeners nor the reply", async () => {
   await using on = await world(all, { disk: true });
   const heard: string[] = [];
   on.packets.onEffect(() => {
@@ -178,19 +178,19 @@ void test("capabilities that call one another without end are stopped", async ()
   assert.match(JSON.stringify(error?.message), /16 deep/);
 });
 
-void test("what runs without an actor ends with its time, heeding the signal or not", async () => {
+void test("a run without an actor ends at its timeout, whether it heeds the signal or not", async () => {
   await using on = await world(all, { disk: true, executionMs: 5_000 });
-  const asked = [request(on, "wide", {}), request(on, "wide", { how: "deaf" })];
+  const replies = [request(on, "wide", {}), request(on, "wide", { how: "deaf" })];
   await settle();
   await on.clock.advance(5_000);
-  for (const reply of await Promise.all(asked)) {
+  for (const reply of await Promise.all(replies)) {
     const error = errorOf(reply);
     assert.deepEqual([error?.type, error?.details], ["execution_failed", { timeout_ms: 5_000 }]);
   }
   assert.equal(on.progress.length, 1);
 });
 
-void test("it is cancelled by its id, and with its client", async () => {
+void test("such a run is cancelled by its id, and with its client", async () => {
   await using on = await world(all, { disk: true });
   const timers = on.clock.pending;
   const one = request(on, "wide", {}, { id: "1" });
@@ -203,7 +203,7 @@ void test("it is cancelled by its id, and with its client", async () => {
   assert.equal(on.clock.pending, timers, "no timer is left");
 });
 
-void test("what goes on after its reply tells and calls no more", async () => {
+void test("after its reply a run can neither report nor call", async () => {
   await using on = await world(all, { disk: true });
   assert.deepEqual((await request(on, "wide", { how: "dangling" })).payload, { done: true });
   await settle();

@@ -1,91 +1,152 @@
+// Owns: one gateway connection whose JSON-RPC messages travel in packets, and reading such messages.
+//   Does not own: which connection a packet uses (mcp-tunnel.ts).
 import {
-  type JsonObject,
   type Caller,
   type Channel,
   type Connection,
   type Gateway,
-  isJsonObject,
   type Json,
+  type JsonObject,
+  isJsonObject,
 } from "../../core/contract/index.ts";
-import { isId, type RpcId } from "./mcp-message.ts";
-import { PacketError } from "./packet-error.ts";
 import { memberOf } from "./packet-json.ts";
+import { PacketError } from "./packet.ts";
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (response: JsonObject) => void;
   readonly reject: (why: PacketError) => void;
 }
 
-/** One client of the gateway whose messages come one by one in packets: each response goes to the request of its id. */
+/** One client of the gateway whose messages arrive in packets. Responses are matched to requests by id. */
 export class TunnelConnection {
-  readonly #waiting = new Map<RpcId, Waiting>();
+  readonly #pending = new Map<RpcId, PendingRequest>();
   readonly #disconnected = new AbortController();
   readonly #connection: Connection;
-  /** Answered while a message was taken in, and to nobody who waits: what was wrong with it. */
-  #complaint: JsonObject | undefined;
+  /** A reply to no pending request, sent while a message was being received: the gateway's error about that message. */
+  #errorReply: JsonObject | undefined;
 
   constructor(gateway: Pick<Gateway, "connect">, caller: Caller) {
     const channel: Channel = {
-      // Notifications have no packet to travel in: to a client that does not read, hardly any is made.
+      // A packet cannot carry notifications. The gateway sends almost none to a client that does not read.
       ready: false,
       onReady: () => () => undefined,
       disconnected: this.#disconnected.signal,
-      send: (text) => this.#take(text),
-      close: () => this.#end("The server has ended the MCP session: send the request again."),
+      send: (text) => this.#onMessage(text),
+      close: () => this.#rejectAll("The server has ended the MCP session: send the request again."),
     };
     this.#connection = gateway.connect(channel, caller);
   }
 
-  /** The response to one request. Rejects with `cancelled` once it was called off, `protocol_error` where its id is taken. */
+  /** Resolves to the response. Rejects with `cancelled` after `cancel`, with `protocol_error` if the id is in use. */
   request(id: RpcId, message: JsonObject): Promise<JsonObject> {
-    if (this.#waiting.has(id))
+    if (this.#pending.has(id))
       return Promise.reject(
         new PacketError("protocol_error", `A request with the id ${JSON.stringify(id)} is still running: give each its own.`, { id }),
       );
     return new Promise<JsonObject>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      const complaint = this.tell(message);
-      if (complaint?.["id"] === null && this.#waiting.delete(id)) resolve(complaint);
+      this.#pending.set(id, { resolve, reject });
+      const errorReply = this.notify(message);
+      if (errorReply?.["id"] === null && this.#pending.delete(id)) resolve(errorReply);
     });
   }
 
-  /** A message that is no request; what the gateway finds wrong with it. */
-  tell(message: Json): JsonObject | undefined {
-    this.#complaint = undefined;
+  /** Sends a message that is not a request. Returns the gateway's error about it, if any. */
+  notify(message: Json): JsonObject | undefined {
+    this.#errorReply = undefined;
     this.#connection.receive(JSON.stringify(message));
-    const complaint = this.#complaint;
-    this.#complaint = undefined;
-    return complaint;
+    const errorReply = this.#errorReply;
+    this.#errorReply = undefined;
+    return errorReply;
   }
 
-  /** Whoever waits for that id waits no longer; what runs is told. */
+  /** Rejects the pending request, and tells the gateway to cancel it. */
   cancel(id: RpcId, why: PacketError): void {
-    const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return;
-    this.#waiting.delete(id);
-    waiting.reject(why);
-    this.tell({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
+    pending.reject(why);
+    this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** Calls off what runs. Settles when it has ended. */
+  /** Cancels what runs. Resolves when it has ended. */
   async close(): Promise<void> {
-    for (const id of this.#waiting.keys()) this.cancel(id, new PacketError("cancelled", "The MCP session was closed."));
+    for (const id of this.#pending.keys()) this.cancel(id, new PacketError("cancelled", "The MCP session was closed."));
     await this.#connection.close();
     this.#disconnected.abort();
   }
 
-  #take(text: string): void {
+  #onMessage(text: string): void {
     const message: Json = text === "" ? null : JSON.parse(text);
     if (!isJsonObject(message) || Object.hasOwn(message, "method")) return;
     const id = memberOf(message, "id");
-    const waiting = isId(id) ? this.#waiting.get(id) : undefined;
-    if (isId(id)) this.#waiting.delete(id);
-    if (waiting === undefined) this.#complaint = message;
-    else waiting.resolve(message);
+    const pending = isRpcId(id) ? this.#pending.get(id) : undefined;
+    if (isRpcId(id)) this.#pending.delete(id);
+    if (pending === undefined) this.#errorReply = message;
+    else pending.resolve(message);
   }
 
-  #end(why: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new PacketError("execution_failed", why));
-    this.#waiting.clear();
+  #rejectAll(why: string): void {
+    for (const { reject } of this.#pending.values()) reject(new PacketError("execution_failed", why));
+    this.#pending.clear();
   }
+}
+
+export type RpcId = string | number;
+
+/** What the tunnel needs to know of a JSON-RPC message. `other`: the gateway replies with an error. */
+export type RpcMessage =
+  | { readonly kind: "request"; readonly id: RpcId; readonly method: string; readonly modern: boolean; readonly message: JsonObject }
+  /** `cancels`: the id of the request to cancel. */
+  | { readonly kind: "notification"; readonly cancels: RpcId | undefined }
+  | { readonly kind: "other" };
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+
+export function parseRpcMessage(message: Json): RpcMessage {
+  if (!isJsonObject(message)) return { kind: "other" };
+  const method = memberOf(message, "method");
+  if (typeof method !== "string") return { kind: "other" };
+  const params = paramsOf(message);
+  if (!Object.hasOwn(message, "id")) {
+    const cancels = method === "notifications/cancelled" ? memberOf(params, "requestId") : undefined;
+    return { kind: "notification", cancels: isRpcId(cancels) ? cancels : undefined };
+  }
+  const id = memberOf(message, "id");
+  if (!isRpcId(id)) return { kind: "other" };
+  const meta = memberOf(params, "_meta");
+  return {
+    kind: "request",
+    id,
+    method,
+    modern: method === "server/discover" || (isJsonObject(meta) && Object.hasOwn(meta, VERSION)),
+    message,
+  };
+}
+
+const isRpcId = (id: Json | undefined): id is RpcId => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
+
+function paramsOf(message: JsonObject): JsonObject {
+  const params = memberOf(message, "params");
+  return isJsonObject(params) ? params : {};
+}
+
+/** An `initialize` without client features that the server could request: a packet has one reply, and no way to answer back. */
+export function withoutClientRequests(message: JsonObject): JsonObject {
+  const params = paramsOf(message);
+  const capabilities = memberOf(params, "capabilities");
+  if (!isJsonObject(capabilities)) return message;
+  const { elicitation: _elicitation, sampling: _sampling, roots: _roots, ...rest } = capabilities;
+  return { ...message, params: { ...params, capabilities: rest } };
+}
+
+const W3C_TRACE = /^(?!0{32})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/;
+
+/** Adds the packet's trace to a tool call, as W3C `traceparent`. Skipped if the trace id does not have that form; generated ids do. */
+export function withTraceparent(message: Json, trace_id: string): Json {
+  if (!W3C_TRACE.test(trace_id) || !isJsonObject(message) || memberOf(message, "method") !== "tools/call") return message;
+  const params = memberOf(message, "params");
+  const meta = isJsonObject(params) ? (memberOf(params, "_meta") ?? {}) : undefined;
+  if (!isJsonObject(params) || !isJsonObject(meta) || Object.hasOwn(meta, "traceparent")) return message;
+  const traceparent = `00-${trace_id}-${trace_id.slice(16)}-01`;
+  return { ...message, params: { ...params, _meta: { ...meta, traceparent } } };
 }

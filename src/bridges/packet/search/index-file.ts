@@ -1,12 +1,13 @@
+// Owns: the SQLite file of the search index: its schema, opening, replacing and its faults. Does not own: its rows (index-rows.ts).
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../core/contract/index.ts";
 
 /**
- * `text` holds what is shown, `words` finds it. A `doc` is one event; its id is its owner's number and its time, so that an
- * owner's texts lie together, newest last, and a search walks those alone. `words` keeps no text: it would be the second copy.
- * It gets words that are split already, so of all characters only ASCII ones separate them.
+ * `doc` holds the text of one event, `words` finds it. A doc's id consists of its owner's number and its time, so that an owner's texts
+ * are adjacent, newest last, and a search reads only those. `words` has no content of its own, which would be a second copy of the text.
+ * It receives words that are already split, so only ASCII characters separate them.
  */
 const TABLES = `
   CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,7 +20,7 @@ const TABLES = `
   CREATE VIRTUAL TABLE words USING fts5(
     text, scope, content='', prefix='3', tokenize='ascii');
 `;
-/** Raised with every change of what is written: an older file is made anew. */
+/** Increased with every change of the stored format: an older file is recreated. */
 const LAYOUT = 4;
 const BUSY = 5;
 const CORRUPT = 11;
@@ -30,15 +31,15 @@ const NOT_A_DATABASE = 26;
 const codeOf = (error: unknown): number | undefined =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 
-/** A column or a row that is not what was written. */
-export class Unreadable extends Error {
+/** A column or a row is not what was written. */
+export class CorruptRow extends Error {
   override readonly name = "Unreadable";
 }
 
 export const isDamage = (error: unknown): boolean =>
-  error instanceof Unreadable || codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
+  error instanceof CorruptRow || codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
 
-/** Says in which file, and what to do. */
+/** Names the file, and what to do about it. */
 function fileFault(error: unknown, file: string): StoreError {
   if (error instanceof StoreError) return error;
   const code = codeOf(error);
@@ -53,41 +54,41 @@ function fileFault(error: unknown, file: string): StoreError {
   return fault("STORE_IO", `cannot be used (${error instanceof Error ? error.message : String(error)}): name another file.`);
 }
 
-/** The file, and those that SQLite has next to it. */
+/** The file, and those that SQLite creates next to it. */
 const FILES = ["", "-wal", "-shm", "-journal"] as const;
 
-/** As a store's file is opened: what the schema of a file says is not trusted. */
+/** Opened like a store's file: the schema in the file is not trusted. */
 const connect = (file: string): DatabaseSync =>
   new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file, { timeout: 0, defensive: true });
 
 /**
- * Opens the index; makes it anew where that is wanted, and where it is missing, damaged, or made for another `purpose`. One
- * process at a time has it. Throws `StoreError`.
+ * Opens the index. Recreates it on request, and if it is missing, damaged, or made for another `purpose`. Only one process can have it open.
+ * Throws `StoreError`.
  */
-export function openIndex(file: string, purpose: string, anew: boolean): DatabaseSync {
+export function openIndex(file: string, purpose: string, recreate: boolean): DatabaseSync {
   try {
-    if (file === ":memory:") return made(connect(file), purpose);
+    if (file === ":memory:") return withTables(connect(file), purpose);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    return (anew ? undefined : existing(file, purpose)) ?? made(fresh(file), purpose);
+    return (recreate ? undefined : openExisting(file, purpose)) ?? withTables(createFile(file), purpose);
   } catch (error) {
     throw fileFault(error, file);
   }
 }
 
-/** Undefined: what is there is of no use. */
-function existing(file: string, purpose: string): DatabaseSync | undefined {
-  // Opening a pipe waits for its other end.
+/** Undefined: the file cannot be used. */
+function openExisting(file: string, purpose: string): DatabaseSync | undefined {
+  // Opening a pipe would block until its other end opens.
   if (!existsSync(file) || FILES.some((end) => statSync(file + end, { throwIfNoEntry: false })?.isFIFO() === true)) return undefined;
   let database: DatabaseSync | undefined;
   try {
-    database = prepared(connect(file));
+    database = configured(connect(file));
     const known = database.prepare("SELECT value FROM meta WHERE name = 'purpose'").get()?.["value"];
-    // Reads the words' own directory too.
+    // Also reads the directory of `words`, which shows damage there.
     database.prepare("SELECT rowid FROM words WHERE words MATCH '\"a\"' LIMIT 1").get();
-    if (known === stamped(purpose)) return database;
+    if (known === purposeStamp(purpose)) return database;
   } catch (error) {
     database?.close();
-    // What is no index of ours lacks our tables (1); whose file it is must be known before it is thrown away.
+    // Error 1: a file without our tables. The owner must be known before the file is replaced, so other errors are thrown.
     if (isDamage(error) || codeOf(error) === 1) return undefined;
     throw error;
   }
@@ -95,18 +96,18 @@ function existing(file: string, purpose: string): DatabaseSync | undefined {
   return undefined;
 }
 
-/** An empty file in its place. What was erased elsewhere is in none of its pages. */
-function fresh(file: string): DatabaseSync {
+/** An empty new file, so that none of its pages holds erased text. */
+function createFile(file: string): DatabaseSync {
   for (const end of FILES) rmSync(file + end, { force: true });
-  // SQLite would make it for all to read; its WAL takes the mode of the file.
+  // SQLite would make the file readable for all; the WAL gets the mode of the file.
   closeSync(openSync(file, "a", 0o600));
-  return prepared(connect(file));
+  return configured(connect(file));
 }
 
-/** A loss of power takes the last commits, rows and cursors alike: they are read again. So `synchronous` need not be FULL. */
-function prepared(database: DatabaseSync): DatabaseSync {
+/** A loss of power loses the last commits, rows and cursors together, and they are read again. So `synchronous` need not be FULL. */
+function configured(database: DatabaseSync): DatabaseSync {
   try {
-    // What goes is overwritten: it may have been erased.
+    // `secure_delete`: removed text may have been erased on purpose.
     database.exec(
       "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
     );
@@ -117,10 +118,10 @@ function prepared(database: DatabaseSync): DatabaseSync {
   }
 }
 
-function made(database: DatabaseSync, purpose: string): DatabaseSync {
+function withTables(database: DatabaseSync, purpose: string): DatabaseSync {
   try {
     database.exec(`BEGIN; ${TABLES}; INSERT INTO words(words, rank) VALUES('secure-delete', 1)`);
-    database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(stamped(purpose));
+    database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(purposeStamp(purpose));
     database.exec("COMMIT");
     return database;
   } catch (error) {
@@ -129,4 +130,4 @@ function made(database: DatabaseSync, purpose: string): DatabaseSync {
   }
 }
 
-const stamped = (purpose: string): string => `${LAYOUT} ${purpose}`;
+const purposeStamp = (purpose: string): string => `${LAYOUT} ${purpose}`;

@@ -1,9 +1,9 @@
-/** A process that is killed: it writes, and its index follows. */
+/** A process that is killed while it writes and its index follows. */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { sqliteStore } from "../../../core/store/index.ts";
-import { searchIndex } from "./index.ts";
+import { searchIndex } from "./search.ts";
 import { diary, searched, tell } from "./notes.fixture.ts";
 
 const [directory = "", round = "0"] = process.argv.slice(2);

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore } from "../../../core/store/index.ts";
-import { PacketError } from "../packet-error.ts";
-import { searchIndex } from "./index.ts";
+import { PacketError } from "../packet.ts";
+import { searchIndex } from "./search.ts";
 import { board, diary, found, searched, tell } from "./notes.fixture.ts";
 
 const WORDS = ["abcd", "abcde", "Ábcd", "ABCDE", "xyz", "xýz1", "straße", "STRASSE", "и", "Й", "12", "東", "東京", "κόσμος", "ΚΌΣΜΟΣ"];
@@ -25,7 +25,7 @@ const term = fc.oneof(
   fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => ({ query: `"${words.join(" ")}"`, words, prefix: false })),
 );
 
-// The model: words as lists, found by looking at each.
+// The model: lists of words, searched one by one.
 const plain = (one: string): string =>
   one
     .normalize("NFD")
@@ -42,7 +42,7 @@ const has = (one: string, { words, prefix }: { readonly words: readonly string[]
   );
 };
 
-test("it finds what a naive search of every text finds, whoever asks and after a rebuild too #packet.phase.3-search", async () => {
+test("it finds the same as a naive search of every text, for all users and after a rebuild #packet.phase.3-search", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(note, { maxLength: 20 }),
@@ -79,7 +79,7 @@ test("it finds what a naive search of every text finds, whoever asks and after a
   );
 });
 
-test("whatever is asked, it answers or says what to ask instead", async () => {
+test("any query is answered, or refused with what to write instead", async () => {
   await using engine = await LocalEngine.start({ kinds: [diary, board], store: memoryStore({}) });
   await using search = searchIndex({
     engine,

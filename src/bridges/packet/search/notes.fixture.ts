@@ -10,9 +10,10 @@ import {
   type Policy,
   type Reply,
 } from "../../../core/contract/index.ts";
-import type { Search, SearchKind, SearchOptions } from "./index.ts";
+import type { Search, SearchOptions } from "./search.ts";
+import type { SearchKind } from "./searchable-fields.ts";
 
-/** Counts, and answers what it is told to: `{ text, answer }`. */
+/** Counts messages, and replies with the `answer` in them: `{ text, answer }`. */
 export const notes = (kind: string, policy: Partial<Policy> = {}): Behaviour<number> => ({
   kind,
   version: 1,
@@ -33,7 +34,7 @@ export const searched = (
   fields,
 });
 
-/** Each is its starter's. */
+/** Each actor belongs to the user who started it. */
 export const diary = notes("diary", { owner: "starter" });
 export const board = notes("board");
 export const chat = notes("chat", { owner: "starter", persistence: "memory" });
@@ -42,7 +43,7 @@ export const kinds = [diary, board, chat].map((kind) => searched(kind));
 export const tell = (engine: Engine, to: ActorId, args: Json, principal?: string, action = "note"): Promise<Reply> =>
   engine.call({ to, action, args, start: null, viewer: { scopes: [], ...(principal === undefined ? {} : { principal }) } });
 
-/** `actor#seq` of what is found. */
+/** The hits as `actor#seq`. */
 export async function found(
   search: Search,
   query: string,
@@ -53,7 +54,7 @@ export async function found(
   return hits.map(({ actor, seq }) => `${actor}#${seq}`);
 }
 
-/** Thrown away with all in it. */
+/** A directory that is deleted at the end. */
 export function folder(): { readonly path: (name: string) => string } & Disposable {
   const directory = mkdtempSync(join(tmpdir(), "troupe-search-"));
   return { path: (name) => join(directory, name), [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };

@@ -5,8 +5,8 @@ import { checkpointEntry } from "../../../core/chain/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore, sqliteStore } from "../../../core/store/index.ts";
 import { SimulatedClock } from "../../../testing/index.ts";
-import { PacketError } from "../packet-error.ts";
-import { searchIndex } from "./index.ts";
+import { PacketError } from "../packet.ts";
+import { searchIndex } from "./search.ts";
 import { board, chat, diary, folder, found, kinds, notes, searched, tell } from "./notes.fixture.ts";
 
 async function stage(clock = new SimulatedClock()) {
@@ -25,7 +25,7 @@ async function stage(clock = new SimulatedClock()) {
   };
 }
 
-test("what actors were told and what they answered is found, each event once", async () => {
+test("messages and replies of actors are found, each event once", async () => {
   await using on = await stage();
   await tell(on.engine, "board/a", { text: "the cat sleeps" });
   await tell(on.engine, "board/a", { answer: { text: "a dog barks" } });
@@ -49,7 +49,7 @@ test("what actors were told and what they answered is found, each event once", a
   });
 });
 
-test("all words must occur, in whichever fields; the better match is first, of equal ones the newer #packet.search.index", async () => {
+test("all words must occur, in any fields; better matches come first, of equal ones the newer #packet.search.index", async () => {
   await using on = await stage();
   await tell(on.engine, "board/a", { text: "retention of users, and much else that was said on that day about other matters" });
   await on.clock.advance(1);
@@ -83,7 +83,7 @@ test("what others write changes neither the order nor the scores of what one fin
   }
 });
 
-test("the best match is found among many newer and longer ones, one's own also among those of others", async () => {
+test("the best match is found among many newer and longer ones, and the user's own among others'", async () => {
   await using on = await stage();
   await tell(on.engine, "diary/ann", { text: "merger merger merger" }, "ann");
   const long = `merger ${"and much else ".repeat(100)}`;
@@ -94,7 +94,7 @@ test("the best match is found among many newer and longer ones, one's own also a
   assert.deepEqual([best?.actor, best?.seq], ["diary/ann", 1]);
 });
 
-test("case, accents and how a letter is composed make no difference, and scripts without spaces are found by their characters #packet.search.index", async () => {
+test("case, accents and composition do not matter, and scripts without spaces are found by characters #packet.search.index", async () => {
   await using on = await stage();
   const texts = [
     "Überraschung im Café",
@@ -131,7 +131,7 @@ test("case, accents and how a letter is composed make no difference, and scripts
   for (const query of ["京东", "去东", "uberrasch", "kaffee"]) assert.deepEqual(await found(on.search, query), [], query);
 });
 
-test("a phrase is words that follow each other in one field; a star is for how a word goes on", async () => {
+test("a phrase is adjacent words of one field; a star matches any ending", async () => {
   await using on = await stage();
   await tell(on.engine, "board/a", { title: "the north", text: "wind blows" });
   await tell(on.engine, "board/a", { text: "the north wind" });
@@ -145,7 +145,7 @@ test("a phrase is words that follow each other in one field; a star is for how a
   await assert.rejects(found(on.search, "\ue001"), PacketError, "what stands between fields is no word");
 });
 
-test("one finds what is in its own actors and in everybody's, in each life by whose it was", async () => {
+test("a user finds the user's own and shared actors, by the owner of each life", async () => {
   await using on = await stage();
   await tell(on.engine, "diary/a", { text: "secret of ann" }, "ann");
   await tell(on.engine, "diary/b", { text: "secret of bob" }, "bob");
@@ -167,8 +167,8 @@ test("one finds what is in its own actors and in everybody's, in each life by wh
   const check = async () => {
     assert.deepEqual((await found(on.search, "secret", "ann")).toSorted(), own.ann);
     assert.deepEqual((await found(on.search, "secret", "bob")).toSorted(), own.bob);
-    for (const stranger of ["eve", "", "everybody", "nobody", "=ann", "%", undefined])
-      assert.deepEqual(await found(on.search, "secret", stranger), ["board/x#1"], stranger);
+    for (const principal of ["eve", "", "everybody", "nobody", "=ann", "%", undefined])
+      assert.deepEqual(await found(on.search, "secret", principal), ["board/x#1"], principal);
     assert.deepEqual(await found(on.search, "secret", "bob", { actor: "diary/a" }), ["diary/a#3"]);
     assert.deepEqual(await found(on.search, "secret", "eve", { actor: "diary/a" }), []);
     assert.deepEqual(await found(on.search, "secret", "eve", { actor: "diary/n" }), ["diary/n#1"], "who knows its key could ask it too");
@@ -178,7 +178,7 @@ test("one finds what is in its own actors and in everybody's, in each life by wh
   await check();
 });
 
-test("kind, actor, time and number narrow a search", async () => {
+test("kind, actor, time and limit narrow a search", async () => {
   await using on = await stage();
   const start = on.clock.now();
   for (let n = 0; n < 6; n += 1) {
@@ -201,7 +201,7 @@ test("kind, actor, time and number narrow a search", async () => {
   assert.equal((await found(on.search, "word", "ann", { limit: 2 })).length, 2);
 });
 
-test("many texts of one moment are all found, and within their time", async () => {
+test("many texts of one moment are all found, within their time range", async () => {
   await using on = await stage();
   const start = on.clock.now();
   for (let n = 0; n < 300; n += 1) await tell(on.engine, `board/a${n % 7}`, { text: `all word${n}` });
@@ -213,7 +213,7 @@ test("many texts of one moment are all found, and within their time", async () =
   assert.deepEqual(await found(on.search, "all", undefined, { after: start + 1 }), ["board/late#1"]);
 });
 
-test("a bad query is told what to ask instead", async () => {
+test("an invalid query is refused with what to write instead", async () => {
   await using on = await stage();
   const bad = async (query: string, says: RegExp, options: object = {}) =>
     assert.rejects(on.search.search(query, { owner: undefined, ...options }), (error: unknown) => {
@@ -238,7 +238,7 @@ test("a bad query is told what to ask instead", async () => {
   await bad("word", /milliseconds since 1970/u, { after: Number.NaN });
 });
 
-test("nothing of a query is syntax", async () => {
+test("a query cannot inject syntax", async () => {
   await using on = await stage();
   await tell(on.engine, "board/a", { text: "alpha beta" });
   await tell(on.engine, "diary/a", { text: "alpha hidden" }, "ann");
@@ -274,33 +274,33 @@ test("nothing of a query is syntax", async () => {
   assert.deepEqual(await found(on.search, "hidden", "ann"), ["diary/a#1"]);
 });
 
-test("a snippet is around the first match, on one line, within its length, and never half a character", async () => {
+test("a snippet is one line around the first match, within its length, without split characters", async () => {
   await using on = await stage();
   const far = `${"before ".repeat(60)}the\nneedle  is here ${"after ".repeat(60)}`;
   await tell(on.engine, "board/a", { title: "no match in this one", text: far });
   await tell(on.engine, "board/b", { text: `${"😀".repeat(200)}needle${"😀".repeat(200)}` });
   await tell(on.engine, "board/c", { title: "x", text: "Nadel, Nädel, needle" });
   await on.search.caughtUp();
-  const shown = async (actor: "board/a" | "board/b" | "board/c", snippetChars: number) => {
+  const hitOf = async (actor: "board/a" | "board/b" | "board/c", snippetChars: number) => {
     const [hit] = await on.search.search("needle", { owner: undefined, actor, snippetChars });
     assert.ok(hit);
     return hit;
   };
-  const hit = await shown("board/a", 120);
+  const hit = await hitOf("board/a", 120);
   assert.equal(hit.field, "payload:text");
   assert.match(hit.snippet, /^…before .*the needle is here after.*…$/u);
   assert.ok(hit.snippet.length <= 122);
   for (const length of [20, 21, 240, 2_000])
     for (const actor of ["board/a", "board/b", "board/c"] as const) {
-      const { snippet } = await shown(actor, length);
+      const { snippet } = await hitOf(actor, length);
       assert.ok(snippet.includes("needle"), snippet);
       assert.ok(snippet.isWellFormed());
       assert.ok(snippet.length <= length + 2);
     }
-  assert.equal((await shown("board/c", 240)).snippet, "Nadel, Nädel, needle");
+  assert.equal((await hitOf("board/c", 240)).snippet, "Nadel, Nädel, needle");
 });
 
-test("texts are bounded: what is longer, deeper or more than declared is not found, the rest is", async () => {
+test("texts are bounded: what exceeds a limit or is not declared is not found, the rest is", async () => {
   const store = memoryStore({});
   await using engine = await LocalEngine.start({ kinds: [board], store });
   await using search = searchIndex({
@@ -336,7 +336,7 @@ test("a definition that can find nothing is refused", async () => {
   assert.throws(() => open(["a"], { kinds: [searched(board), searched(notes("board"))] }), { code: "BAD_DEFINITION" });
 });
 
-test("of a body that was erased, and of an actor that was removed, nothing is found, nor left in the file", async () => {
+test("erased bodies and removed actors are not found, nor left in the file", async () => {
   using at = folder();
   const clock = new SimulatedClock();
   await using store = sqliteStore({ directory: at.path("data"), clock });
@@ -348,8 +348,8 @@ test("of a body that was erased, and of an actor that was removed, nothing is fo
   await tell(engine, "board/b", { text: "giraffe" });
   await tell(engine, "board/gone", { text: "quaggastable" }, undefined, "end");
   await search.caughtUp();
-  const kept = (): string => ["", "-wal"].map((end) => (existsSync(file + end) ? readFileSync(file + end, "latin1") : "")).join("");
-  for (const word of ["zebracrossing", "okapihouse", "quaggastable", "giraffe"]) assert.ok(kept().includes(word), word);
+  const fileText = (): string => ["", "-wal"].map((end) => (existsSync(file + end) ? readFileSync(file + end, "latin1") : "")).join("");
+  for (const word of ["zebracrossing", "okapihouse", "quaggastable", "giraffe"]) assert.ok(fileText().includes(word), word);
   await engine.append("board/a", (stored) =>
     checkpointEntry("board/a", stored, { messageId: "m", at: clock.now(), seed: "00".repeat(16) }),
   );
@@ -358,7 +358,7 @@ test("of a body that was erased, and of an actor that was removed, nothing is fo
   await Promise.all([search.rebuild("board/a"), search.rebuild("board/gone")]);
   for (const word of ["zebracrossing", "quaggastable"]) {
     assert.deepEqual(await found(search, word), []);
-    assert.ok(!kept().includes(word), `${word} is left in the file`);
+    assert.ok(!fileText().includes(word), `${word} is left in the file`);
   }
   assert.deepEqual(await found(search, "giraffe"), ["board/b#2"]);
   assert.deepEqual(await found(search, "okapihouse"), ["board/b#1"]);

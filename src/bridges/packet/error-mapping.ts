@@ -1,0 +1,147 @@
+// Owns: how errors of engines, stores, nested calls and servers become packet errors.
+import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
+import { hasOwn } from "../../core/contract/internal.ts";
+import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
+
+interface ErrorContext {
+  readonly actor_id: string;
+  /** How long the sender waits, in milliseconds. */
+  readonly timeout_ms: number;
+}
+
+const TYPES: Readonly<Record<string, PacketErrorType>> = {
+  NO_ACTOR: "actor_not_found",
+  ACTOR_STOPPED: "actor_not_found",
+  UNKNOWN_KIND: "capability_not_found",
+  CRASHED: "actor_crash",
+  ACTOR_FAILED: "actor_crash",
+  DEADLINE: "actor_timeout",
+  WORK_TIMEOUT: "actor_timeout",
+  MAILBOX_FULL: "rate_limited",
+  CANCELLED: "cancelled",
+  BAD_ID: "validation_failed",
+  STATE_TOO_LARGE: "persistence_failed",
+  STATE_NEWER: "persistence_failed",
+  ENGINE_MISSING: "persistence_failed",
+  UNAVAILABLE: "persistence_failed",
+};
+
+/** The engine codes that a packet error's type already expresses: `code` is then derived from the type. */
+const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
+
+/** An engine's error, by the specification's names. An unknown error is the server's fault. */
+export function packetErrorOf(error: unknown, context: ErrorContext): PacketError {
+  if (error instanceof PacketError) return error;
+  const refusal = refusalIn(error);
+  if (refusal !== undefined) return refusal;
+  if (!(error instanceof EngineError)) {
+    if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
+    return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
+  }
+  const { applied } = error;
+  const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
+  const code = NORMALISED_CODES.has(error.code) ? type.toUpperCase() : error.code;
+  if (error.code === "DEADLINE") {
+    const { actor_id, timeout_ms } = context;
+    return new PacketError(type, timeoutText(context, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+  }
+  if (type === "actor_not_found") {
+    const { actor_id } = context;
+    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
+    return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
+  }
+  const timeout = type === "actor_timeout" ? { timeout_ms: context.timeout_ms } : {};
+  const wait = type === "rate_limited" ? { reset: 1 } : {};
+  return new PacketError(type, error.message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+}
+
+function timeoutText({ actor_id, timeout_ms }: ErrorContext, { applied, data }: EngineError): string {
+  const actor = `The actor ${JSON.stringify(actor_id)}`;
+  const advice = "look at it before you send it again";
+  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${advice}.`;
+  const hasBegun = isJsonObject(data) ? data["begun"] : undefined;
+  if (hasBegun === true)
+    return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${advice}.`;
+  return hasBegun === false
+    ? `${actor} did not get to the message within ${timeout_ms} ms, and nothing of it was done: send it again later.`
+    : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${advice}.`;
+}
+
+/** An actor must first ask its client something. MCP can ask and call again with the answers; for a packet it is an error. */
+export class AnswersNeeded extends PacketError {
+  readonly needs: JsonObject;
+  constructor(needs: JsonObject) {
+    super("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
+      needs: Object.keys(needs),
+    });
+    this.needs = needs;
+  }
+}
+
+/** The result of a reply. Throws `PacketError` if it is a refusal. */
+export function resultOf(reply: Reply): Json {
+  if (hasOwn(reply, "ok")) return reply.ok;
+  if (hasOwn(reply, "needs")) throw new AnswersNeeded(reply.needs);
+  throw refusedBy(reply.refused);
+}
+
+/** The error of a `refuse` that was thrown outside a turn: in a read, or in a capability without an actor. */
+export function refusalIn(error: unknown): PacketError | undefined {
+  if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
+  const data: unknown = "data" in error ? error.data : undefined;
+  return refusedBy({ code: error.code, message: error.message, ...(isJsonObject(data) && { data }) });
+}
+
+function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
+  const details: JsonObject = isJsonObject(data) ? data : data === undefined ? {} : { data };
+  const type = ERROR_TYPES.find((known) => known === code);
+  if (type !== undefined) return new PacketError(type, message, details);
+  if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
+  if (code === "SCOPE") return new PacketError("unauthorized", message, details);
+  if (code === "INVALID") return new PacketError("validation_failed", message, details);
+  return new PacketError("execution_failed", message, { code, ...details });
+}
+
+/** Errors of nested calls, and the capability they came from. */
+const nestedCapability = new WeakMap<PacketError, string>();
+
+/** Runs a nested call, and remembers which capability an error came from. */
+export async function fromNested<T>(capabilityId: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof PacketError) nestedCapability.set(error, capabilityId);
+    throw error;
+  }
+}
+
+/** The error for the caller of `id`: an error of a nested call is not the caller's fault. */
+export function asCallerError(id: string, error: PacketError): PacketError {
+  const nestedId = nestedCapability.get(error);
+  if (nestedId === undefined || error.type === "cancelled") return error;
+  const details = { capability_id: nestedId, type: error.type, details: error.details };
+  return new PacketError("execution_failed", `${id} failed, since ${nestedId} did: ${error.message}`, details, { cause: error });
+}
+
+/** Longest text of a failure that is passed on. */
+const MAX_CHARS = 2_000;
+
+/** The error's message with those of its causes, since `fetch` explains its failures only there. */
+export function reasonOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth += 1)
+    if (one.message !== "" && !messages.includes(one.message)) messages.push(one.message);
+  const words = truncated(messages.length > 0 ? messages.join(": ") : String(error));
+  return withStatus(words, error);
+}
+
+/** Adds the HTTP status, since some errors have no other text. */
+function withStatus(words: string, error: unknown): string {
+  if (!(error instanceof Error) || !("status" in error) || typeof error.status !== "number") return words;
+  const status = `HTTP ${error.status}`;
+  return words.includes(status) ? words : `${words.trimEnd()} (${status})`;
+}
+
+export function truncated(text: string): string {
+  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)}…`;
+}

@@ -5,14 +5,14 @@ export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clo
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
 export type { AnswerScripts, Script } from "./client/answers.ts";
 export { assertError, assertHasTools, assertRefused, assertToolResult, type Refusable, toolText } from "./client/assertions.ts";
-export type { CallMore, TestClientOptions } from "./client/call-options.ts";
+export type { CallMore, TestClientOptions } from "./client/conversation.ts";
 export { TestClient } from "./client/client.ts";
-export type { Frame, Frames } from "./client/frames.ts";
+export type { Frame, Frames } from "./client/http-call.ts";
 export type { Exchanging, HttpAnswer, HttpCall, HttpRequest, TestExchange } from "./client/http-call.ts";
-export type { Notification, TestReply, ReplyError, TestRequest } from "./client/message.ts";
-export type { Notifications } from "./client/notifications.ts";
+export type { Notification, TestReply, ReplyError, TestRequest } from "./client/messages.ts";
+export type { Notifications } from "./client/connection.ts";
 export { remoteServer, type RemoteOptions } from "./client/remote-server.ts";
-export { RequestError } from "./client/request-error.ts";
+export { RequestError } from "./client/server-faults.ts";
 export {
   callToolRequest,
   getPromptRequest,
@@ -21,13 +21,13 @@ export {
   listResourcesRequest,
   listToolsRequest,
   readResourceRequest,
-} from "./client/requests.ts";
-export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/results.ts";
+} from "./client/messages.ts";
+export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/messages.ts";
 export { type Holding, type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
 export type { ServerFault } from "./client/server-faults.ts";
-export type { TestIds } from "./client/test-ids.ts";
-export type { TestStream } from "./client/test-stream.ts";
-export type { TestEra } from "./client/wire.ts";
+export type { TestIds } from "./client/test-server.ts";
+export type { TestStream } from "./client/http-call.ts";
+export type { TestEra } from "./client/connection.ts";
 export type { Difference } from "./transcript/differences.ts";
 export { recordTranscript, type RecordOptions } from "./transcript/record.ts";
 export { replayTranscript, type ReplayOptions } from "./transcript/replay.ts";
@@ -38,5 +38,5 @@ export {
   type TranscriptRequest,
   type TranscriptStep,
 } from "./transcript/transcript.ts";
-export { clientMatrix, type Finding, type MatrixOptions } from "./matrix/client-matrix.ts";
-export type { MatrixCall } from "./matrix/rows.ts";
+export { clientMatrix, type Finding, type MatrixOptions } from "./client/client-matrix.ts";
+export type { MatrixCall } from "./client/client-matrix.ts";

@@ -25,9 +25,8 @@ import {
   withoutId,
 } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
-import { fromBase64 } from "./base64.ts";
+import { fromBase64, fromActor } from "./json-values.ts";
 import type { Observe } from "./agentic-service.ts";
-import { fromActor } from "./marks.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What an actor shows at a time. */

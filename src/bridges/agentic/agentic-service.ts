@@ -43,3 +43,14 @@ function constant<T>(value: T): Observe<T> {
     return () => undefined;
   };
 }
+
+/** By its shape: the interface is structural, and a service need not come from any library. */
+export const isAgenticService = (value: unknown): value is AgenticService =>
+  typeof value === "object" &&
+  value !== null &&
+  "states" in value &&
+  typeof value.states === "function" &&
+  "actions" in value &&
+  typeof value.actions === "function" &&
+  "execute" in value &&
+  typeof value.execute === "function";

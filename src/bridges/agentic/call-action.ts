@@ -11,13 +11,10 @@ import {
 } from "../../core/contract/index.ts";
 import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
-import { bytesOf, toBase64 } from "./base64.ts";
-import { bytesIn, filled, MAX_LENGTH } from "./blobs.ts";
-import { isFromActor, toReply } from "./marks.ts";
+import { bytesOf, toBase64, bytesIn, filled, MAX_VALUE_LENGTH, isFromActor, toReply, plainOf } from "./json-values.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
-import { plainOf } from "./plain-json.ts";
-import { wordsOf } from "./words-of.ts";
+import { wordsOf } from "./faults.ts";
 
 /** An action that is available now. */
 export interface Callable {
@@ -58,7 +55,7 @@ async function run(callable: Callable, input: readonly unknown[], { text, root }
   const result = await resultOf(callable, input);
   if (result === undefined) return { ok: DONE };
   if (typeof result === "string" && text === "error")
-    return { refused: { code: "REFUSED", message: result.slice(0, MAX_LENGTH).toWellFormed() } };
+    return { refused: { code: "REFUSED", message: result.slice(0, MAX_VALUE_LENGTH).toWellFormed() } };
   try {
     const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
     if (bytes === undefined) {

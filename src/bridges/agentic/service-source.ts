@@ -19,22 +19,17 @@ import {
 } from "../../core/contract/index.ts";
 import { omitUndefined, hasOwn, isContent, getOwn } from "../../core/contract/internal.ts";
 import { checkJson, joinName, type Names, namesOf } from "../../mcp/source/index.ts";
-import type { Action, AgenticService, State } from "./agentic-service.ts";
-import { Book, type Handler } from "./book.ts";
-import { ChangeWaits } from "./change-waits.ts";
+import { type Action, type AgenticService, type State, isAgenticService } from "./agentic-service.ts";
+import { Book, type Handler } from "./offer-table.ts";
+import { ChangeWaits, GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./built-in-offers.ts";
 import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
 import { Faults } from "./faults.ts";
-import { isAgenticService } from "./is-agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
-import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
-import { type Heard, type Look, Revisions, type StateCell } from "./state-cell.ts";
-import { snapshotOf } from "./snapshot.ts";
-import { contentOf, pageOf, stateReply } from "./state-content.ts";
-import { nameOf, States } from "./states.ts";
+import { type Heard, type Look, Revisions, type StateCell, nameOf, States, describeState } from "./states.ts";
+import { snapshotOf, contentOf, pageOf, stateReply } from "./state-content.ts";
 import { Subscriber } from "./subscriber.ts";
-import { describeState } from "./state-description.ts";
 
 /** Official clients give a call up after 60 s. */
 export const CALL_MS = 55_000;

@@ -1,8 +1,7 @@
 import { BLOB, CONTENT, type Json, type Reply } from "../../core/contract/index.ts";
-import { bytesOf, toBase64 } from "./base64.ts";
-import { bytesIn, filled, MAX_LENGTH, tooLarge } from "./blobs.ts";
-import { isFromActor, isMarked } from "./marks.ts";
-import type { Look, StateCell } from "./state-cell.ts";
+import { bytesOf, toBase64, bytesIn, filled, MAX_VALUE_LENGTH, tooLarge, isFromActor, isMarked, toReply } from "./json-values.ts";
+import type { Look, StateCell } from "./states.ts";
+import { wordsOf } from "./faults.ts";
 
 /** How a state is read: its JSON as text, text as it is where a media type says what it is, bytes as a blob; in pages where that is long. */
 export interface Content {
@@ -53,7 +52,7 @@ async function cut(value: unknown, look: Look, pageLength: number): Promise<Cont
   const plain = await filled(look);
   const isText = typeof plain === "string" && look.mediaType !== undefined;
   const text = isText ? plain : JSON.stringify(plain);
-  if (text.length > MAX_LENGTH) throw tooLarge(text.length);
+  if (text.length > MAX_VALUE_LENGTH) throw tooLarge(text.length);
   const pages = slices(text, pageLength);
   if (isText || pages.length > 1) return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
   return { look, length: text.length, pages: [{ ok: isFromActor(value) ? plain : jsonOf(plain, look) }] };
@@ -80,3 +79,24 @@ function slices(text: string, length: number): readonly string[] {
 }
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+/**
+ * Many states at once, by name. Those that cannot be written are named in a block beside the others, not among them: a state
+ * may have any name. An error where that is all there is to tell.
+ */
+export async function snapshotOf(looks: readonly (readonly [name: string, look: Look])[]): Promise<Json> {
+  const values: [string, Json][] = [];
+  const faults: string[] = [];
+  for (const [name, look] of looks) {
+    try {
+      if (look.fault !== undefined) throw look.fault;
+      values.push([name, await filled(look)]);
+    } catch (error) {
+      faults.push(`${name}: ${wordsOf(error, "It")}`);
+    }
+  }
+  const structured = Object.fromEntries(values);
+  if (faults.length === 0) return toReply(structured);
+  const texts = [JSON.stringify(structured), `These states cannot be shown. ${faults.join(" ")}`];
+  return { [CONTENT]: texts.map((text) => ({ type: "text", text })), structured, isError: values.length === 0 };
+}

@@ -1,6 +1,8 @@
-import type { JsonObject, Json, OfferRef } from "../../core/contract/index.ts";
-import { filled, sizeOf } from "./blobs.ts";
-import { type Heard, type Look, type Revisions, StateCell } from "./state-cell.ts";
+import { type JsonObject, type Json, type OfferRef, EngineError } from "../../core/contract/index.ts";
+import { filled, sizeOf, type Plain, plainOf } from "./json-values.ts";
+import { sameJson } from "../../mcp/source/index.ts";
+import { wordsOf } from "./faults.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 
 const MAX_GONE = 256;
 
@@ -86,4 +88,127 @@ async function valueWithin(look: Look, maxLength: number): Promise<Json | undefi
 
 export function nameOf(ref: OfferRef): string {
   return ref.slice(ref.indexOf("/") + 1);
+}
+
+/** Numbers that only rise: what has a higher one changed later. They begin with the time, so that they rise over a restart too. */
+export class Revisions {
+  #last: number;
+
+  constructor(now: number) {
+    this.#last = Math.floor(now);
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
+/** What a service says of a state. */
+export interface Heard {
+  readonly value: unknown;
+  /** What its text or bytes are. Absent: they do not say, and text is a JSON string. */
+  readonly mediaType?: string | undefined;
+  /** What it is listed as. Absent: JSON. */
+  readonly mimeType?: string;
+}
+
+/** A state's value as JSON, and since which revision it is what it is, and read as it is. */
+export interface Look extends Plain {
+  readonly revision: number;
+  readonly mediaType: string | undefined;
+  readonly mimeType: string;
+  /** It could not be written as JSON: `STATE_TOO_LARGE`, or `CRASHED` with the words of what it threw. */
+  readonly fault?: EngineError;
+}
+
+/** One state. What it was told is turned into JSON only when somebody looks: states may change faster than anybody reads. */
+export class StateCell {
+  readonly #revisions: Revisions;
+  #heard: Heard = { value: undefined };
+  #look: Look | undefined;
+  #isFresh = false;
+
+  constructor(revisions: Revisions) {
+    this.#revisions = revisions;
+  }
+
+  get value(): unknown {
+    return this.#heard.value;
+  }
+
+  /** The service said this, perhaps again. An object may have changed inside and still be the same. */
+  hear(heard: Heard): void {
+    const { value, mediaType, mimeType } = this.#heard;
+    const isSame = Object.is(value, heard.value) && mediaType === heard.mediaType && mimeType === heard.mimeType;
+    if (isSame && typeof value !== "object" && this.#look !== undefined) return;
+    this.#heard = heard;
+    this.#isFresh = false;
+  }
+
+  look(): Look {
+    if (this.#isFresh && this.#look !== undefined) return this.#look;
+    this.#isFresh = true;
+    const { plain, blobs, fault } = this.#written();
+    const { mediaType, mimeType = "application/json" } = this.#heard;
+    const before = this.#look;
+    const isSame =
+      before !== undefined &&
+      before.mediaType === mediaType &&
+      before.mimeType === mimeType &&
+      (before.fault === undefined) === (fault === undefined) &&
+      sameBlobs(before.blobs, blobs) &&
+      sameJson(before.plain, plain);
+    if (before !== undefined && isSame) return before;
+    this.#look = { revision: this.#revisions.next(), plain, blobs, mediaType, mimeType, ...(fault === undefined ? {} : { fault }) };
+    return this.#look;
+  }
+
+  #written(): Plain & { readonly fault?: EngineError } {
+    try {
+      return plainOf(this.#heard.value);
+    } catch (cause) {
+      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", wordsOf(cause, "This state"), { cause });
+      return { plain: null, blobs: new Map(), fault };
+    }
+  }
+}
+
+// What is in one nobody can see without waiting: another may hold anything.
+function sameBlobs(a: Plain["blobs"], b: Plain["blobs"]): boolean {
+  if (a.size !== b.size) return false;
+  const others = [...b.values()];
+  return [...a.values()].every((blob, i) => blob === others[i]);
+}
+
+interface Description {
+  readonly title?: string;
+  readonly description?: string;
+  /** What its text or bytes are. */
+  readonly mediaType?: string;
+  /** What it is listed as. */
+  readonly mimeType: string;
+}
+
+const JSON_TYPE = "application/json";
+
+/** Read anew each time, since a schema may be another and still be the same object; so only what is shown of it is read. */
+export function describeState(schema: unknown): Description {
+  if (typeof schema !== "object" || schema === null) return { mimeType: JSON_TYPE };
+  const title = textIn(schema, "title");
+  const description = textIn(schema, "description");
+  const mediaType = textIn(schema, "contentMediaType") ?? textIn(schema, "mediaType");
+  return {
+    ...omitUndefined({ title, description, mediaType }),
+    mimeType: mediaType ?? (textIn(schema, "type") === "blob" ? "application/octet-stream" : JSON_TYPE),
+  };
+}
+
+function textIn(schema: object, keyword: string): string | undefined {
+  const value: unknown = Reflect.get(schema, keyword);
+  return typeof value === "string" ? value.toWellFormed() : undefined;
 }

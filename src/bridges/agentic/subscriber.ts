@@ -1,5 +1,5 @@
 import type { Clock, Dirty, OfferRef, Viewer } from "../../core/contract/index.ts";
-import type { StateCell } from "./state-cell.ts";
+import type { StateCell } from "./states.ts";
 
 export interface SubscriberOptions {
   readonly viewer: Viewer;

@@ -3,7 +3,7 @@ import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { addressOf } from "../../mcp/source/index.ts";
 import { ActorFeed } from "./actor-feed.ts";
 import type { Observe } from "./agentic-service.ts";
-import { fromActor } from "./marks.ts";
+import { fromActor } from "./json-values.ts";
 
 /** An actor, and how to reach it. */
 export interface ActorRef {

@@ -1,5 +1,5 @@
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { toPlain } from "./plain-json.ts";
+import { toPlain } from "./json-values.ts";
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 10_000;

@@ -1,8 +1,7 @@
 // Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit. Does not own: the form of these events
 // (core/chain), who may ask for them.
-
-import type { KeyObject } from "node:crypto";
-import { createPublicKey } from "node:crypto";
+// Owns: what an edit makes of a state: the state that replaces it, or a JSON Merge Patch (RFC 7396). Does not own: its event.
+import { type KeyObject, createPublicKey } from "node:crypto";
 import {
   checkpointEntry,
   editEntry,
@@ -29,10 +28,10 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { isActorId, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { isActorId, kindOf, omitUndefined, getOwn, setOwn } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
-import { eventsOfState } from "./reading.ts";
+import { eventsOfState } from "./readers.ts";
 
 /** `LocalEngine.append`: between two turns, an event made of what the store has then. */
 export interface Appender {
@@ -239,4 +238,21 @@ export async function edit(
       if (tries === MOST_TRIES) throw new OperationError("CHANGED", `${id} keeps changing: stop its callers, or try again.`);
     }
   }
+}
+
+/** The change that `state`, or `patch`, describes. Throws `USAGE` for both or neither. */
+export function changeOf({ state, patch }: JsonObject): (before: Json) => Json {
+  if ((state === undefined) === (patch === undefined))
+    throw badUsage('Give either "state", the whole of it, or "patch", a JSON Merge Patch.');
+  return state === undefined ? (before) => mergePatch(before, patch ?? null) : () => state;
+}
+
+/** RFC 7396: members of the patch replace those of the target, objects are merged, and null removes a member. */
+export function mergePatch(target: Json, patch: Json): Json {
+  if (!isJsonObject(patch)) return patch;
+  const merged: Record<string, Json> = {};
+  const before = isJsonObject(target) ? target : {};
+  for (const [key, value] of Object.entries(before)) if (getOwn(patch, key) !== null) setOwn(merged, key, value);
+  for (const [key, value] of Object.entries(patch)) if (value !== null) setOwn(merged, key, mergePatch(getOwn(before, key) ?? null, value));
+  return merged;
 }

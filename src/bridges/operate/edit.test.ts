@@ -10,7 +10,7 @@ import { readBody, readHeader, reexecute, verify } from "../../core/chain/index.
 import type { ChainEvent } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore, sqliteStore } from "../../core/store/index.ts";
-import { mergePatch } from "./edits.ts";
+import { mergePatch } from "./chain-operations.ts";
 import { StateMisfitError } from "./operation-error.ts";
 import { engineOperations, storeOperations } from "./operations.ts";
 

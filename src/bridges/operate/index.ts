@@ -12,6 +12,6 @@ export {
 } from "./operations.ts";
 export { actorsOf, eventsOf, type Which } from "./paging.ts";
 export { clusterReader, engineReader, type ReadableCluster, type ReadableEngine, storeReader } from "./readers.ts";
-export { type ActorHealth, type ActorReader, type ActorState, eventsOfState, stateAfter } from "./reading.ts";
+export { type ActorHealth, type ActorReader, type ActorState, eventsOfState, stateAfter } from "./readers.ts";
 export { type Replay, replayChain, type ReplayOptions } from "./replaying.ts";
 export { isThere, verdictOn } from "./verdict.ts";

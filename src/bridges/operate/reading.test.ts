@@ -5,7 +5,7 @@ import type { ActorId, ChainEvent } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
-import { eventsOfState } from "./reading.ts";
+import { eventsOfState } from "./readers.ts";
 import { eventsOf } from "./paging.ts";
 
 const A: ActorId = "tally/a";

@@ -1,3 +1,3 @@
 export type { DynamoSessionOptions, DynamoTables } from "./options.ts";
 export { type DynamoSessionStores, dynamoSessionStores } from "./stores.ts";
-export { createSessionTables } from "./tables.ts";
+export { createSessionTables } from "./stores.ts";

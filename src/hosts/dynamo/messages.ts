@@ -8,7 +8,7 @@ import {
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { expiresAt, type Place, secondsNow } from "./options.ts";
-import { type Item, numberIn, textIn } from "./session-item.ts";
+import { type Item, numberIn, textIn } from "./session-store.ts";
 import type { Mark, Written } from "./stream-head.ts";
 
 export interface Message extends Mark {

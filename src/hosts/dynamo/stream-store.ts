@@ -3,8 +3,7 @@ import { ITEM_BYTES } from "./faults.ts";
 import { Messages } from "./messages.ts";
 import { expiresAt, type Place, secondsNow } from "./options.ts";
 import { canBe } from "./session-store.ts";
-import type { StreamEnds } from "./stream-ends.ts";
-import { type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
+import { type StreamEnds, type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
 
 type Event = NonNullable<Awaited<ReturnType<StreamStore["after"]>>>;
 

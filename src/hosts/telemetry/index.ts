@@ -1,3 +1,3 @@
 export { isOpenTelemetryApi, type OpenTelemetryApi } from "./api.ts";
-export { flush } from "./flush.ts";
+export { flush } from "./open-telemetry.ts";
 export { isHeard, openTelemetry } from "./open-telemetry.ts";

@@ -1,8 +1,7 @@
 import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
 import type { JsonObject, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
 import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
-import { observeEventLoop } from "./event-loop.ts";
-import { Gauges } from "./gauges.ts";
+import { observeEventLoop, Gauges } from "./gauges.ts";
 
 const NAME = "troupe";
 /** Those of the convention, in seconds, and finer ones below: most calls take less than the least of its. */
@@ -84,4 +83,20 @@ class RequestObservation implements Observation {
     this.#span.end();
     duration.record((performance.now() - this.#begun) / 1_000, metricAttributes(this.#request, failure), this.#context);
   }
+}
+
+/**
+ * Has the SDK send what it still holds: the last spans of a process that is about to end. Settles when it has, or cannot, or could never
+ * be asked: the API itself has no such thing, the providers of the SDK do.
+ */
+export async function flush({ metrics, trace }: OpenTelemetryApi): Promise<void> {
+  const tracers: object = trace.getTracerProvider();
+  // The API hands out one that stands for whichever comes.
+  const behind: unknown = "getDelegate" in tracers && typeof tracers.getDelegate === "function" ? tracers.getDelegate() : tracers;
+  await Promise.allSettled([behind, metrics.getMeterProvider()].map(flushed));
+}
+
+async function flushed(provider: unknown): Promise<void> {
+  if (typeof provider !== "object" || provider === null || !("forceFlush" in provider)) return;
+  if (typeof provider.forceFlush === "function") await provider.forceFlush();
 }

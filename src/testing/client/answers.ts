@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
-import type { Notification, Question } from "./message.ts";
+import type { Notification, Question } from "./messages.ts";
 
 type AnswerValue = string | number | boolean | null | undefined | readonly AnswerValue[] | Answer;
 

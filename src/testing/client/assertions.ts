@@ -2,9 +2,8 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
-import { isJsonObjects, objectIn, type TestReply } from "./message.ts";
+import { isJsonObjects, objectIn, type TestReply, shapes, type ToolResult } from "./messages.ts";
 import { faultsBehind } from "./server-faults.ts";
-import { shapes, type ToolResult } from "./results.ts";
 
 // The assertions' own class, which every runner shows as such; none of theirs is needed.
 function wrong(operator: string, message: string, actual: unknown, expected: unknown): AssertionError {

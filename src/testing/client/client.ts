@@ -1,10 +1,11 @@
 import type { Closable, JsonObject } from "../../core/contract/index.ts";
-import type { CallMore, TestClientOptions } from "./call-options.ts";
-import { Conversation, type ServerUnderTest } from "./conversation.ts";
-import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
-import { objectIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
-import type { Notifications } from "./notifications.ts";
+import { type CallMore, type TestClientOptions, Conversation, type ServerUnderTest } from "./conversation.ts";
+import { type Exchanging, type HttpCall, type HttpRequest, replyOf, TestStream } from "./http-call.ts";
 import {
+  objectIn,
+  type Notification,
+  type TestReply,
+  type TestRequest,
   type Definition,
   listed,
   type PromptResult,
@@ -14,10 +15,9 @@ import {
   shapes,
   type TemplateDefinition,
   type ToolResult,
-} from "./results.ts";
+} from "./messages.ts";
+import { type Notifications, type TestEra, Wire } from "./connection.ts";
 import { toolsOf } from "./tool-calls.ts";
-import { replyOf, TestStream } from "./test-stream.ts";
-import { type TestEra, Wire } from "./wire.ts";
 
 /**
  * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.

@@ -1,13 +1,10 @@
 import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import { unanswered } from "./answers.ts";
-import type { CallMore } from "./call-options.ts";
-import type { HttpCall } from "./http-call.ts";
-import { objectIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
-import { RequestError } from "./request-error.ts";
-import { replyOf } from "./test-stream.ts";
-import { noteFaults, type ServerFault } from "./server-faults.ts";
+import { unanswered, type AnswerScripts } from "./answers.ts";
+import { type HttpCall, replyOf } from "./http-call.ts";
+import { objectIn, notificationIn, type TestReply, type TestRequest } from "./messages.ts";
+import { RequestError, noteFaults, type ServerFault } from "./server-faults.ts";
 import type { StalledCalls } from "./stalled-calls.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire, TestEra } from "./connection.ts";
 
 const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 const ROUNDS = 16;
@@ -121,4 +118,38 @@ const described = (method: string, { name, uri }: JsonObject): string =>
 
 function failure(method: string, { error }: TestReply, faults: readonly ServerFault[] = []): Error {
   return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error, faults);
+}
+
+/** Options of a test client: who it is, and what it can do. */
+export interface TestClientOptions {
+  /** Default `legacy`: `initialize` and a session. `modern`: each request stands alone. */
+  readonly era?: TestEra;
+  /** Default: the latest of the era. */
+  readonly revision?: string;
+  /** Who calls, as if a token had said so. Default `tester`; null: nobody in particular. */
+  readonly principal?: string | null;
+  /** Default none. */
+  readonly scopes?: readonly string[];
+  /** Its `viewer.claims`, as the server's options would take them of a token. Default none. */
+  readonly claims?: JsonObject;
+  /** What it answers when the server asks. */
+  readonly answers?: AnswerScripts;
+  /** Whether it hears of changes: a standalone stream, or `subscriptions/listen`. Default true. */
+  readonly listen?: boolean;
+  /** Sent with every request; lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default `{ name: "test-client", version: "1.0.0" }`. */
+  readonly info?: JsonObject;
+  /** Sees each HTTP request as it leaves. */
+  readonly onCall?: (call: HttpCall) => void;
+}
+
+/** What a call of the test client has beyond its arguments. */
+export interface CallMore {
+  /** Names the call: sent again under its name, it gets its first reply (C4). */
+  readonly key?: string;
+  /** Progress of the call then comes as notifications. */
+  readonly progressToken?: string | number;
+  /** More of the request's `_meta`. */
+  readonly meta?: JsonObject;
 }

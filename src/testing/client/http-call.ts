@@ -1,5 +1,5 @@
-import type { Answer, Caller, Exchange, Gateway } from "../../core/contract/index.ts";
-import { type Frame, Frames } from "./frames.ts";
+import type { Answer, Caller, Exchange, Gateway, Channel } from "../../core/contract/index.ts";
+import { isReply, parsed, type TestReply } from "./messages.ts";
 
 /** One request of a test client, for whoever answers: also with all its headers. */
 export interface TestExchange extends Exchange {
@@ -102,4 +102,170 @@ function textOf({ body }: Answer): string {
   const pieces = typeof body === "string" || body instanceof Uint8Array ? [body] : body;
   const decoder = new TextDecoder();
   return pieces.map((piece) => (typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }))).join("");
+}
+
+/** What comes back, event by event; an answer that is no stream is one event. */
+export class TestStream implements AsyncIterable<Frame> {
+  readonly #call: HttpCall;
+
+  constructor(call: HttpCall) {
+    this.#call = call;
+  }
+
+  /** Status and headers, as soon as they are known. */
+  get answer(): Promise<HttpAnswer> {
+    return this.#call.answer;
+  }
+
+  /** Settles with its reply, once nothing more comes. */
+  get reply(): Promise<TestReply> {
+    return replyOf(this.#call);
+  }
+
+  /** What came so far. */
+  get frames(): readonly Frame[] {
+    return this.#call.frames.all;
+  }
+
+  /** The client closes the connection: that cancels a modern request. A legacy one goes on, and `resume` tells the rest. */
+  cancel(): void {
+    this.#call.leave();
+  }
+
+  /** All of it, once nothing more comes. */
+  async all(): Promise<readonly Frame[]> {
+    const frames: Frame[] = [];
+    for await (const frame of this) frames.push(frame);
+    return frames;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Frame, void> {
+    yield* this.#call.frames;
+    const { streamed, body } = await this.#call.answer;
+    if (!streamed && body !== "") yield { data: body };
+  }
+}
+
+/** The response to the request of that call. Rejects where none came, with what came instead. */
+export async function replyOf(call: HttpCall): Promise<TestReply> {
+  const { status, streamed, body } = await call.done;
+  const messages = call.frames.all.filter(({ event = "message" }) => event === "message");
+  const texts = streamed ? messages.map(({ data }) => data) : [body];
+  for (const text of texts.toReversed()) {
+    const message = parsed(text);
+    if (isReply(message)) return message;
+  }
+  const came = streamed ? `${texts.length} events without one` : `status ${status}, ${body === "" ? "no body" : body.slice(0, 500)}`;
+  throw new Error(`No JSON-RPC response came: ${came}. For what is none, use \`http\`.`);
+}
+
+/** One event of an event stream. */
+export interface Frame {
+  readonly id?: string;
+  /** Absent: `message`. */
+  readonly event?: string;
+  /** Empty in the event that primes a stream. */
+  readonly data: string;
+}
+
+/** The client's end of an event stream in this process: what came is kept until it is read. */
+export class Frames implements Channel, AsyncIterable<Frame> {
+  /** All that came so far, in order. */
+  readonly all: Frame[] = [];
+  readonly #onFrame: (frame: Frame) => void;
+  readonly #ready = new Set<() => void>();
+  readonly #disconnected = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #over = Promise.withResolvers<void>();
+  #paused = false;
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(onFrame: (frame: Frame) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  get ready(): boolean {
+    return !this.#paused && !this.ended;
+  }
+
+  get disconnected(): AbortSignal {
+    return this.#disconnected.signal;
+  }
+
+  /** Settles when nothing more will come. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  get ended(): boolean {
+    return this.#ended || this.#disconnected.signal.aborted;
+  }
+
+  onReady(run: () => void): () => void {
+    this.#ready.add(run);
+    return () => void this.#ready.delete(run);
+  }
+
+  send(text: string, eventId?: string, _retryMs?: number, event?: string): void {
+    if (this.ended) return;
+    const frame: Frame = {
+      ...(eventId === undefined ? undefined : { id: eventId }),
+      ...(event === undefined ? undefined : { event }),
+      data: text,
+    };
+    this.all.push(frame);
+    this.#onFrame(frame);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#ended = true;
+    this.#over.resolve();
+    this.#wake();
+  }
+
+  /** The server broke off: who reads gets what came, then the error. */
+  fail(error: unknown): void {
+    if (this.ended) return;
+    this.#failure = { error };
+    this.close();
+  }
+
+  /** The client closes its connection. */
+  leave(): void {
+    if (this.ended) return;
+    this.#disconnected.abort();
+    this.#over.resolve();
+    this.#wake();
+  }
+
+  /** Like a client that does not read: the server sees its stream as not ready until `unpause`. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  unpause(): void {
+    this.#paused = false;
+    for (const run of Array.from(this.#ready)) run();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Frame, void> {
+    for (let at = 0; ; at += 1) {
+      while (at >= this.all.length && !this.ended) await this.#more();
+      const next = this.all[at];
+      if (next === undefined) break;
+      yield next;
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  #wake(): void {
+    for (const run of this.#waiting) run();
+    this.#waiting.clear();
+  }
 }

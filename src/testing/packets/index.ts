@@ -1,5 +1,5 @@
-export type { McpError, McpRequest, McpResponse, McpResult } from "./mcp-exchange.ts";
+export type { McpError, McpRequest, McpResponse, McpResult } from "./packet-test.ts";
 export { packetTest, type PacketTest, type PacketTestOptions } from "./packet-test.ts";
-export type { Where } from "./effect-assertions.ts";
+export type { Where } from "./assertions.ts";
 export type { ActorKind, StartOptions, StartTestActor, TestActor } from "./test-actor.ts";
-export type { Partially } from "./state-assertion.ts";
+export type { Partially } from "./assertions.ts";

@@ -1,12 +1,9 @@
-import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import type { TestClientOptions } from "../client/call-options.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import type { TestClientOptions } from "../client/conversation.ts";
 import { TestClient } from "../client/client.ts";
-import type { Frame } from "../client/frames.ts";
-import type { Exchanging, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
-import { parsed } from "../client/message.ts";
+import type { Frame, Exchanging, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
+import { parsed, objectIn } from "../client/messages.ts";
 import { settle } from "../simulated-clock.ts";
-import { CountedEvents } from "./counted-events.ts";
-import { setupSeen } from "./setup.ts";
 import type { Transcript, TranscriptAnswer, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
 /** Options of `recordTranscript`. */
@@ -109,3 +106,54 @@ function written({ verb, headers, body = "" }: HttpRequest, eventId: (id: string
 
 const lists = (headers: Readonly<Record<string, string>>): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
+
+/** Event ids as a transcript has them: counted from 1 within a session, in the order they were recorded. */
+export class CountedEvents {
+  readonly #sessions = new Map<string, Map<string, string>>();
+
+  /** What a client came back with; as it is where no answer had it. */
+  of(session: string, id: string): string {
+    return this.#sessions.get(session)?.get(id) ?? id;
+  }
+
+  /** A frame as a transcript has it: whatever carries a message says what sort of event it is. */
+  frame(session: string, { id, event, data }: Frame): Frame {
+    const sort = event ?? (data === "" ? undefined : "message");
+    return {
+      ...(id === undefined ? undefined : { id: this.#counted(session, id) }),
+      ...(sort === undefined ? undefined : { event: sort }),
+      data,
+    };
+  }
+
+  #counted(session: string, id: string): string {
+    const known = this.#sessions.get(session) ?? new Map<string, string>();
+    this.#sessions.set(session, known);
+    const counted = known.get(id) ?? String(known.size + 1);
+    known.set(id, counted);
+    return counted;
+  }
+}
+
+/** What the answers tell of the server that gave them: its name and version, and the sessions it made, in their order. */
+export function setupSeen(answers: readonly TranscriptAnswer[]): JsonObject {
+  const server = answers.flatMap(messagesOf).map(infoIn).find(isJsonObject);
+  const sessions = new Set(answers.flatMap(({ headers }) => headers["mcp-session-id"] ?? []));
+  return {
+    ...(server === undefined ? undefined : { server }),
+    ...(sessions.size === 0 ? undefined : { id_sequence: [...sessions] }),
+  };
+}
+
+const messagesOf = ({ body_json: body, sse_frames: frames = [] }: TranscriptAnswer): readonly (Json | undefined)[] => [
+  body,
+  ...frames.map(({ data }) => parsed(data)),
+];
+
+function infoIn(message: Json | undefined): JsonObject | undefined {
+  const result = isJsonObject(message) ? objectIn(message, "result") : {};
+  const info = result["serverInfo"] ?? objectIn(result, "_meta")["io.modelcontextprotocol/serverInfo"];
+  if (!isJsonObject(info)) return undefined;
+  const { name, version } = info;
+  return typeof name === "string" && typeof version === "string" ? { name, version } : undefined;
+}

@@ -1,13 +1,10 @@
 import type { Caller, Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
-import { type Difference, differences } from "./differences.ts";
+import { type Difference, differences, renamed, SameNames } from "./differences.ts";
 import { answered } from "./record.ts";
-import { renamed } from "./same-message.ts";
-import { PlayedStep, questionAnsweredBy } from "./played-step.ts";
-import { SameNames } from "./same-names.ts";
+import { PlayedStep, questionAnsweredBy, type Came, type Patience, resources } from "./step-replay.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
-import { type Came, type Patience, resources } from "./under-way.ts";
 
 /** Options of `replayTranscript`. */
 export interface ReplayOptions {

@@ -1,6 +1,6 @@
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
-import type { Frame } from "../client/frames.ts";
-import { isJsonObjects } from "../client/message.ts";
+import type { Frame } from "../client/http-call.ts";
+import { isJsonObjects } from "../client/messages.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 

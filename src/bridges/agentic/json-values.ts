@@ -1,5 +1,7 @@
-import { EngineError, type Json } from "../../core/contract/index.ts";
-import { bytesOf, toBase64 } from "./base64.ts";
+// Owns: which values with a mark of MCP content are content: those that an actor's author made. Data of a service is data.
+import { EngineError, type Json, CONTENT } from "../../core/contract/index.ts";
+import { wordsOf } from "./faults.ts";
+import { isBlob, isContent } from "../../core/contract/internal.ts";
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 1_000_000;
@@ -121,3 +123,98 @@ function isColumn(value: object): value is Column {
 function* columnItems(column: Column): Generator {
   for (let i = 0; i < column.capacity; i += 1) yield column.get(i);
 }
+
+/** Characters of JSON, or bytes, that one value may have. */
+export const MAX_VALUE_LENGTH = 67_108_864;
+
+/** Throws `STATE_TOO_LARGE`; `CRASHED`: what it is of, say a file, is gone. */
+export async function bytesIn(blob: Blob): Promise<Uint8Array> {
+  if (blob.size > MAX_VALUE_LENGTH) throw tooLarge(blob.size);
+  try {
+    return new Uint8Array(await blob.arrayBuffer());
+  } catch (cause) {
+    throw new EngineError("CRASHED", wordsOf(cause, "A Blob"), { cause });
+  }
+}
+
+export function tooLarge(length: number): EngineError {
+  return new EngineError("STATE_TOO_LARGE", `This is ${length} characters or bytes long: let the service show a part of it.`);
+}
+
+/** What is in the Blobs of a value, in bytes. */
+export function sizeOf({ blobs }: Plain): number {
+  let size = 0;
+  for (const blob of blobs.values()) size += blob.size;
+  return size;
+}
+
+/** A value with its Blobs as base64. No promise where it has none. Throws as `bytesIn` does. */
+export function filled(value: Plain): Json | Promise<Json> {
+  return value.blobs.size === 0 ? value.plain : fill(value);
+}
+
+async function fill(value: Plain): Promise<Json> {
+  const size = sizeOf(value);
+  if (size > MAX_VALUE_LENGTH) throw tooLarge(size);
+  const texts = new Map<object, string>();
+  for (const [said, blob] of value.blobs) texts.set(said, toBase64(await bytesIn(blob)));
+  return replaced(value.plain, texts);
+}
+
+function replaced(plain: Json, texts: ReadonlyMap<object, string>): Json {
+  if (typeof plain !== "object" || plain === null) return plain;
+  const text = texts.get(plain);
+  if (text !== undefined) return text;
+  if (Array.isArray(plain)) return plain.map((one: Json) => replaced(one, texts));
+  return Object.fromEntries(Object.entries(plain).map(([key, one]): [string, Json] => [key, replaced(one, texts)]));
+}
+
+// Not Buffer: a service may live in a browser. A call takes only so many arguments, so bytes are turned in pieces.
+const PIECE = 8_192;
+
+export function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += PIECE) text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  return btoa(text);
+}
+
+/** Undefined: it is none. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value that is nothing but bytes; undefined: it is something else. */
+export function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) return value;
+  if (value instanceof ArrayBuffer || isShared(value)) return new Uint8Array(value);
+  if (value instanceof DataView || value instanceof Uint8ClampedArray)
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return undefined;
+}
+
+// A page that is not isolated from others has no such thing.
+function isShared(value: unknown): value is SharedArrayBuffer {
+  return typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer;
+}
+
+const content = new WeakSet<object>();
+
+/** What an actor replied or showed: if its author made content of it, `toReply` hands it on as content. */
+export function fromActor(value: Json): Json {
+  if (isContent(value)) content.add(value);
+  return value;
+}
+
+export const isFromActor = (value: unknown): boolean => typeof value === "object" && value !== null && content.has(value);
+
+/** A service's data as a reply. What users wrote may have the members of a mark, and must not pass for content that an author chose. */
+export function toReply(plain: Json): Json {
+  if (!isMarked(plain)) return plain;
+  return { [CONTENT]: [{ type: "text", text: JSON.stringify(plain) }], structured: plain };
+}
+
+export const isMarked = (plain: Json): boolean => isContent(plain) || isBlob(plain);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { actor } from "../../core/actor/index.ts";
 import type { Exchange } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { counterKind } from "../client/counter.fixture.ts";
+import { counterKind } from "./counter.fixture.ts";
 import { clientMatrix, type Finding, testServer, type TestServer } from "../index.ts";
 
 const add = [{ name: "add" }];

@@ -1,10 +1,8 @@
-import { type JsonObject, type Caller, isJsonObject } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
-import type { Frame } from "./frames.ts";
-import { type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
-import { notificationIn, parsed, questionIn, type Question } from "./message.ts";
-import { modernHeaders } from "./modern-headers.ts";
-import { Notifications } from "./notifications.ts";
+import { type Frame, type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
+import { notificationIn, parsed, questionIn, type Question, objectIn, type Notification } from "./messages.ts";
+import { until } from "../simulated-clock.ts";
 
 /** The era that a test client speaks: sessions (`legacy`) or stateless requests (`modern`). */
 export type TestEra = "legacy" | "modern";
@@ -126,5 +124,86 @@ export class Wire {
     if (result === undefined) this.fail(new Error(unanswered(method)));
     const said = result === undefined ? { error: { code: 1, message: "The test has no answer to that." } } : { result };
     await this.post({ jsonrpc: "2.0", id, ...said }).done;
+  }
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** What the headers of a modern request repeat of its body. `definition`: of the tool that is called, where it is known. */
+export function modernHeaders(method: string, params: JsonObject, definition: JsonObject | undefined): Record<string, string> {
+  const headers: Record<string, string> = { "mcp-method": method };
+  const named = Object.hasOwn(NAMED, method) ? params[NAMED[method] ?? ""] : undefined;
+  if (typeof named === "string") headers["mcp-name"] = encoded(named);
+  if (definition !== undefined) repeat(objectIn(definition, "inputSchema"), params["arguments"], headers);
+  return headers;
+}
+
+function repeat(schema: JsonObject, value: Json | undefined, headers: Record<string, string>): void {
+  const name = schema["x-mcp-header"];
+  const plain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (typeof name === "string" && plain) headers[`mcp-param-${name.toLowerCase()}`] = encoded(String(value));
+  if (!isJsonObject(value)) return;
+  const properties = objectIn(schema, "properties");
+  for (const [key, member] of Object.entries(properties))
+    if (isJsonObject(member) && Object.hasOwn(value, key)) repeat(member, value[key], headers);
+}
+
+// What a header cannot say as it is goes as base64, and so does what looks like that already.
+function encoded(text: string): string {
+  if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith("=?")) return text;
+  return `=?base64?${Buffer.from(text).toString("base64")}?=`;
+}
+
+/** What a server told one client, in order; on whichever stream it came. */
+export class Notifications implements Iterable<Notification> {
+  readonly #came: Notification[] = [];
+
+  get all(): readonly Notification[] {
+    return this.#came;
+  }
+
+  /** Their methods, in order. */
+  get methods(): readonly string[] {
+    return this.#came.map(({ method }) => method);
+  }
+
+  /** The first that fits, come already or still to come: by its method, or by a condition. Rejects after `withinMs` (default 20 s) of real time. */
+  async first(wanted: string | ((one: Notification) => boolean), withinMs?: number): Promise<Notification> {
+    const fits = typeof wanted === "string" ? ({ method }: Notification): boolean => method === wanted : wanted;
+    try {
+      await until("", () => this.#came.some(fits), withinMs);
+    } catch {
+      const what = typeof wanted === "string" ? wanted : "the awaited notification";
+      throw new Error(`It did not come about: ${what}. What came: ${this.methods.join(", ") || "nothing"}.`);
+    }
+    const found = this.#came.find(fits);
+    if (found === undefined) throw new Error("What was awaited has been cleared: wait for it before you clear.");
+    return found;
+  }
+
+  /** As if nothing had come so far. */
+  clear(): void {
+    this.#came.length = 0;
+  }
+
+  [Symbol.iterator](): Iterator<Notification> {
+    return this.#came[Symbol.iterator]();
+  }
+
+  /** As the list of them, where a test's failure or `console.log` shows one. */
+  [Symbol.for("nodejs.util.inspect.custom")](): readonly Notification[] {
+    return this.#came;
+  }
+
+  /** For the client that hears them. */
+  add(one: Notification): void {
+    this.#came.push(one);
   }
 }

@@ -1,0 +1,106 @@
+import { AssertionError } from "node:assert/strict";
+import { isDeepStrictEqual, inspect } from "node:util";
+import type { Effect, Emitted } from "../../bridges/packet/index.ts";
+import type { TestActor } from "./test-actor.ts";
+
+/** What else must hold of an effect: any part of it. `error: undefined`: the run succeeded. */
+export type Where = { readonly [N in keyof Emitted]?: Emitted[N] | undefined };
+
+const MOST_SHOWN = 10;
+
+/** Of all effects that happened so far. */
+export function effectAssertions(effects: readonly Emitted[]) {
+  function assertEffectExecuted(effect: Effect | string, where: Where = {}): void {
+    const meant = typeof effect === "string" ? named(effect) : (one: Effect): boolean => isDeepStrictEqual({ ...one }, { ...effect });
+    if (effects.some((emitted) => meant(emitted.effect) && holds(emitted, where))) return;
+    throw missing("No effect", effect, where, assertEffectExecuted);
+  }
+
+  function assertMetricEmitted(name: string, where: Where = {}): void {
+    const meant = ({ effect }: Emitted): boolean => effect.effect === "metric" && effect.name === name;
+    if (effects.some((emitted) => meant(emitted) && holds(emitted, where))) return;
+    throw missing("No metric", name, where, assertMetricEmitted);
+  }
+
+  function missing(what: string, expected: Effect | string, where: Where, from: typeof assertEffectExecuted | typeof assertMetricEmitted) {
+    const last = effects.slice(-MOST_SHOWN);
+    const there =
+      last.length === 0
+        ? "There was none at all."
+        : `There ${effects.length === 1 ? "was one" : `were ${effects.length}`}${effects.length > MOST_SHOWN ? `, the last ${MOST_SHOWN}` : ""}:\n${last.map(shown).join("\n")}`;
+    const condition = Object.keys(where).length === 0 ? "" : ` where ${shown(where)}`;
+    return new AssertionError({
+      message: `${what} ${shown(expected)}${condition}. ${there}\nDeclare it under effects of the capability, and await the call that runs it first.`,
+      actual: last,
+      expected: { effect: expected, ...where },
+      operator: from.name,
+      stackStartFn: from,
+    });
+  }
+
+  return { assertEffectExecuted, assertMetricEmitted };
+}
+
+const named =
+  (name: string) =>
+  (effect: Effect): boolean =>
+    effect.name === name || effect.effect === name;
+
+const holds = (emitted: Emitted, where: Where): boolean =>
+  Object.entries(where).every(([name, expected]) => contains(Reflect.get(emitted, name), expected));
+
+/** Any part of it, at any depth. */
+export type Partially<T> = unknown extends T
+  ? object
+  : T extends readonly (infer E)[]
+    ? readonly Partially<E>[]
+    : T extends object
+      ? { readonly [N in keyof T]?: Partially<T[N]> }
+      : T;
+
+/** A field of a state, by its name. */
+export type FieldOf<S> = unknown extends S ? string : Extract<keyof S, string>;
+
+/** Rejects with an `AssertionError`. */
+export async function assertActorStateContains<S>(
+  actor: TestActor<S>,
+  expected: FieldOf<NoInfer<S>> | Partially<NoInfer<S>>,
+): Promise<void> {
+  const state = await actor.state();
+  const who = `${actor.capability_id} ${JSON.stringify(actor.actor_id)}`;
+  if (typeof expected === "string") {
+    if (typeof state === "object" && state !== null && Object.hasOwn(state, expected)) return;
+    throw new AssertionError({
+      message: `The state of ${who} has no ${JSON.stringify(expected)}. It is:\n${shown(state)}\nSend the message that sets it first, or begin with it in initialState.`,
+      actual: state,
+      expected,
+      operator: "assertActorStateContains",
+      stackStartFn: assertActorStateContains,
+    });
+  }
+  if (contains(state, expected)) return;
+  throw new AssertionError({
+    message: `The state of ${who} does not contain\n${shown(expected)}\nIt is:\n${shown(state)}\nSend the message that brings it about first, or expect what is there.`,
+    actual: state,
+    expected,
+    operator: "assertActorStateContains",
+    stackStartFn: assertActorStateContains,
+  });
+}
+
+/** Objects by the fields that are expected, lists item by item, all else as it is. */
+export function contains(actual: unknown, expected: unknown): boolean {
+  if (typeof expected !== "object" || expected === null) return actual === expected;
+  if (typeof actual !== "object" || actual === null) return false;
+  if (Array.isArray(expected) || Array.isArray(actual))
+    return (
+      Array.isArray(expected) &&
+      Array.isArray(actual) &&
+      actual.length === expected.length &&
+      expected.every((item, at) => contains(actual[at], item))
+    );
+  return Object.entries(expected).every(([name, part]) => Object.hasOwn(actual, name) && contains(Reflect.get(actual, name), part));
+}
+
+/** A value as an assertion's message shows it: enough to see what it is, however large. */
+export const shown = (value: unknown): string => inspect(value, { depth: 6, maxArrayLength: 20, maxStringLength: 500, breakLength: 100 });

@@ -1,3 +1,5 @@
+// Owns: the tools and resources that a source adds to a service's own: `get_state`, `list_links`, pages, `wait_for_change`, and the
+// calls that wait. Does not own: their other handlers (service-source.ts).
 import {
   type JsonObject,
   type Json,
@@ -13,7 +15,6 @@ import type { States } from "./states.ts";
 const READ_ONLY: JsonObject = { readOnlyHint: true, openWorldHint: false };
 const KEYS: JsonObject = { type: "array", items: { type: "string", maxLength: 256 }, maxItems: 256 };
 
-/** What a server offers of its own beside what a service does. */
 export const GET_STATE: Offer = {
   name: "get_state",
   action: "get_state",
@@ -46,11 +47,11 @@ export const linksResource = (root: string): Offer => ({
 });
 
 export const pageTemplate = (root: string): Offer => ({
-  // Of several services on one server each has its own.
+  // Each of several services on one server has its own template.
   name: `state_page of ${root}`,
   action: "state_page",
   readOnly: true,
-  // Two services of a library may be called alike, and whoever knows the state has the page.
+  // Two services may have the same name. The one that has the state returns the page.
   shared: true,
   definition: {
     title: "A page of a large state",
@@ -59,7 +60,7 @@ export const pageTemplate = (root: string): Offer => ({
   },
 });
 
-export const waitForChange = (maxMs: number, usualMs: number): Offer => ({
+const waitForChange = (maxMs: number, defaultMs: number): Offer => ({
   name: "wait_for_change",
   action: "wait_for_change",
   readOnly: true,
@@ -71,7 +72,7 @@ export const waitForChange = (maxMs: number, usualMs: number): Offer => ({
       type: "object",
       properties: {
         keys: { ...KEYS, description: "Only these states. Without: any state, and the tools." },
-        timeout: { type: "integer", minimum: 0, maximum: maxMs, default: usualMs, description: "Milliseconds." },
+        timeout: { type: "integer", minimum: 0, maximum: maxMs, default: defaultMs, description: "Milliseconds." },
         since: { type: "integer", description: "`since` of an earlier answer: what changed after it is told at once." },
       },
       additionalProperties: false,
@@ -80,41 +81,41 @@ export const waitForChange = (maxMs: number, usualMs: number): Offer => ({
   },
 });
 
-/** The states that `keys` names; undefined: it names none, so all are meant. */
-export function keysIn(keys: Json | undefined): ReadonlySet<OfferRef> | undefined {
+/** The states that `keys` names. Undefined: there are no keys, which means all states. */
+export function stateRefsIn(keys: Json | undefined): ReadonlySet<OfferRef> | undefined {
   return Array.isArray(keys) ? new Set(keys.map((key): OfferRef => `resources/${String(key)}`)) : undefined;
 }
 
-const LONGEST_MS = 55_000;
-const USUAL_MS = 30_000;
+const MAX_WAIT_MS = 55_000;
+const DEFAULT_WAIT_MS = 30_000;
 
-export interface ChangeWaitsOptions {
+interface ChangeWaitsOptions {
   readonly states: States;
   readonly clock: Clock;
   readonly maxMs: number | undefined;
-  /** States that are longer are named only. */
+  /** Of longer states only the names are returned. */
   readonly pageLength: number;
-  /** Where the caller names no states. */
+  /** Which states count if the caller names none. */
   readonly wants: (ref: OfferRef) => boolean;
 }
 
-/** Calls that wait for a change. */
+/** The calls of `wait_for_change`. */
 export class ChangeWaits {
   readonly offer: Offer;
   readonly #options: ChangeWaitsOptions;
-  readonly #usualMs: number;
+  readonly #defaultMs: number;
   readonly #waiting = new Set<() => void>();
   #tools: { readonly names: readonly string[]; readonly revision: number } = { names: [], revision: 0 };
   #closed = false;
 
   constructor(options: ChangeWaitsOptions) {
-    const { maxMs = LONGEST_MS } = options;
+    const { maxMs = MAX_WAIT_MS } = options;
     this.#options = options;
-    this.#usualMs = Math.min(USUAL_MS, maxMs);
-    this.offer = waitForChange(maxMs, this.#usualMs);
+    this.#defaultMs = Math.min(DEFAULT_WAIT_MS, maxMs);
+    this.offer = waitForChange(maxMs, this.#defaultMs);
   }
 
-  hearTools(tools: readonly Offer[], revision: number): void {
+  setTools(tools: readonly Offer[], revision: number): void {
     this.#tools = { names: tools.map(({ name }) => name), revision };
   }
 
@@ -122,7 +123,7 @@ export class ChangeWaits {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Those that wait are answered as if their time were over. */
+  /** Ends all waits as if their time were over. */
   close(): void {
     this.#closed = true;
     this.wake();
@@ -130,28 +131,28 @@ export class ChangeWaits {
 
   async run({ keys, timeout, since: earlier }: JsonObject, options: CallOptions): Promise<Reply> {
     const { clock, states, wants, pageLength } = this.#options;
-    const wanted = keysIn(keys);
+    const wanted = stateRefsIn(keys);
     const now = states.now();
-    // Of a server that ran before, with a later clock: whatever is now may be new.
+    // A number from a previous run of the server, whose clock was ahead: every state may be new.
     const since = typeof earlier !== "number" ? now : earlier > now ? 0 : earlier;
-    const until = clock.now() + (typeof timeout === "number" ? timeout : this.#usualMs);
+    const until = clock.now() + (typeof timeout === "number" ? timeout : this.#defaultMs);
     while (!this.#closed) {
       const changes = states.since(since, wanted === undefined ? wants : (ref) => wanted.has(ref), pageLength);
       const tools = wanted === undefined && this.#tools.revision > since ? { tools: this.#tools.names } : undefined;
       if (changes !== undefined || tools !== undefined) {
-        // What changes while Blobs are read comes with the next call.
+        // Before Blobs are read: what changes meanwhile is reported by the next call.
         const upTo = states.now();
         return { ok: { ...((await changes) ?? { changed: {} }), ...tools, timedOut: false, since: upTo } };
       }
       const left = until - clock.now();
       if (left <= 0) break;
-      await this.#change(left, options);
+      await this.#nextChange(left, options);
     }
     return { ok: { changed: {}, timedOut: true, since: states.now() } };
   }
 
-  /** Settles with the next change, after `ms`, or at the end. Throws `CANCELLED`. */
-  async #change(ms: number, { signal }: CallOptions): Promise<void> {
+  /** Settles at the next change, after `ms`, or when this is closed. Throws `CANCELLED`. */
+  async #nextChange(ms: number, { signal }: CallOptions): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const undo = this.#options.clock.after(ms, resolve);
     this.#waiting.add(resolve);

@@ -1,20 +1,23 @@
-const MAX_TOLD = 1_000;
+// Owns: reporting faults of a service to `onFault`, and the message of what a service threw. Does not own: where they occur.
 
-/** What failed inside a service, told once each: the same one comes with each change. */
-export class Faults {
+const MAX_REPORTED = 1_000;
+const MAX_MESSAGE = 4_096;
+
+/** Reports each fault once: a broken observable throws the same error again with every change. */
+export class FaultReporter {
   readonly #onFault: ((error: unknown) => void) | undefined;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(onFault: ((error: unknown) => void) | undefined) {
     this.#onFault = onFault;
   }
 
-  tell(error: unknown): void {
-    // What was thrown may throw when it is written, and who is told may throw too: neither is anybody's who called here.
+  report(error: unknown): void {
+    // Both the conversion of the error to text and `onFault` may throw. Neither failure concerns the caller.
     try {
-      const said = String(error);
-      if (this.#told.has(said) || this.#told.size >= MAX_TOLD) return;
-      this.#told.add(said);
+      const text = String(error);
+      if (this.#reported.has(text) || this.#reported.size >= MAX_REPORTED) return;
+      this.#reported.add(text);
       this.#onFault?.(error);
     } catch {
       return;
@@ -22,10 +25,10 @@ export class Faults {
   }
 }
 
-const MAX_TEXT = 4_096;
-
-/** Its message is the service's own word to its caller, as a string it returns is. `what` failed, where it has none. */
-export function wordsOf(thrown: unknown, what: string): string {
-  const said = thrown instanceof Error ? thrown.message : thrown;
-  return typeof said === "string" && said !== "" ? said.slice(0, MAX_TEXT).toWellFormed() : `${what} failed without saying why.`;
+/** The message of what a service threw, for its caller. `what` names the part that failed, for values without a message. */
+export function messageOf(thrown: unknown, what: string): string {
+  const message = thrown instanceof Error ? thrown.message : thrown;
+  return typeof message === "string" && message !== ""
+    ? message.slice(0, MAX_MESSAGE).toWellFormed()
+    : `${what} failed without saying why.`;
 }

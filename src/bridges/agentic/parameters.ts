@@ -3,18 +3,18 @@ import type { Action } from "./agentic-service.ts";
 import { toJSONSchema, translated } from "./to-json-schema.ts";
 import { fromBase64 } from "./json-values.ts";
 
-/** How a tool's arguments, which are always one object, become what an action takes. */
+/** How a tool's arguments, always one object, become the parameters of an action. */
 export interface Signature {
   readonly inputSchema: JsonObject;
-  /** What is `wrong` is for the caller to read. */
+  /** `wrong`: what is invalid, as a sentence for the caller. */
   readonly input: (args: JsonObject) => { readonly values: readonly unknown[] } | { readonly wrong: string };
 }
 
-const NOTHING: JsonObject = { type: "object", properties: {}, additionalProperties: false };
+const NO_ARGUMENTS: JsonObject = { type: "object", properties: {}, additionalProperties: false };
 
-/** No parameter: no arguments. One object: its own schema. One other value: wrapped under its title. Several: one property each, in order. */
+/** No parameter: no arguments. One object: its own schema. One value of another type: a property named by its title. Several: one property each. */
 export function signatureOf(parameters: readonly unknown[]): Signature {
-  if (parameters.length === 0) return { inputSchema: NOTHING, input: () => ({ values: [] }) };
+  if (parameters.length === 0) return { inputSchema: NO_ARGUMENTS, input: () => ({ values: [] }) };
   if (parameters.length === 1) {
     const only = toJSONSchema(parameters[0]);
     if (only["type"] === "object") {
@@ -25,7 +25,7 @@ export function signatureOf(parameters: readonly unknown[]): Signature {
   const names = namesOf(parameters);
   const schemas = parameters.map((parameter, i) => translated(parameter, `/properties/${names[i] ?? ""}`));
   const decoders = parameters.map((parameter) => decoderOf(parameter));
-  // A parameter with a default may be left out, but only after all that may not.
+  // A parameter with a default is optional only if all parameters after it are.
   let count = schemas.length;
   while (count > 0 && schemas[count - 1]?.["default"] !== undefined) count -= 1;
   return {
@@ -70,7 +70,7 @@ function namesOf(schemas: readonly unknown[]): readonly string[] {
   return titles.map((title, i) => {
     if (title !== undefined && titles.indexOf(title) === i) return title;
     let name = schemas.length === 1 ? "input" : `arg${i}`;
-    // A title may be `arg1` itself.
+    // Another parameter may have the title `arg1`.
     while (titles.includes(name)) name += "_";
     return name;
   });
@@ -79,35 +79,36 @@ function namesOf(schemas: readonly unknown[]): readonly string[] {
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 10_000;
 
-/** What JSON has given, with a Blob for each base64 text where the schema says `blob`. Throws `NotBase64`. */
-export type Decoder = (value: unknown, at: string) => unknown;
+/** Replaces base64 text by a Blob where the schema's type is `blob`. Throws `NotBase64`. */
+type Decoder = (value: unknown, at: string) => unknown;
 
 /** `at` names the position: `file`, `pages/0`. */
-export class NotBase64 extends Error {
+class NotBase64 extends Error {
   constructor(at: string) {
     super(`${at.slice(0, 256)} must be base64`);
   }
 }
 
-/** Undefined: no position is a blob's, and what is given stays as it is. What combinators and references lead to is not looked at. */
-export function decoderOf(schema: unknown): Decoder | undefined {
-  return new Positions().of(schema);
+/** Undefined: the schema has no blobs, so values need no decoding. Combinators and references are not followed. */
+function decoderOf(schema: unknown): Decoder | undefined {
+  return new DecoderBuilder().of(schema);
 }
 
 type Raw = Readonly<Record<string, unknown>>;
 
-class Positions {
+class DecoderBuilder {
   #left = MAX_SCHEMA_NODES;
-  readonly #above: object[] = [];
+  readonly #ancestors: object[] = [];
 
   of(schema: unknown): Decoder | undefined {
     this.#left -= 1;
-    if (!isRaw(schema) || this.#left < 0 || this.#above.length >= MAX_SCHEMA_DEPTH || this.#above.includes(schema)) return undefined;
+    if (!isRaw(schema) || this.#left < 0 || this.#ancestors.length >= MAX_SCHEMA_DEPTH || this.#ancestors.includes(schema))
+      return undefined;
     if (schema["type"] === "blob") return blobDecoder(schema["mediaType"]);
-    this.#above.push(schema);
+    this.#ancestors.push(schema);
     const list = this.#inList(schema);
     const object = this.#inObject(schema);
-    this.#above.pop();
+    this.#ancestors.pop();
     if (list === undefined && object === undefined) return undefined;
     return (value, at) => (Array.isArray(value) ? list : object)?.(value, at) ?? value;
   }

@@ -1,16 +1,19 @@
-import { type JsonObject, type Json, type OfferRef, EngineError } from "../../core/contract/index.ts";
-import { filled, sizeOf, type Plain, plainOf } from "./json-values.ts";
-import { sameJson } from "../../mcp/source/index.ts";
-import { wordsOf } from "./faults.ts";
+// Owns: the states of the services, as JSON, and the revision at which each changed. Does not own: how they are read as resources
+// (state-content.ts).
+import { EngineError, type Json, type JsonObject, type OfferRef } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
+import { sameJson } from "../../mcp/source/index.ts";
+import { messageOf } from "./faults.ts";
+import { blobBytes, type JsonWithBlobs, jsonWithBlobs, withBlobs } from "./json-values.ts";
 
-const MAX_GONE = 256;
+const MAX_REMOVED = 256;
+const JSON_TYPE = "application/json";
 
-/** The states a service shows, and since when each is what it is. */
+/** The current states of the services, and the revision at which each changed. */
 export class States {
   readonly #revisions: Revisions;
   readonly #cells = new Map<OfferRef, StateCell>();
-  readonly #gone = new Map<OfferRef, number>();
+  readonly #removed = new Map<OfferRef, number>();
 
   constructor(revisions: Revisions) {
     this.#revisions = revisions;
@@ -20,77 +23,82 @@ export class States {
     return this.#cells;
   }
 
-  /** The service says these and no others. */
-  hear(states: ReadonlyMap<OfferRef, Heard>): void {
+  /** Replaces all states. Those that are not in `states` are removed. */
+  update(states: ReadonlyMap<OfferRef, EmittedState>): void {
     for (const ref of this.#cells.keys()) {
       if (states.has(ref)) continue;
       this.#cells.delete(ref);
-      this.#gone.set(ref, this.#revisions.next());
+      this.#removed.set(ref, this.#revisions.next());
     }
-    for (const [ref, heard] of states) {
-      this.#gone.delete(ref);
+    for (const [ref, emitted] of states) {
+      this.#removed.delete(ref);
       let cell = this.#cells.get(ref);
       if (cell === undefined) {
         cell = new StateCell(this.#revisions);
         this.#cells.set(ref, cell);
       }
-      cell.hear(heard);
+      cell.set(emitted);
     }
-    for (const ref of this.#gone.keys()) {
-      if (this.#gone.size <= MAX_GONE) break;
-      this.#gone.delete(ref);
+    for (const ref of this.#removed.keys()) {
+      if (this.#removed.size <= MAX_REMOVED) break;
+      this.#removed.delete(ref);
     }
   }
 
-  /** All looked at, so that whatever changes from here on has a higher revision than this. */
+  /** The current revision. Takes a snapshot of each state first, so that every later change gets a higher revision. */
   now(): number {
-    for (const cell of this.#cells.values()) cell.look();
+    for (const cell of this.#cells.values()) cell.snapshot();
     return this.#revisions.last;
   }
 
-  /** Values by name; what is longer than `maxLength` only by name. Undefined: nothing changed. */
+  /** The states that changed after `revision`, by name: the value, or only the name if it is longer than `maxLength`. Undefined: none. */
   since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Promise<JsonObject> | undefined {
-    const changed = [...this.#cells].flatMap(([ref, cell]): readonly (readonly [OfferRef, Look])[] => {
-      const look = wants(ref) ? cell.look() : undefined;
-      return look !== undefined && look.revision > revision ? [[ref, look]] : [];
+    const changed = [...this.#cells].flatMap(([ref, cell]): readonly (readonly [OfferRef, StateSnapshot])[] => {
+      const snapshot = wants(ref) ? cell.snapshot() : undefined;
+      return snapshot !== undefined && snapshot.revision > revision ? [[ref, snapshot]] : [];
     });
-    const gone = [...this.#gone].flatMap(([ref, at]) => (wants(ref) && at > revision ? [nameOf(ref)] : []));
-    if (changed.length + gone.length === 0) return undefined;
-    return valuesOf(changed, gone, maxLength);
+    const removed = [...this.#removed].flatMap(([ref, at]) => (wants(ref) && at > revision ? [nameOf(ref)] : []));
+    if (changed.length + removed.length === 0) return undefined;
+    return changes(changed, removed, maxLength);
   }
 }
 
-async function valuesOf(looks: readonly (readonly [OfferRef, Look])[], gone: readonly string[], maxLength: number): Promise<JsonObject> {
+async function changes(
+  snapshots: readonly (readonly [OfferRef, StateSnapshot])[],
+  removed: readonly string[],
+  maxLength: number,
+): Promise<JsonObject> {
   const changed: [string, Json][] = [];
   const large: string[] = [];
-  for (const [ref, look] of looks) {
-    const value = await valueWithin(look, maxLength);
+  for (const [ref, snapshot] of snapshots) {
+    const value = await valueWithin(snapshot, maxLength);
     if (value === undefined) large.push(nameOf(ref));
     else changed.push([nameOf(ref), value]);
   }
   return {
     changed: Object.fromEntries(changed),
     ...(large.length === 0 ? {} : { large }),
-    ...(gone.length === 0 ? {} : { gone }),
+    ...(removed.length === 0 ? {} : { gone: removed }),
   };
 }
 
-/** Undefined: it is longer, or nobody can say. */
-async function valueWithin(look: Look, maxLength: number): Promise<Json | undefined> {
-  if (look.fault !== undefined || JSON.stringify(look.plain).length + sizeOf(look) > maxLength) return undefined;
+/** Undefined: the value is longer, or cannot be read. */
+async function valueWithin(snapshot: StateSnapshot, maxLength: number): Promise<Json | undefined> {
+  if (snapshot.fault !== undefined || JSON.stringify(snapshot.json).length + blobBytes(snapshot) > maxLength) return undefined;
   try {
-    const value = await filled(look);
-    return look.blobs.size > 0 && JSON.stringify(value).length > maxLength ? undefined : value;
+    const value = await withBlobs(snapshot);
+    return snapshot.blobs.size > 0 && JSON.stringify(value).length > maxLength ? undefined : value;
   } catch {
     return undefined;
   }
 }
 
+/** The name in a reference: `health` of `resources/health`. */
 export function nameOf(ref: OfferRef): string {
   return ref.slice(ref.indexOf("/") + 1);
 }
 
-/** Numbers that only rise: what has a higher one changed later. They begin with the time, so that they rise over a restart too. */
+/** Increasing numbers for changes. They start at the current time, so that they increase across restarts as well. */
 export class Revisions {
   #last: number;
 
@@ -108,29 +116,29 @@ export class Revisions {
   }
 }
 
-/** What a service says of a state. */
-export interface Heard {
+/** A state as a service emitted it. */
+export interface EmittedState {
   readonly value: unknown;
-  /** What its text or bytes are. Absent: they do not say, and text is a JSON string. */
+  /** The media type of its text or bytes. Absent: unknown; text is then a JSON string. */
   readonly mediaType?: string | undefined;
-  /** What it is listed as. Absent: JSON. */
+  /** The type it is listed under. Absent: JSON. */
   readonly mimeType?: string;
 }
 
-/** A state's value as JSON, and since which revision it is what it is, and read as it is. */
-export interface Look extends Plain {
+/** A state's value as JSON, and the revision since which it has had this value and these types. */
+export interface StateSnapshot extends JsonWithBlobs {
   readonly revision: number;
   readonly mediaType: string | undefined;
   readonly mimeType: string;
-  /** It could not be written as JSON: `STATE_TOO_LARGE`, or `CRASHED` with the words of what it threw. */
+  /** Why the value could not be converted to JSON: `STATE_TOO_LARGE`, or `CRASHED` with the message of what it threw. */
   readonly fault?: EngineError;
 }
 
-/** One state. What it was told is turned into JSON only when somebody looks: states may change faster than anybody reads. */
+/** One state. Its value is converted to JSON only when a snapshot is taken, since states may change faster than they are read. */
 export class StateCell {
   readonly #revisions: Revisions;
-  #heard: Heard = { value: undefined };
-  #look: Look | undefined;
+  #emitted: EmittedState = { value: undefined };
+  #snapshot: StateSnapshot | undefined;
   #isFresh = false;
 
   constructor(revisions: Revisions) {
@@ -138,48 +146,48 @@ export class StateCell {
   }
 
   get value(): unknown {
-    return this.#heard.value;
+    return this.#emitted.value;
   }
 
-  /** The service said this, perhaps again. An object may have changed inside and still be the same. */
-  hear(heard: Heard): void {
-    const { value, mediaType, mimeType } = this.#heard;
-    const isSame = Object.is(value, heard.value) && mediaType === heard.mediaType && mimeType === heard.mimeType;
-    if (isSame && typeof value !== "object" && this.#look !== undefined) return;
-    this.#heard = heard;
+  /** The service emitted this, possibly again. An object may be the same one and yet have changed inside. */
+  set(emitted: EmittedState): void {
+    const { value, mediaType, mimeType } = this.#emitted;
+    const isSame = Object.is(value, emitted.value) && mediaType === emitted.mediaType && mimeType === emitted.mimeType;
+    if (isSame && typeof value !== "object" && this.#snapshot !== undefined) return;
+    this.#emitted = emitted;
     this.#isFresh = false;
   }
 
-  look(): Look {
-    if (this.#isFresh && this.#look !== undefined) return this.#look;
+  snapshot(): StateSnapshot {
+    if (this.#isFresh && this.#snapshot !== undefined) return this.#snapshot;
     this.#isFresh = true;
-    const { plain, blobs, fault } = this.#written();
-    const { mediaType, mimeType = "application/json" } = this.#heard;
-    const before = this.#look;
+    const { json, blobs, fault } = this.#convert();
+    const { mediaType, mimeType = JSON_TYPE } = this.#emitted;
+    const previous = this.#snapshot;
     const isSame =
-      before !== undefined &&
-      before.mediaType === mediaType &&
-      before.mimeType === mimeType &&
-      (before.fault === undefined) === (fault === undefined) &&
-      sameBlobs(before.blobs, blobs) &&
-      sameJson(before.plain, plain);
-    if (before !== undefined && isSame) return before;
-    this.#look = { revision: this.#revisions.next(), plain, blobs, mediaType, mimeType, ...(fault === undefined ? {} : { fault }) };
-    return this.#look;
+      previous !== undefined &&
+      previous.mediaType === mediaType &&
+      previous.mimeType === mimeType &&
+      (previous.fault === undefined) === (fault === undefined) &&
+      sameBlobs(previous.blobs, blobs) &&
+      sameJson(previous.json, json);
+    if (previous !== undefined && isSame) return previous;
+    this.#snapshot = { revision: this.#revisions.next(), json, blobs, mediaType, mimeType, ...(fault === undefined ? {} : { fault }) };
+    return this.#snapshot;
   }
 
-  #written(): Plain & { readonly fault?: EngineError } {
+  #convert(): JsonWithBlobs & { readonly fault?: EngineError } {
     try {
-      return plainOf(this.#heard.value);
+      return jsonWithBlobs(this.#emitted.value);
     } catch (cause) {
-      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", wordsOf(cause, "This state"), { cause });
-      return { plain: null, blobs: new Map(), fault };
+      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", messageOf(cause, "This state"), { cause });
+      return { json: null, blobs: new Map(), fault };
     }
   }
 }
 
-// What is in one nobody can see without waiting: another may hold anything.
-function sameBlobs(a: Plain["blobs"], b: Plain["blobs"]): boolean {
+// By identity: the content of a Blob cannot be compared synchronously.
+function sameBlobs(a: JsonWithBlobs["blobs"], b: JsonWithBlobs["blobs"]): boolean {
   if (a.size !== b.size) return false;
   const others = [...b.values()];
   return [...a.values()].every((blob, i) => blob === others[i]);
@@ -188,15 +196,13 @@ function sameBlobs(a: Plain["blobs"], b: Plain["blobs"]): boolean {
 interface Description {
   readonly title?: string;
   readonly description?: string;
-  /** What its text or bytes are. */
+  /** The media type of its text or bytes. */
   readonly mediaType?: string;
-  /** What it is listed as. */
+  /** The type it is listed under. */
   readonly mimeType: string;
 }
 
-const JSON_TYPE = "application/json";
-
-/** Read anew each time, since a schema may be another and still be the same object; so only what is shown of it is read. */
+/** What a state's schema says for its listing. Not cached: a schema may be changed in place. */
 export function describeState(schema: unknown): Description {
   if (typeof schema !== "object" || schema === null) return { mimeType: JSON_TYPE };
   const title = textIn(schema, "title");

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
-import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, okOf, FakeService, toolNames, viewer } from "./service.fixture.ts";
 
-const told = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<string, Json>>> => {
+const changesOf = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<string, Json>>> => {
   const value = okOf(await reply);
   assert.ok(isJsonObject(value));
   return value;
@@ -13,76 +13,76 @@ const told = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<stri
 
 function stage() {
   const clock = new SimulatedClock();
-  const service = new Puppet({ states: { board: { value: "" }, turn: { value: "X" } }, actions: { play: action() } });
+  const service = new FakeService({ states: { board: { value: "" }, turn: { value: "X" } }, actions: { play: action() } });
   const source = fromAgenticService(service, { clock, waitForChange: { maxMs: 40_000 } });
   return { clock, service, source };
 }
 
 describe("wait_for_change", () => {
   it("is there by option only #agentic.wait", async () => {
-    using without = fromAgenticService(new Puppet());
+    using without = fromAgenticService(new FakeService());
     assert.deepEqual(await toolNames(without), []);
-    using source = fromAgenticService(new Puppet(), { waitForChange: true });
+    using source = fromAgenticService(new FakeService(), { waitForChange: true });
     assert.deepEqual(await toolNames(source), ["wait_for_change"]);
     assert.ok("refused" in (await act(source, "tools/wait_for_change", { timeout: 55_001 })));
   });
 
-  it("ends with the first change, and says which states and tools there are now #agentic.wait", async () => {
+  it("ends with the first change, and returns the changed states and tools #agentic.wait", async () => {
     const { clock, service, source } = stage();
     using _source = source;
-    const waiting = told(act(source, "tools/wait_for_change"));
+    const waiting = changesOf(act(source, "tools/wait_for_change"));
     await clock.advance(1_000);
-    service.told.states.set({ board: { value: "X" }, turn: { value: "X" } });
+    service.observables.states.set({ board: { value: "X" }, turn: { value: "X" } });
     const first = await waiting;
     assert.deepEqual([first["changed"], first["tools"], first["timedOut"]], [{ board: "X" }, undefined, false]);
-    const next = told(act(source, "tools/wait_for_change"));
+    const next = changesOf(act(source, "tools/wait_for_change"));
     await clock.advance(1);
-    service.told.actions.set({ play: action(), reset: action() });
+    service.observables.actions.set({ play: action(), reset: action() });
     assert.deepEqual((await next)["tools"], ["wait_for_change", "play", "reset"]);
     assert.equal(clock.pending, 0);
   });
 
-  it("waits for the states that are named and for no others #agentic.wait", async () => {
+  it("waits only for the states that are named #agentic.wait", async () => {
     const { clock, service, source } = stage();
     using _source = source;
-    const waiting = told(act(source, "tools/wait_for_change", { keys: ["turn"] }));
+    const waiting = changesOf(act(source, "tools/wait_for_change", { keys: ["turn"] }));
     await clock.advance(1);
-    service.told.states.set({ board: { value: "X" }, turn: { value: "X" } });
-    service.told.actions.set({});
+    service.observables.states.set({ board: { value: "X" }, turn: { value: "X" } });
+    service.observables.actions.set({});
     await clock.advance(1);
-    service.told.states.set({ board: { value: "X" } });
+    service.observables.states.set({ board: { value: "X" } });
     const { changed, gone, timedOut } = await waiting;
     assert.deepEqual([changed, gone, timedOut], [{}, ["turn"], false]);
   });
 
-  it("ends at its time, by default after 30 seconds, and says that it did #agentic.wait", async () => {
+  it("times out, by default after 30 seconds, and reports it #agentic.wait", async () => {
     const { clock, source } = stage();
     using _source = source;
     const answers: Promise<Readonly<Record<string, Json>>>[] = [];
-    for (const args of [{}, { timeout: 40_000 }]) answers.push(told(act(source, "tools/wait_for_change", args)));
+    for (const args of [{}, { timeout: 40_000 }]) answers.push(changesOf(act(source, "tools/wait_for_change", args)));
     await clock.advance(30_000);
     assert.equal((await answers[0])?.["timedOut"], true);
     assert.equal(clock.pending, 1);
     await clock.advance(10_000);
     assert.equal((await answers[1])?.["timedOut"], true);
-    assert.equal((await told(act(source, "tools/wait_for_change", { timeout: 0 })))["timedOut"], true);
+    assert.equal((await changesOf(act(source, "tools/wait_for_change", { timeout: 0 })))["timedOut"], true);
   });
 
-  it("misses nothing between two calls that tell since when #agentic.wait", async () => {
+  it("misses nothing between two calls if `since` is passed on #agentic.wait", async () => {
     const { service, source } = stage();
     using _source = source;
-    const { since } = await told(act(source, "tools/wait_for_change", { timeout: 0 }));
+    const { since } = await changesOf(act(source, "tools/wait_for_change", { timeout: 0 }));
     assert.ok(typeof since === "number");
-    service.told.states.set({ board: { value: "O" }, turn: { value: "X" } });
-    const next = await told(act(source, "tools/wait_for_change", { since }));
+    service.observables.states.set({ board: { value: "O" }, turn: { value: "X" } });
+    const next = await changesOf(act(source, "tools/wait_for_change", { since }));
     assert.deepEqual(next["changed"], { board: "O" });
-    const again = await told(act(source, "tools/wait_for_change", { since: next["since"] ?? 0, timeout: 0 }));
+    const again = await changesOf(act(source, "tools/wait_for_change", { since: next["since"] ?? 0, timeout: 0 }));
     assert.equal(again["timedOut"], true);
-    const future = await told(act(source, "tools/wait_for_change", { since: 9e15 }));
+    const future = await changesOf(act(source, "tools/wait_for_change", { since: 9e15 }));
     assert.deepEqual(future["changed"], { board: "O", turn: "X" }, "of another life: all may be new");
   });
 
-  it("is cancelled with its call, and leaves nothing behind #agentic.wait", async () => {
+  it("is cancelled with its call, without a timer left #agentic.wait", async () => {
     const { clock, source } = stage();
     using _source = source;
     const leaving = new AbortController();

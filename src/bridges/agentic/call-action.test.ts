@@ -4,14 +4,14 @@ import { type CallOptions, CONTENT, type TroupeError } from "../../core/contract
 import { listed } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
-import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, okOf, FakeService, toolNames, viewer } from "./service.fixture.ts";
 
 const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : error);
 
 describe("actions of a service", () => {
-  it("get by option what the service does not say of them #agentic.actions.options", async () => {
+  it("take titles, annotations and `hidden` from the options #agentic.actions.options", async () => {
     const annotations = { readOnlyHint: true, title: "Look" };
-    using source = fromAgenticService(new Puppet({ actions: { look: action(), secret: action(), plain: action() } }), {
+    using source = fromAgenticService(new FakeService({ actions: { look: action(), secret: action(), plain: action() } }), {
       actions: { look: { title: "Look around", annotations }, secret: { hidden: true } },
     });
     assert.deepEqual(listed(await source.surface(viewer), "dynamic").tools[0], {
@@ -26,29 +26,29 @@ describe("actions of a service", () => {
     assert.deepEqual(hidden, await act(source, "tools/never"), "law 3");
   });
 
-  it("are confirmed by the person first, where that is wanted and the client can ask #agentic.actions.options", async () => {
-    const service = new Puppet({ actions: { wipe: action([{ type: "object", properties: { all: { type: "boolean" } } }]) } });
+  it("are confirmed by the user first, if the option says so and the client can ask #agentic.actions.options", async () => {
+    const service = new FakeService({ actions: { wipe: action([{ type: "object", properties: { all: { type: "boolean" } } }]) } });
     const confirm = (args: Readonly<Record<string, unknown>>): string | undefined => (args["all"] === true ? "Wipe all?" : undefined);
     using source = fromAgenticService(service, { actions: { wipe: { confirm } } });
     const call = (all: boolean, options: CallOptions): ReturnType<typeof act> => source.act(viewer, "tools/wipe", { all }, options);
     const can = ["elicitation"];
-    const asked = await call(true, { can });
-    assert.ok("needs" in asked);
-    assert.match(JSON.stringify(asked.needs["confirm"]), /elicitation\/create.*Wipe all\?/);
+    const question = await call(true, { can });
+    assert.ok("needs" in question);
+    assert.match(JSON.stringify(question.needs["confirm"]), /elicitation\/create.*Wipe all\?/);
     assert.equal(service.calls.length, 0);
-    const said = (content: object) => ({ can, answers: { confirm: { action: "accept", content: { ...content } } } });
-    for (const answers of [{ confirm: { action: "decline" } }, { confirm: 7 }, said({ confirm: false }).answers]) {
+    const answering = (content: object) => ({ can, answers: { confirm: { action: "accept", content: { ...content } } } });
+    for (const answers of [{ confirm: { action: "decline" } }, { confirm: 7 }, answering({ confirm: false }).answers]) {
       const reply = await call(true, { can, answers });
       assert.ok("refused" in reply && reply.refused.code === "NOT_CONFIRMED");
     }
     assert.equal(service.calls.length, 0);
-    assert.ok("ok" in (await call(true, said({ confirm: true }))));
+    assert.ok("ok" in (await call(true, answering({ confirm: true }))));
     assert.ok("ok" in (await call(false, { can })));
-    assert.ok("ok" in (await call(true, {})), "a client that cannot be asked has its own way");
+    assert.ok("ok" in (await call(true, {})), "a client that cannot be question has its own way");
     assert.equal(service.calls.length, 3);
   });
 
-  it("take one object as it is, a scalar by its title, several by title in order, and what has a title twice by number #agentic.actions.tools #agentic.call.spread", async () => {
+  it("take an object as it is, a scalar by its title, several by title, or by number where titles repeat #agentic.actions.tools #agentic.call.spread", async () => {
     const heard: unknown[][] = [];
     const several = action(
       [{ title: "x", type: "number" }, { title: "x", type: "string" }, { title: "a b" }, { title: "arg1", default: 9 }],
@@ -57,7 +57,9 @@ describe("actions of a service", () => {
       },
     );
     const only = { type: "object", properties: { to: { type: "string" } }, required: ["to"] };
-    const service = new Puppet({ actions: { several, object: action([only]), scalar: action([{ type: "string" }]), nothing: action() } });
+    const service = new FakeService({
+      actions: { several, object: action([only]), scalar: action([{ type: "string" }]), nothing: action() },
+    });
     using source = fromAgenticService(service);
     const schemas = Object.fromEntries(
       listed(await source.surface(viewer), "dynamic").tools.map(({ name, inputSchema }) => [name, inputSchema]),
@@ -82,25 +84,25 @@ describe("actions of a service", () => {
     ]);
   });
 
-  it("are shown anew where one is given another schema and emitted again", async () => {
+  it("are listed with their new schema when it was changed in place", async () => {
     const first: unknown = { title: "cell", enum: [0, 1] };
     const move = { ...action(), parameters: [first] };
-    const service = new Puppet({ actions: { move } });
+    const service = new FakeService({ actions: { move } });
     using source = fromAgenticService(service);
     assert.ok("refused" in (await act(source, "tools/move", { cell: 2 })));
     for (const change of [() => (move.parameters = [{ title: "cell", enum: [2] }]), () => (move.parameters[0] = { title: "cell" })]) {
       change();
-      service.told.actions.set({ move });
+      service.observables.actions.set({ move });
       assert.ok("ok" in (await act(source, "tools/move", { cell: 2 })));
     }
     move.parameters.push({ title: "by" });
-    service.told.actions.set({ move });
+    service.observables.actions.set({ move });
     assert.deepEqual(await act(source, "tools/move", { cell: 2 }), {
       refused: { code: "INVALID", message: "must have required property 'by'" },
     });
   });
 
-  it("get a Blob for each base64 text where their schema says so, and are not done where it is none", async () => {
+  it("get Blobs for base64 where the schema says `blob`, and are refused other text", async () => {
     const file = { title: "file", type: "blob", mediaType: "image/png" };
     const album = {
       type: "object",
@@ -109,8 +111,8 @@ describe("actions of a service", () => {
     };
     const heard: unknown[][] = [];
     const both = action([{ title: "name" }, { ...file, default: "" }], (...input) => void heard.push([...input]));
-    const service = new Puppet({ actions: { one: action([file]), album: action([album]), both } });
-    using source = fromAgenticService(service, { actions: { one: { confirm: () => assert.fail("It is asked in vain.") } } });
+    const service = new FakeService({ actions: { one: action([file]), album: action([album]), both } });
+    using source = fromAgenticService(service, { actions: { one: { confirm: () => assert.fail("The question is unnecessary.") } } });
     const texts = async (value: unknown): Promise<unknown> => {
       if (value instanceof Blob) return `${value.type}: ${await value.text()}`;
       if (Array.isArray(value)) return Promise.all(value.map(texts));
@@ -127,17 +129,17 @@ describe("actions of a service", () => {
     assert.deepEqual(await texts(heard), [["x", "image/png: hi"]]);
     const wrong = (message: string) => ({ refused: { code: "INVALID", message } });
     assert.deepEqual(await act(source, "tools/album", { pages: ["aGk=", "!"] }), wrong("pages/1 must be base64"));
-    const asked = source.act(viewer, "tools/one", { file: "!" }, { can: ["elicitation"] });
-    assert.deepEqual(await asked, wrong("file must be base64"));
+    const question = source.act(viewer, "tools/one", { file: "!" }, { can: ["elicitation"] });
+    assert.deepEqual(await question, wrong("file must be base64"));
     assert.equal(service.calls.length, 2);
   });
 
-  it("keep the references within a schema that is wrapped #agentic.actions.tools", async () => {
+  it("preserve references within a schema that is wrapped #agentic.actions.tools", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
     const named = (type: string) => ({ $defs: { it: { $anchor: "it", type } }, items: { $ref: "#it" } });
     const lost = { type: "object", properties: { x: { $ref: "#/nowhere" } } };
     const actions = { plant: action([tree]), two: action([named("number"), named("string")]), lost: action([lost]) };
-    using source = fromAgenticService(new Puppet({ actions }));
+    using source = fromAgenticService(new FakeService({ actions }));
     assert.ok("ok" in (await act(source, "tools/plant", { tree: [{ id: 1 }] })));
     assert.ok("refused" in (await act(source, "tools/plant", { tree: [{}] })));
     assert.ok("ok" in (await act(source, "tools/two", { arg0: [1], arg1: ["a"] })));
@@ -145,8 +147,8 @@ describe("actions of a service", () => {
     assert.ok("ok" in (await act(source, "tools/lost", { x: 1 })), "what is not known is not checked");
   });
 
-  it("return nothing, text that is an error, or data; by option text that is data #agentic.call.outcomes #agentic.surface.execute", async () => {
-    const service = new Puppet({ actions: { go: action() } });
+  it("return nothing, an error as text, or data; by option, text is data #agentic.call.outcomes #agentic.surface.execute", async () => {
+    const service = new FakeService({ actions: { go: action() } });
     using source = fromAgenticService(service);
     using lenient = fromAgenticService(service, { text: "data" });
     service.answer = () => "No.";
@@ -177,9 +179,9 @@ describe("actions of a service", () => {
     assert.deepEqual(okOf(await act(source, "tools/go")), { 1: 2 });
   });
 
-  it("return bytes as an image, a sound or a resource of their type, and within other data as base64", async () => {
-    const service = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
-    using root = fromAgenticService(new Puppet({ links: { pen: service } }), { name: "desk" });
+  it("return bytes as an image, audio or resource block, and base64 within other data", async () => {
+    const service = new FakeService({ actions: { go: action() }, states: { x: { value: 1 } } });
+    using root = fromAgenticService(new FakeService({ links: { pen: service } }), { name: "desk" });
     const go = async (answer: unknown) => {
       service.answer = () => answer;
       return okOf(await act(root, "tools/pen.go"));
@@ -196,7 +198,7 @@ describe("actions of a service", () => {
     const page = { title: "One", at: new Map([["pen", [new Blob([bytes]), { ink: new Blob([]) }]]]), none: null };
     assert.deepEqual(await go(page), { title: "One", at: { pen: [data, { ink: "" }] }, none: null });
     service.answer = () => {
-      service.told.states.set({ x: { value: { icon: new Blob([bytes]) } } });
+      service.observables.states.set({ x: { value: { icon: new Blob([bytes]) } } });
       return new Blob([bytes], { type: "image/png" });
     };
     using telling = fromAgenticService(service, { changedStates: true });
@@ -210,11 +212,11 @@ describe("actions of a service", () => {
     });
   });
 
-  it("carry by option the states that changed #agentic.call.changed", async () => {
-    const service = new Puppet({ states: { x: { value: 1 }, y: { value: 1 }, z: { value: 1 } }, actions: { go: action() } });
+  it("report the states that changed, if the option says so #agentic.call.changed", async () => {
+    const service = new FakeService({ states: { x: { value: 1 }, y: { value: 1 }, z: { value: 1 } }, actions: { go: action() } });
     using source = fromAgenticService(service, { changedStates: true, pageLength: 50 });
     service.answer = () => {
-      service.told.states.set({ x: { value: 2 }, y: { value: 1 }, w: { value: "w".repeat(100) } });
+      service.observables.states.set({ x: { value: 2 }, y: { value: 1 }, w: { value: "w".repeat(100) } });
       return undefined;
     };
     assert.deepEqual(okOf(await act(source, "tools/go")), { changed: { x: 2 }, large: ["w"], gone: ["z"] });
@@ -227,17 +229,17 @@ describe("actions of a service", () => {
     }
   });
 
-  it("law 3: that are taken away while a call is on its way are not done", async () => {
-    const service = new Puppet({ actions: { go: action() } });
+  it("law 3: do not run if they were removed before the call arrived", async () => {
+    const service = new FakeService({ actions: { go: action() } });
     using source = fromAgenticService(service);
     const reply = act(source, "tools/go");
-    service.told.actions.set({});
+    service.observables.actions.set({});
     assert.ok("refused" in (await reply));
     assert.equal(service.calls.length, 0);
   });
 
-  it("that throw anything are told with its words, bounded, and go on #agentic.call.throws", async () => {
-    const service = new Puppet({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
+  it("fail with the bounded message of what they throw, and can be called again #agentic.call.throws", async () => {
+    const service = new FakeService({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
     using source = fromAgenticService(service);
     const thrown: readonly (readonly [unknown, string])[] = [
       [new TypeError("Bad hand."), "Bad hand."],
@@ -257,8 +259,8 @@ describe("actions of a service", () => {
     assert.equal(okOf(await act(source, "tools/go")), 1);
   });
 
-  it("whose result or question throws are told with its words as well", async () => {
-    const service = new Puppet({ actions: { go: action() } });
+  it("fail with the message of what their result or question throws", async () => {
+    const service = new FakeService({ actions: { go: action() } });
     const confirm = (): string => {
       throw new Error("Cannot ask.");
     };
@@ -276,14 +278,14 @@ describe("actions of a service", () => {
     await assert.rejects(act(source, "tools/go"), { code: "STATE_TOO_LARGE", applied: "unknown" });
   });
 
-  it("that do not end are given up after a time, or when the caller leaves #agentic.call.bounded", async () => {
+  it("time out, or are cancelled when the caller disconnects #agentic.call.bounded", async () => {
     const clock = new SimulatedClock();
-    const service = new Puppet({ actions: { go: action() } });
+    const service = new FakeService({ actions: { go: action() } });
     service.answer = () => new Promise(() => undefined);
     using source = fromAgenticService(service, { clock, callMs: 500 });
-    const late = act(source, "tools/go").catch(codeOf);
+    const timedOut = act(source, "tools/go").catch(codeOf);
     await clock.advance(500);
-    assert.equal(await late, "WORK_TIMEOUT");
+    assert.equal(await timedOut, "WORK_TIMEOUT");
     const leaving = new AbortController();
     const left = source.act(viewer, "tools/go", {}, { signal: leaving.signal }).catch((error: TroupeError) => [error.code, codeOf(error)]);
     await clock.advance(1);

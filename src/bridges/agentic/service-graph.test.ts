@@ -4,25 +4,37 @@ import { isJsonObject } from "../../core/contract/index.ts";
 import { listed, merge, prefix } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { agenticServices, type AgenticServiceOptions, type AgenticSource, fromAgenticService } from "./index.ts";
-import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, Told, viewer } from "./service.fixture.ts";
+import {
+  act,
+  action,
+  Count,
+  flagsOf,
+  okOf,
+  FakeService,
+  resourceUris,
+  tick,
+  toolNames,
+  TestObservable,
+  viewer,
+} from "./service.fixture.ts";
 
-const leaf = (mark: string, count = new Count()): Puppet => {
-  const puppet = new Puppet({ states: { mark: { value: mark } }, actions: { heal: action() } }, count);
+const leaf = (mark: string, count = new Count()): FakeService => {
+  const puppet = new FakeService({ states: { mark: { value: mark } }, actions: { heal: action() } }, count);
   puppet.answer = () => ({ by: mark });
   return puppet;
 };
 
 describe("links of a service", () => {
   it("are namespaced by default: tools and states under their keys #agentic.links.namespaced", async () => {
-    const child = new Puppet({ actions: { heal: action() }, links: { pet: leaf("cat") } });
-    using source = fromAgenticService(new Puppet({ actions: { go: action() }, links: { child } }), { name: "hero" });
+    const child = new FakeService({ actions: { heal: action() }, links: { pet: leaf("cat") } });
+    using source = fromAgenticService(new FakeService({ actions: { go: action() }, links: { child } }), { name: "hero" });
     assert.deepEqual(await toolNames(source), ["go", "child.heal", "child.pet.heal"]);
     assert.deepEqual(await resourceUris(source), ["mcp://hero/child/pet/state/mark"]);
     assert.deepEqual(okOf(await act(source, "tools/child.pet.heal")), { by: "cat" });
   });
 
-  it("are flat where that is chosen, named by a convention of one's own or with one sign between #agentic.links.flat", async () => {
-    const root = new Puppet({ actions: { heal: action() }, links: { a: leaf("a"), b: leaf("b") } });
+  it("are flat by option, joined by an underscore or named by a function #agentic.links.flat", async () => {
+    const root = new FakeService({ actions: { heal: action() }, links: { a: leaf("a"), b: leaf("b") } });
     using flat = fromAgenticService(root, { links: "flat" });
     assert.deepEqual(await toolNames(flat), ["heal", "a_heal", "b_heal"]);
     assert.deepEqual(okOf(await act(flat, "tools/b_heal")), { by: "b" });
@@ -31,14 +43,14 @@ describe("links of a service", () => {
     assert.deepEqual(await toolNames(bare), ["heal"], "the nearest has the name");
     assert.match(String(faults[0]), /tools\/heal is offered twice/);
     flagsOf(bare);
-    root.told.actions.set({ heal: action(), rest: action() });
+    root.observables.actions.set({ heal: action(), rest: action() });
     await tick();
-    assert.equal(faults.length, 2, "the states met too, and each is told once");
+    assert.equal(faults.length, 2, "the states met too, and each is reported once");
   });
 
-  it("are told out of band where that is chosen, and their services not listened to #agentic.links.list", async () => {
+  it("are only listed by option, and their services are not observed #agentic.links.list", async () => {
     const count = new Count();
-    const root = new Puppet({ actions: { go: action() }, links: { x: leaf("x", count) } });
+    const root = new FakeService({ actions: { go: action() }, links: { x: leaf("x", count) } });
     using source = fromAgenticService(root, {
       links: "list",
       name: "game",
@@ -47,82 +59,83 @@ describe("links of a service", () => {
     });
     assert.deepEqual(await toolNames(source), ["list_links", "go"]);
     assert.deepEqual(await resourceUris(source), ["mcp://game/links"]);
-    const told = [{ key: "x", description: "The side that begins.", address: "https://example.org/x/mcp" }];
-    assert.deepEqual(okOf(await act(source, "tools/list_links")), told);
-    assert.deepEqual(okOf(await act(source, "resources/list_links")), told);
+    const expected = [{ key: "x", description: "The side that begins.", address: "https://example.org/x/mcp" }];
+    assert.deepEqual(okOf(await act(source, "tools/list_links")), expected);
+    assert.deepEqual(okOf(await act(source, "resources/list_links")), expected);
     assert.equal(count.begun, 0);
     const flags = flagsOf(source, viewer, "resources/list_links");
-    root.told.links.set({});
+    root.observables.links.set({});
     await tick();
     assert.deepEqual(flags, ["resources/list_links"]);
     assert.deepEqual(okOf(await act(source, "tools/list_links")), []);
   });
 
-  it("that swap target, appear and vanish are followed, and what they leave is let go #agentic.links.change", async () => {
+  it("are followed as they change target, appear and disappear, and unsubscribed from #agentic.links.change", async () => {
     const count = new Count();
-    const root = new Puppet({ links: { x: leaf("one", count) } });
+    const root = new FakeService({ links: { x: leaf("one", count) } });
     using source = fromAgenticService(root);
     assert.deepEqual(okOf(await act(source, "tools/x.heal")), { by: "one" });
     const flags = flagsOf(source);
-    root.told.links.set({ x: leaf("two", count) });
+    root.observables.links.set({ x: leaf("two", count) });
     await tick();
     assert.deepEqual(flags, ["resources/x.mark"], "the same tools, another mark");
     assert.deepEqual(okOf(await act(source, "tools/x.heal")), { by: "two" });
     assert.equal(count.begun - count.ended, 3);
-    root.told.links.set({ y: leaf("three", count) });
+    root.observables.links.set({ y: leaf("three", count) });
     await tick();
     assert.deepEqual(await toolNames(source), ["y.heal"]);
-    root.told.links.set({});
+    root.observables.links.set({});
     await tick();
     assert.deepEqual(await toolNames(source), []);
     assert.equal(count.begun - count.ended, 0);
   });
 
-  it("that go in circles end, and a service that many ways lead to is listened to once #agentic.links.change", async () => {
+  it("may form cycles, and a service reached by several paths is observed once #agentic.links.change", async () => {
     const count = new Count();
     const shared = leaf("shared", count);
-    const parent = new Puppet({ actions: { go: action() } }, count);
-    const child = new Puppet({ actions: { go: action() }, links: { parent, shared } }, count);
-    parent.told.links.set({ child, self: parent, shared });
+    const parent = new FakeService({ actions: { go: action() } }, count);
+    const child = new FakeService({ actions: { go: action() }, links: { parent, shared } }, count);
+    parent.observables.links.set({ child, self: parent, shared });
     using source = fromAgenticService(parent);
     assert.deepEqual(await toolNames(source), ["go", "child.go", "shared.heal", "child.shared.heal"]);
     assert.equal(count.begun - count.ended, 9);
   });
 
-  it("are bounded in depth and number, nearest first #agentic.links.change", async () => {
-    const chain = (left: number): Puppet => new Puppet({ actions: { go: action() }, links: left === 0 ? {} : { next: chain(left - 1) } });
+  it("are bounded in depth and number, breadth first #agentic.links.change", async () => {
+    const chain = (left: number): FakeService =>
+      new FakeService({ actions: { go: action() }, links: left === 0 ? {} : { next: chain(left - 1) } });
     using deep = fromAgenticService(chain(9), { maxDepth: 2 });
     assert.deepEqual(await toolNames(deep), ["go", "next.go", "next.next.go"]);
     const links = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`l${i}`, chain(1)]));
-    using wide = fromAgenticService(new Puppet({ links }), { maxServices: 10 });
+    using wide = fromAgenticService(new FakeService({ links }), { maxServices: 10 });
     assert.deepEqual(
       await toolNames(wide),
       Array.from({ length: 9 }, (_, i) => `l${i}.go`),
     );
   });
 
-  it("that grow because they are followed do not go on for ever #agentic.links.change", async () => {
-    const root = new Puppet();
+  it("do not grow without end if observing a service adds links #agentic.links.change", async () => {
+    const root = new FakeService();
     let grown = 0;
-    const grow = (): Puppet => {
-      const puppet = new Puppet({ actions: { go: action() } });
+    const grow = (): FakeService => {
+      const puppet = new FakeService({ actions: { go: action() } });
       return Object.assign(puppet, {
         actions: (notify: (map: object) => void) => {
           grown += 1;
-          root.told.links.set({ [`l${grown}`]: grow() });
+          root.observables.links.set({ [`l${grown}`]: grow() });
           notify({});
           return () => undefined;
         },
       });
     };
-    root.told.links.set({ l0: grow() });
+    root.observables.links.set({ l0: grow() });
     using source = fromAgenticService(root, { maxDepth: 1 });
     await source.surface(viewer);
     await tick();
     assert.ok(grown < 100, String(grown));
   });
 
-  it("lead to several services on one server: each under its key #agentic.several", async () => {
+  it("combine several services on one server, each under its key #agentic.several", async () => {
     using source = fromAgenticService(agenticServices({ a: leaf("a"), b: leaf("b") }), { name: "both" });
     assert.deepEqual(await toolNames(source), ["a.heal", "b.heal"]);
     assert.deepEqual(await resourceUris(source), ["mcp://both/a/state/mark", "mcp://both/b/state/mark"]);
@@ -131,14 +144,14 @@ describe("links of a service", () => {
 });
 
 describe("observables of a service", () => {
-  it("that never emit delay nothing past one deadline, however many follow each other #agentic.observe.deadline", async () => {
+  it("delay a list by one deadline at most, however many never emit #agentic.observe.deadline", async () => {
     const clock = new SimulatedClock();
     const never = (): (() => void) => () => undefined;
-    const late = new Puppet({ actions: { go: action() } });
-    const inner = Object.assign(new Puppet(), { states: never });
+    const slow = new FakeService({ actions: { go: action() } });
+    const inner = Object.assign(new FakeService(), { states: never });
     const count = new Count();
-    const links = new Told<Readonly<Record<string, Puppet>>>(count);
-    const root = Object.assign(new Puppet({ actions: { here: action() } }), { links: links.observe });
+    const links = new TestObservable<Readonly<Record<string, FakeService>>>(count);
+    const root = Object.assign(new FakeService({ actions: { here: action() } }), { links: links.observe });
     using source = fromAgenticService(root, { clock, firstEmissionMs: 1_000 });
     let isThere = false;
     const surface = Promise.resolve(source.surface(viewer)).then((one) => {
@@ -146,42 +159,42 @@ describe("observables of a service", () => {
       return one;
     });
     await clock.advance(900);
-    links.set({ inner, late });
+    links.set({ inner, slow });
     await clock.advance(99);
     assert.equal(isThere, false);
     await clock.advance(1);
     assert.deepEqual(
       (await surface).catalogue.tools.map(({ name }) => name),
-      ["here", "late.go"],
+      ["here", "slow.go"],
     );
     await clock.advance(2_000);
     assert.equal(clock.pending, 0);
     assert.ok(!(source.surface(viewer) instanceof Promise), "and never again");
   });
 
-  it("that emit late, again and again, or with glitches make one difference for each tick, and none where there is none #agentic.observe.coalesced", async () => {
-    const service = new Puppet({ states: { x: { value: 1 } } });
+  it("cause one notification per tick, and none if nothing differs #agentic.observe.coalesced", async () => {
+    const service = new FakeService({ states: { x: { value: 1 } } });
     using source = fromAgenticService(service);
     const flags = flagsOf(source);
-    service.told.actions.set({ go: action() });
-    service.told.actions.set({});
-    service.told.actions.set({ go: action(), stop: action() });
-    service.told.states.set({ x: { value: 2 } });
-    service.told.states.set({ x: { value: 1 } });
+    service.observables.actions.set({ go: action() });
+    service.observables.actions.set({});
+    service.observables.actions.set({ go: action(), stop: action() });
+    service.observables.states.set({ x: { value: 2 } });
+    service.observables.states.set({ x: { value: 1 } });
     await tick();
     assert.deepEqual(flags, ["lists"]);
-    service.told.actions.set({ stop: action(), go: action() });
-    service.told.states.set({ x: { value: 1 } });
+    service.observables.actions.set({ stop: action(), go: action() });
+    service.observables.states.set({ x: { value: 1 } });
     await tick();
     assert.deepEqual(flags, ["lists"], "another order is the same set");
-    service.told.actions.set({ go: action([{ title: "n", type: "number" }]), stop: action() });
+    service.observables.actions.set({ go: action([{ title: "n", type: "number" }]), stop: action() });
     await tick();
     assert.deepEqual(flags, ["lists", "lists"], "another schema is not");
   });
 
-  it("that throw, emit nonsense or return no undo take nothing else away, and are told as faults #agentic.observe.faults", async () => {
+  it("are reported as faults if they throw or emit nonsense, and do not affect others #agentic.observe.faults", async () => {
     const faults: unknown[] = [];
-    const broken = Object.assign(new Puppet({ actions: { go: action() } }), {
+    const broken = Object.assign(new FakeService({ actions: { go: action() } }), {
       states: () => {
         throw new Error("No states.");
       },
@@ -202,7 +215,7 @@ describe("observables of a service", () => {
     assert.match(String(faults), /No states/);
   });
 
-  it("whose maps or services throw when they are looked at lose that one key, and go on telling", async () => {
+  it("lose only the key whose getter throws, and still notify", async () => {
     const faults: unknown[] = [];
     const throwing = (words: string): PropertyDescriptor => ({
       enumerable: true,
@@ -210,17 +223,17 @@ describe("observables of a service", () => {
         throw new Error(words);
       },
     });
-    const service = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+    const service = new FakeService({ actions: { go: action() }, states: { x: { value: 1 } } });
     using source = fromAgenticService(service, { onFault: (error) => faults.push(error) });
     const flags = flagsOf(source);
-    service.told.states.set(Object.defineProperty({ x: { value: 2 } }, "y", throwing("A state.")));
-    service.told.actions.set(Object.defineProperty({ go: action(), stop: action() }, "z", throwing("An action.")));
+    service.observables.states.set(Object.defineProperty({ x: { value: 2 } }, "y", throwing("A state.")));
+    service.observables.actions.set(Object.defineProperty({ go: action(), stop: action() }, "z", throwing("An action.")));
     await tick();
     assert.deepEqual(flags, ["lists", "resources/x"]);
-    const half = Object.defineProperty(new Puppet({ actions: { heal: action() } }), "states", throwing("Its states."));
-    service.told.links.set(Object.defineProperty({ half }, "z", throwing("A link.")));
+    const half = Object.defineProperty(new FakeService({ actions: { heal: action() } }), "states", throwing("Its states."));
+    service.observables.links.set(Object.defineProperty({ half }, "z", throwing("A link.")));
     await tick();
-    service.told.links.set({ whole: leaf("whole") });
+    service.observables.links.set({ whole: leaf("whole") });
     await tick();
     assert.deepEqual(flags, ["lists", "resources/x", "lists", "resources/whole.mark"]);
     assert.deepEqual(await toolNames(source), ["go", "stop", "whole.heal"]);
@@ -230,14 +243,14 @@ describe("observables of a service", () => {
     );
   });
 
-  it("that throw while links are followed, or where the root has no states to give, are told of as faults", async () => {
+  it("are reported as faults if they throw while links are followed", async () => {
     const faults: unknown[] = [];
     const onFault = (error: unknown): void => {
       faults.push(error);
-      throw new Error("Whoever is told fails too.");
+      throw new Error("The handler fails too.");
     };
     const clock = new SimulatedClock();
-    const root = Object.defineProperty(new Puppet({ actions: { go: action() } }), "states", {
+    const root = Object.defineProperty(new FakeService({ actions: { go: action() } }), "states", {
       get: () => {
         throw Object.create(null);
       },
@@ -249,7 +262,7 @@ describe("observables of a service", () => {
       (await surface).catalogue.tools.map(({ name }) => name),
       ["go"],
     );
-    const links = new Told<object>(new Count(), { x: leaf("x") });
+    const links = new TestObservable<object>(new Count(), { x: leaf("x") });
     const options: AgenticServiceOptions = {
       links: "list",
       onFault,
@@ -259,7 +272,7 @@ describe("observables of a service", () => {
       },
     };
     const listing: AgenticSource = Reflect.apply(fromAgenticService, undefined, [
-      Object.assign(new Puppet(), { links: links.observe }),
+      Object.assign(new FakeService(), { links: links.observe }),
       options,
     ]);
     assert.deepEqual(okOf(await act(listing, "tools/list_links")), []);
@@ -270,39 +283,39 @@ describe("observables of a service", () => {
     assert.equal(faults.length, 1);
   });
 
-  it("that go on after they were let go are not heard #agentic.observe.faults", async () => {
-    let late: ((map: Readonly<Record<string, ReturnType<typeof action>>>) => void) | undefined;
-    const child = Object.assign(new Puppet(), {
-      actions: (notify: NonNullable<typeof late>) => {
-        late = notify;
+  it("are ignored after they were unsubscribed from #agentic.observe.faults", async () => {
+    let emitLater: ((map: Readonly<Record<string, ReturnType<typeof action>>>) => void) | undefined;
+    const child = Object.assign(new FakeService(), {
+      actions: (notify: NonNullable<typeof emitLater>) => {
+        emitLater = notify;
         notify({ go: action() });
         return () => undefined;
       },
     });
-    const root = new Puppet({ links: { child } });
+    const root = new FakeService({ links: { child } });
     using source = fromAgenticService(root);
     assert.deepEqual(await toolNames(source), ["child.go"]);
-    root.told.links.set({});
+    root.observables.links.set({});
     await tick();
     const flags = flagsOf(source);
-    late?.({ go: action(), more: action() });
+    emitLater?.({ go: action(), more: action() });
     await tick();
     assert.deepEqual([flags, await toolNames(source)], [[], []]);
   });
 
-  it("whose names no client could use are left out, and told as faults", async () => {
+  it("are omitted and reported as faults if no client could use their names", async () => {
     const faults: unknown[] = [];
     const actions = { "": action(), "two words": action(), "\ud800": action(), __proto__: action(), fine: action() };
     const states = { "two words": { value: 1 }, "": { value: 2 }, "\ud800": { value: 3 } };
-    using source = fromAgenticService(new Puppet({ actions, states }), { onFault: (error) => faults.push(error) });
+    using source = fromAgenticService(new FakeService({ actions, states }), { onFault: (error) => faults.push(error) });
     assert.deepEqual(await toolNames(source), ["fine"]);
     assert.deepEqual(await resourceUris(source), ["mcp://service/state/two%20words"]);
     assert.ok(faults.length >= 3);
   });
 
-  it("are all let go when the source is closed, which then knows nothing and tells nothing #agentic.observe.closing", async () => {
+  it("are all unsubscribed from when the source is closed #agentic.observe.closing", async () => {
     const count = new Count();
-    const root = new Puppet({ actions: { go: action() }, links: { x: leaf("x", count), y: leaf("y", count) } }, count);
+    const root = new FakeService({ actions: { go: action() }, links: { x: leaf("x", count), y: leaf("y", count) } }, count);
     const source = fromAgenticService(root, { waitForChange: true });
     const flags = flagsOf(source);
     const waiting = act(source, "tools/wait_for_change");
@@ -310,7 +323,7 @@ describe("observables of a service", () => {
     assert.ok(count.begun > 0);
     source[Symbol.dispose]();
     assert.equal(count.begun, count.ended);
-    root.told.actions.set({});
+    root.observables.actions.set({});
     await tick();
     assert.deepEqual(flags, []);
     assert.ok("refused" in (await act(source, "tools/go")));
@@ -320,10 +333,10 @@ describe("observables of a service", () => {
 });
 
 describe("several services on one server", () => {
-  it("may be called alike where their names differ, and pages are read from whichever has the state", async () => {
+  it("may have equal service names, and pages are read from the one that has the state", async () => {
     const nine = (key: string): readonly string[] => Array.from({ length: 9 }, () => key);
     const named = (key: string) => {
-      const service = new Puppet({ states: { [key]: { value: nine(key) } }, actions: { [`go_${key}`]: action() } });
+      const service = new FakeService({ states: { [key]: { value: nine(key) } }, actions: { [`go_${key}`]: action() } });
       return fromAgenticService(Object.assign(service, { serviceName: "agentic-service" }), { pageLength: 20 });
     };
     using a = named("a");
@@ -350,16 +363,16 @@ describe("several services on one server", () => {
     }
   });
 
-  it("are merged where their names differ, or put under prefixes, and each keeps its own states #agentic.several", async () => {
+  it("are merged if their names differ, or prefixed, each with its own states #agentic.several", async () => {
     const named = (name: string, tool: string) =>
-      fromAgenticService(new Puppet({ states: { mark: { value: name } }, actions: { [tool]: action() } }), { name });
+      fromAgenticService(new FakeService({ states: { mark: { value: name } }, actions: { [tool]: action() } }), { name });
     using a = named("a", "go");
     using b = named("b", "stop");
     const both = merge(prefix("one", a), prefix("two", b));
     assert.deepEqual(await toolNames(both), ["one__go", "two__stop"]);
     assert.deepEqual(await resourceUris(both), ["mcp://one/a/state/mark", "mcp://two/b/state/mark"]);
     assert.deepEqual(okOf(await act(both, "resources/two__mark")), { "troupe/content": [{ type: "text", text: '"b"' }] });
-    using c = fromAgenticService(new Puppet({ actions: { rest: action() }, states: { other: { value: 1 } } }), { name: "c" });
+    using c = fromAgenticService(new FakeService({ actions: { rest: action() }, states: { other: { value: 1 } } }), { name: "c" });
     assert.deepEqual(await toolNames(merge(a, c)), ["go", "rest"]);
     using d = named("d", "go");
     await assert.rejects(toolNames(merge(a, d)), /tools\/go is offered by the service a and by the service d/);

@@ -1,3 +1,4 @@
+// Owns: how arguments become the parameters of an action: the input schema, and Blobs from base64. Does not own: schemas (to-json-schema.ts).
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { Action } from "./agentic-service.ts";
 import { toJSONSchema, translated } from "./to-json-schema.ts";

@@ -1,6 +1,5 @@
-// Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit. Does not own: the form of these events
-// (core/chain), who may ask for them.
-// Owns: what an edit makes of a state: the state that replaces it, or a JSON Merge Patch (RFC 7396). Does not own: its event.
+// Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit (with JSON Merge Patch, RFC 7396). Does not
+// own: the form of these events (core/chain), who may ask for them.
 import { type KeyObject, createPublicKey } from "node:crypto";
 import {
   checkpointEntry,

@@ -147,7 +147,7 @@ test("the paths of a schema without a library, of keys with slashes and dots", (
 
 test("an actor in memory cannot be edited, since it has no chain", async () => {
   const fleeting = actor("fleeting", {
-    description: "Gone soon.",
+    description: "Removed soon.",
     state: z.object({ n: z.number().default(0) }),
     persistence: "memory",
     tools: {},

@@ -1,5 +1,5 @@
-// Owns: the interface through which actors and chains are read, and states at any event. Does not own: where they are read from (readers.ts).
-// Owns: readers of the actors of a running engine, of a store that is only read, and of a cluster. Does not own: what is read there.
+// Owns: the interface through which actors and chains are read, states at any event, and the readers of an engine, a store and a cluster.
+// Does not own: what is read there.
 import { readBody, stateAt, type VersionedState, stateFrom } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Row, Snapshot, Store, DeadLetter, Engine } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";

@@ -1,3 +1,4 @@
+// Owns: the messages of streams as items of the table. Does not own: which of them count (stream-head.ts).
 import { hash } from "node:crypto";
 import {
   type AttributeValue,
@@ -7,7 +8,7 @@ import {
   PutItemCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { expiresAt, type Place, secondsNow } from "./options.ts";
+import { expiresAt, type Settings, secondsNow } from "./options.ts";
 import { type Item, numberIn, textIn } from "./session-store.ts";
 import type { Mark, Written } from "./stream-head.ts";
 
@@ -17,14 +18,14 @@ export interface Message extends Mark {
 
 type Key = Record<string, AttributeValue>;
 
-/** DynamoDB deletes that many at once, or says which it did not. */
+/** DynamoDB deletes so many items at once, and returns those it did not delete. */
 const BATCH = 25;
 const MOST_TRIES = 10;
 const AGAIN_MS = 100;
 
 /*
- * A stream's messages have keys in their order, and each names the one before it: those count that are reached from the
- * head. A message is written before the head names it; where its writer dies in between, or another is first, it is never reached.
+ * A stream's messages have keys in their order, and each names its predecessor. Only those reachable from the head count. A message is
+ * written before the head names it: if its writer fails in between, or another writer is first, it is never reachable.
  */
 const DIGITS = 15;
 const prefix = (stream: string): string => `${hash("sha256", stream, "hex").slice(0, 32)}#`;
@@ -35,14 +36,14 @@ const keyOf = (session: string, stream: string, { n, mark }: Mark): Key => ({
 });
 
 export class Messages {
-  readonly #place: Place;
+  readonly #settings: Settings;
 
-  constructor(where: Place) {
-    this.#place = where;
+  constructor(where: Settings) {
+    this.#settings = where;
   }
 
   async put(session: string, stream: string, { text, ...at }: Message, before: Mark | undefined): Promise<void> {
-    const { client, streamTable, clock } = this.#place;
+    const { client, streamTable, clock } = this.#settings;
     const item = {
       ...keyOf(session, stream, at),
       n: { N: String(at.n) },
@@ -50,19 +51,19 @@ export class Messages {
       beforeN: { N: String(before?.n ?? 0) },
       beforeMark: { S: before?.mark ?? "" },
       message: { S: text },
-      expiresAt: { N: expiresAt(clock.now(), this.#place) },
+      expiresAt: { N: expiresAt(clock.now(), this.#settings) },
     };
     await client.send(new PutItemCommand({ TableName: streamTable, Item: item }));
   }
 
-  /** Of one that was not reached in the end. */
+  /** Deletes a message that did not become reachable. */
   async take(session: string, stream: string, at: Mark): Promise<void> {
-    await this.#place.client.send(new DeleteItemCommand({ TableName: this.#place.streamTable, Key: keyOf(session, stream, at) }));
+    await this.#settings.client.send(new DeleteItemCommand({ TableName: this.#settings.streamTable, Key: keyOf(session, stream, at) }));
   }
 
-  /** What followed that message of the stream. Undefined: there was none of that number (and mark), or more followed than is kept. */
+  /** The messages after that one. Undefined: it does not exist (with that mark), or more follow than the bounds allow. */
   async after(session: string, last: Written, { n, mark }: Partial<Mark> & Pick<Mark, "n">): Promise<readonly Message[] | undefined> {
-    const most = this.#place.bounds;
+    const most = this.#settings.bounds;
     const found: Message[] = [];
     let bytes = 0;
     let at: Mark = last;
@@ -70,7 +71,7 @@ export class Messages {
       for await (const item of this.#backwards(session, last.name, n + 1, last.n)) {
         const one = { n: numberIn(item, "n"), mark: textIn(item, "mark") };
         if (one.n !== at.n || one.mark !== at.mark) continue;
-        if (secondsNow(this.#place) > numberIn(item, "expiresAt")) return undefined;
+        if (secondsNow(this.#settings) > numberIn(item, "expiresAt")) return undefined;
         const text = textIn(item, "message");
         bytes += Buffer.byteLength(text);
         if (found.push({ ...one, text }) > most.messages || bytes > most.bytes) return undefined;
@@ -80,9 +81,9 @@ export class Messages {
     return at.n === n && (mark === undefined || at.mark === mark) ? found.toReversed() : undefined;
   }
 
-  /** Those of the stream that nobody may ask for any more are deleted. Returns what is left of them. */
+  /** Deletes the messages of the stream that exceed the bounds. Returns the number and size of the others. */
   async trim(session: string, last: Written): Promise<Pick<Written, "count" | "bytes">> {
-    const most = this.#place.bounds;
+    const most = this.#settings.bounds;
     const dropped: Key[] = [];
     let [count, bytes] = [0, 0];
     for await (const item of this.#backwards(session, last.name, 0, last.n)) {
@@ -94,12 +95,12 @@ export class Messages {
     return { count, bytes };
   }
 
-  /** All of a stream. */
+  /** Deletes all messages of a stream. */
   async drop(session: string, stream: string): Promise<void> {
     await this.#delete(await this.#keys(session, prefix(stream)));
   }
 
-  /** All of a session. */
+  /** Deletes all messages of a session. */
   async dropAll(session: string): Promise<void> {
     const keys = await this.#keys(session, "");
     await this.#delete(keys.filter(({ item }) => item?.S !== "head"));
@@ -107,7 +108,7 @@ export class Messages {
 
   async *#backwards(session: string, stream: string, from: number, to: number): AsyncGenerator<Item> {
     const query = {
-      TableName: this.#place.streamTable,
+      TableName: this.#settings.streamTable,
       KeyConditionExpression: "sessionId = :session AND #item BETWEEN :from AND :to",
       ExpressionAttributeNames: { "#item": "item" },
       ExpressionAttributeValues: {
@@ -118,12 +119,12 @@ export class Messages {
       ConsistentRead: true,
       ScanIndexForward: false,
     };
-    for await (const { Items = [] } of paginateQuery({ client: this.#place.client }, query)) yield* Items;
+    for await (const { Items = [] } of paginateQuery({ client: this.#settings.client }, query)) yield* Items;
   }
 
   async #keys(session: string, start: string): Promise<readonly Key[]> {
     const query = {
-      TableName: this.#place.streamTable,
+      TableName: this.#settings.streamTable,
       KeyConditionExpression: `sessionId = :session${start === "" ? "" : " AND begins_with(#item, :start)"}`,
       ExpressionAttributeNames: { "#item": "item" },
       ExpressionAttributeValues: { ":session": { S: session }, ...(start === "" ? undefined : { ":start": { S: start } }) },
@@ -131,15 +132,15 @@ export class Messages {
       ConsistentRead: true,
     };
     const keys: Key[] = [];
-    for await (const { Items = [] } of paginateQuery({ client: this.#place.client }, query)) keys.push(...Items.map(onlyKey));
+    for await (const { Items = [] } of paginateQuery({ client: this.#settings.client }, query)) keys.push(...Items.map(onlyKey));
     return keys;
   }
 
   async #delete(keys: readonly Key[]): Promise<void> {
-    const { client, streamTable, clock } = this.#place;
+    const { client, streamTable, clock } = this.#settings;
     let waiting: WriteRequest[] = keys.map((key) => ({ DeleteRequest: { Key: key } }));
     let tries = 0;
-    // Nobody reaches them any more: what is left after that goes by its time to live.
+    // They are unreachable: those that remain are deleted by their time to live.
     while (waiting.length > 0 && tries < MOST_TRIES) {
       const batch = { RequestItems: { [streamTable]: waiting.slice(0, BATCH) } };
       const { UnprocessedItems = {} } = await client.send(new BatchWriteItemCommand(batch));

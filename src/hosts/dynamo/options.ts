@@ -1,3 +1,4 @@
+// Owns: the options of the stores in DynamoDB, and their defaults. Does not own: the stores (stores.ts).
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   type Clock,
@@ -10,40 +11,40 @@ import {
   systemEntropy,
 } from "../../core/contract/index.ts";
 
-/** Where the tables are. */
+/** The location of the tables. */
 export interface DynamoTables {
-  /** Your application's, with its region, credentials and retries; it stays yours to destroy. Absent: one is made. */
+  /** Your own client, with its region, credentials and retries; you destroy it. Absent: one is made. */
   readonly client?: DynamoDBClient;
-  /** Of the client that is made. Default: what the AWS SDK finds (`AWS_REGION`, …), as for credentials. */
+  /** The region of the client that is made. Default: what the AWS SDK finds (`AWS_REGION`, …), as for credentials. */
   readonly region?: string;
-  /** Of the client that is made: a server that speaks DynamoDB's protocol, in place of AWS. */
+  /** The endpoint of the client that is made: a server with DynamoDB's protocol, instead of AWS. */
   readonly endpoint?: string;
-  /** Default: `MCP_SESSION_TABLE`, else `mcp-sessions`. Its partition key is `sessionId`, a string. */
+  /** The table of sessions. Default: `MCP_SESSION_TABLE`, else `mcp-sessions`. Its partition key is `sessionId`, a string. */
   readonly table?: string;
-  /** Default: `MCP_STREAM_TABLE`, else the other table's name and `-streams`. Keys: `sessionId`, and `item` to sort by; strings. */
+  /** The table of streams. Default: `MCP_STREAM_TABLE`, else the other table's name and `-streams`. Keys: `sessionId`, and `item` as the sort key; strings. */
   readonly streamTable?: string;
-  /** Variables of the environment. Default: `process.env`. */
+  /** Environment variables. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface DynamoSessionOptions extends DynamoTables {
   /**
-   * How long a session and what was sent in it are kept after they were last touched; a session a tenth longer, as it is touched no more
-   * often. Default: `MCP_SESSION_TTL_MINUTES`, else 60 minutes.
+   * How long a session and its streams are stored after they were last used, in milliseconds; a session a tenth longer, since it is
+   * touched only that often. Default: `MCP_SESSION_TTL_MINUTES`, else 60 minutes.
    */
   readonly ttlMs?: number;
-  /** What of a stream may be asked for again; up to twice as much is stored. */
+  /** How much of a stream can be resumed. Up to twice as much is stored. */
   readonly bounds?: Partial<StreamBounds>;
-  /** `expire` reads the whole table, for tables without a time to live. Default false: what has expired is not found, and DynamoDB deletes it. */
+  /** If true, `expire` scans the whole table, for tables without a time to live. Default false: expired items are not found, and DynamoDB deletes them. */
   readonly sweep?: boolean;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** Hears once of items that are no sessions of this store: they count as none. Default: nothing is logged. */
+  /** Logs, once, that there are items which are not sessions of this store; they are ignored. Default: nothing is logged. */
   readonly log?: Log;
 }
 
-/** The options with nothing left open. */
-export interface Place {
+/** The options with their defaults. */
+export interface Settings {
   readonly client: DynamoDBClient;
   readonly table: string;
   readonly streamTable: string;
@@ -53,13 +54,13 @@ export interface Place {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  /** The client, where it was made here. */
+  /** Destroys the client if it was made here. */
   close(): void;
 }
 
 const set = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
 
-export function placeOf(options: DynamoSessionOptions): Place {
+export function settingsOf(options: DynamoSessionOptions): Settings {
   const {
     region,
     endpoint,
@@ -89,8 +90,8 @@ export function placeOf(options: DynamoSessionOptions): Place {
   };
 }
 
-/** In seconds, rounded so that an item counts until after its last one. */
-export const secondsNow = ({ clock }: Place): number => Math.floor(clock.now() / 1_000);
+/** In seconds, rounded down: an item is valid through its last second. */
+export const secondsNow = ({ clock }: Settings): number => Math.floor(clock.now() / 1_000);
 
-/** Of the TTL attribute, in whole seconds since 1970: never before it is over. */
-export const expiresAt = (seenAt: number, { ttlMs }: Place): string => String(Math.ceil((seenAt + ttlMs) / 1_000));
+/** The TTL attribute, in whole seconds since 1970, rounded up so that it is never too early. */
+export const expiresAt = (seenAt: number, { ttlMs }: Settings): string => String(Math.ceil((seenAt + ttlMs) / 1_000));

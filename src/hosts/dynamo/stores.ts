@@ -1,3 +1,4 @@
+// Owns: both stores on DynamoDB, and creating their tables. Does not own: reading and writing them (session-store.ts, stream-store.ts).
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -7,7 +8,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { type Closable, type SessionStore, type StreamStore, untilClosed } from "../../core/contract/index.ts";
 import { storeFault, isNamed } from "./faults.ts";
-import { type DynamoSessionOptions, placeOf, type DynamoTables, type Place } from "./options.ts";
+import { type DynamoSessionOptions, settingsOf, type DynamoTables, type Settings } from "./options.ts";
 import { DynamoSessions } from "./session-store.ts";
 import { StreamEnds } from "./stream-head.ts";
 import { DynamoStreams } from "./stream-store.ts";
@@ -18,8 +19,8 @@ export interface DynamoSessionStores extends Closable {
 }
 
 /**
- * Both stores on two tables of DynamoDB, for servers that share nothing else; disposing any of the three closes it. A row of
- * more than about 390,000 bytes is refused (`STORE_FULL`); a message of that size is sent, and cannot be asked for again.
+ * A session store and a stream store on two tables of DynamoDB, for servers that share nothing else. Disposing any of the three closes
+ * all. A session of more than about 390,000 bytes is refused (`STORE_FULL`); a message of that size is sent, but cannot be resumed.
  */
 export function dynamoSessionStores(options: DynamoSessionOptions = {}): DynamoSessionStores {
   return new StoresOnTables(options);
@@ -32,15 +33,15 @@ class StoresOnTables implements DynamoSessionStores {
   readonly #close: () => Promise<void>;
 
   constructor(options: DynamoSessionOptions) {
-    const place = placeOf(options);
-    const ends = new StreamEnds(place);
-    const ask = untilClosed(storeFault);
+    const settings = settingsOf(options);
+    const ends = new StreamEnds(settings);
+    const run = untilClosed(storeFault);
     this.#close = async () => {
-      ask.close();
-      place.close();
+      run.close();
+      settings.close();
     };
-    this.sessions = new DynamoSessions(place, ends, ask, this.#close);
-    this.streams = new DynamoStreams(place, ends, ask, this.#close);
+    this.sessions = new DynamoSessions(settings, ends, run, this.#close);
+    this.streams = new DynamoStreams(settings, ends, run, this.#close);
   }
 
   close(): Promise<void> {
@@ -59,22 +60,22 @@ const BY_SESSION = { AttributeName: SESSION.AttributeName, KeyType: "HASH" } as 
 const BY_ITEM = { AttributeName: ITEM.AttributeName, KeyType: "RANGE" } as const;
 
 /**
- * Makes the two tables where they are not there, paid per request, with their time to live on, and settles when they can be
- * used: for development and tests. In production they are your infrastructure's to declare. Throws `StoreError`.
+ * Creates the two tables if they do not exist, billed per request, with their time to live enabled, and settles when they can be used.
+ * For development and tests: in production, declare them in your infrastructure. Throws `StoreError`.
  */
 export async function createSessionTables(options: DynamoTables = {}): Promise<void> {
-  const place = placeOf(options);
+  const settings = settingsOf(options);
   try {
-    await create(place, { TableName: place.table, AttributeDefinitions: [SESSION], KeySchema: [BY_SESSION] });
-    await create(place, { TableName: place.streamTable, AttributeDefinitions: [SESSION, ITEM], KeySchema: [BY_SESSION, BY_ITEM] });
+    await create(settings, { TableName: settings.table, AttributeDefinitions: [SESSION], KeySchema: [BY_SESSION] });
+    await create(settings, { TableName: settings.streamTable, AttributeDefinitions: [SESSION, ITEM], KeySchema: [BY_SESSION, BY_ITEM] });
   } catch (error) {
     throw storeFault(error);
   } finally {
-    place.close();
+    settings.close();
   }
 }
 
-async function create({ client }: Place, table: CreateTableCommandInput): Promise<void> {
+async function create({ client }: Settings, table: CreateTableCommandInput): Promise<void> {
   const { TableName } = table;
   try {
     await client.send(new CreateTableCommand({ ...table, BillingMode: "PAY_PER_REQUEST" }));
@@ -88,7 +89,7 @@ async function create({ client }: Place, table: CreateTableCommandInput): Promis
     const TimeToLiveSpecification = { AttributeName: "expiresAt", Enabled: true };
     await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
   } catch (error) {
-    // Servers other than AWS may have none; what has expired is not found there, and stays.
+    // Servers other than AWS may not support it. Expired items are then not found, but not deleted.
     if (!isNamed(error, "UnknownOperationException")) throw error;
   }
 }

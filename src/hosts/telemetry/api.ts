@@ -1,7 +1,5 @@
-/**
- * The part of `@opentelemetry/api` (1.x) that is used, by shape: the process has one of its own, which its SDK is registered with, and
- * another copy would hear nothing of that.
- */
+// Owns: the part of `@opentelemetry/api` (1.x) that is used, by its shape. It is not imported: the process has its own copy, with which
+// its SDK is registered, and another copy would not know the SDK. Does not own: what is measured (open-telemetry.ts).
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -27,7 +25,7 @@ export interface OpenTelemetryApi {
   readonly SpanStatusCode: { readonly ERROR: number };
 }
 
-/** What goes along with what is done: nobody here looks into it. */
+/** An opaque context, passed along with each operation. */
 export interface OtelContext {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): OtelContext;

@@ -13,21 +13,21 @@ const matrix = async (server: TestServer, calls = add): Promise<readonly Finding
 const of = (found: readonly Finding[], client: string): readonly string[] =>
   found.filter((one) => one.client === client).map(({ finding }) => finding);
 
-test("actors stand all of them", async () => {
+test("actors have no findings", async () => {
   await using server = await testServer([counterKind]);
   assert.deepEqual(await matrix(server), []);
 });
 
-test("without calls named, each tool that needs no arguments is called", async () => {
+test("by default, each tool without required arguments is called", async () => {
   await using server = await testServer([counterKind]);
   const found = await clientMatrix((options) => server.client(options));
   assert.deepEqual(found, []);
   assert.ok(((await server.engine?.read("counter/tester"))?.messageCount ?? 0) > 100);
 });
 
-test("a tool that waits for simulated time ends every row at once", async () => {
-  const bell = actor("bell", {
-    description: "A bell.",
+test("a tool that waits for simulated time ends each check at once", async () => {
+  const buzzer = actor("buzzer", {
+    description: "A buzzer.",
     initial: () => ({}),
     tools: {
       wait: {
@@ -40,7 +40,7 @@ test("a tool that waits for simulated time ends every row at once", async () => 
     },
     messages: { ring: { run: () => null } },
   });
-  await using server = await testServer([bell]);
+  await using server = await testServer([buzzer]);
   let calls = 0;
   const found = await clientMatrix((options) => server.client({ ...options, onCall: () => void (calls += 1) }));
   assert.equal(found.length, 5);
@@ -48,7 +48,7 @@ test("a tool that waits for simulated time ends every row at once", async () => 
   assert.ok(calls < 100);
 });
 
-test("a tool that comes and goes is found by a client that never refreshes", async () => {
+test("a client that never refreshes finds a tool that appears and disappears", async () => {
   let calls = 0;
   const source = registry({
     tools: { add: { description: "Once.", enabled: () => calls === 0, work: () => String((calls += 1)) } },
@@ -58,7 +58,7 @@ test("a tool that comes and goes is found by a client that never refreshes", asy
   assert.match(finding, /^add answers a client that listed its tools once.* with an error no model reads \(tools\/call error: code=-32602/);
 });
 
-test("tools without a memory of keys are found by duplicate calls", async () => {
+test("duplicate calls find tools that ignore keys", async () => {
   let calls = 0;
   await using server = await testServer(registry({ tools: { add: { description: "Counts.", work: () => String((calls += 1)) } } }));
   const found = await matrix(server);
@@ -70,7 +70,7 @@ test("tools without a memory of keys are found by duplicate calls", async () => 
   ]);
 });
 
-test("a server that writes to who does not read, and one whose list is each session's own, are found", async () => {
+test("finds a server that writes to a client that does not read, and one with a list per session", async () => {
   let lists = 0;
   const answer = (id: unknown, result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
   const open = new Set<ReturnType<Exchange["stream"]>>();
@@ -94,7 +94,7 @@ test("a server that writes to who does not read, and one whose list is each sess
   assert.match(of(found, "modern without principal")[0] ?? "", /may vary by authorization only/);
 });
 
-test("a server that is not there is a finding for each of them, and no throw", async () => {
+test("an unreachable server is a finding of each check, not an error", async () => {
   await using server = await testServer({ exchange: () => ({ status: 503 }) });
   const found = await matrix(server);
   assert.deepEqual(

@@ -1,3 +1,4 @@
+// Owns: checks of a server by clients with the habits of real ones. Does not own: the clients (client.ts).
 import { isDeepStrictEqual } from "node:util";
 import type { TestClientOptions } from "./conversation.ts";
 import type { TestClient } from "./client.ts";
@@ -6,7 +7,7 @@ import type { JsonObject } from "../../core/contract/index.ts";
 import { RequestError } from "./server-faults.ts";
 import { settle } from "../simulated-clock.ts";
 
-/** What went wrong for a sort of client. */
+/** A problem for one type of client. */
 export interface Finding {
   /** `never refreshes`, `a session per call`, `duplicate calls`, `slow reader`, `modern without principal`. */
   readonly client: string;
@@ -15,13 +16,14 @@ export interface Finding {
 
 /** Options of `clientMatrix`. */
 export interface MatrixOptions {
-  /** What the clients call, some hundred times. Default: each tool that requires no arguments. */
+  /** The calls that the clients make, some hundred times. Default: each tool that requires no arguments. */
   readonly calls?: readonly MatrixCall[];
 }
 
 /**
- * Clients as they are found outside, one sort after the other on one server: what each of them would stumble over, in a sentence.
- * Empty: nothing. It throws nothing of the server's. `makeClient`: `(options) => server.client(options)`.
+ * Runs clients with the habits of real ones against a server, one type after the other, and returns the problems each has, as
+ * sentences. Empty if there are none. Errors of the server are findings, not exceptions. `makeClient`:
+ * `(options) => server.client(options)`.
  *
  * @example
  * ```ts
@@ -52,13 +54,13 @@ export async function clientMatrix(
   options: MatrixOptions = {},
 ): Promise<readonly Finding[]> {
   const found = new Map<string, Finding>();
-  for (const [name, row] of Object.entries(rows)) {
+  for (const [name, check] of Object.entries(checks)) {
     await using clients = new AsyncDisposableStack();
     const client = async (how: TestClientOptions = {}): Promise<TestClient> => clients.use(await makeClient(how));
     const find = (finding: string): void => void found.set(`${name}: ${finding}`, { client: name, finding });
     try {
       const calls = options.calls ?? (await (await client({ listen: false })).listTools()).filter(needsNothing);
-      await row({ client, calls, find });
+      await check({ client, calls, find });
     } catch (error) {
       find(`It came to nothing: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -77,23 +79,23 @@ export interface MatrixCall {
   readonly args?: JsonObject;
 }
 
-/** What a row plays with. */
-interface Field {
+/** What the check of one type of client uses. */
+interface CheckContext {
   readonly client: (options?: TestClientOptions) => Promise<TestClient>;
   readonly calls: readonly MatrixCall[];
   readonly find: (sentence: string) => void;
 }
 
-export type Row = (field: Field) => Promise<void>;
+type ClientCheck = (context: CheckContext) => Promise<void>;
 
 const BURST = 100;
-const HELD = 16;
+const MAX_SENT = 16;
 
-/** The result; a JSON-RPC error is found, and undefined. */
-async function calling(
+/** The result of a call. Undefined after a JSON-RPC error, which is a finding. */
+async function callOrFind(
   client: TestClient,
   { name, args }: MatrixCall,
-  { find }: Field,
+  { find }: CheckContext,
   whose: string,
   key?: string,
 ): Promise<JsonObject | undefined> {
@@ -108,66 +110,70 @@ async function calling(
   }
 }
 
-const neverRefreshes: Row = async (field) => {
-  const client = await field.client({ listen: false });
+const neverRefreshes: ClientCheck = async (context) => {
+  const client = await context.client({ listen: false });
   await client.listTools();
-  for (const call of [...field.calls, ...field.calls]) await calling(client, call, field, "a client that listed its tools once, long ago,");
+  for (const call of [...context.calls, ...context.calls])
+    await callOrFind(client, call, context, "a client that listed its tools once, long ago,");
 };
 
-const sessionPerCall: Row = async (field) => {
-  const names = async (): Promise<readonly string[]> => (await (await field.client({ listen: false })).listTools()).map(({ name }) => name);
+const sessionPerCall: ClientCheck = async (context) => {
+  const names = async (): Promise<readonly string[]> =>
+    (await (await context.client({ listen: false })).listTools()).map(({ name }) => name);
   const [one, two] = [await names(), await names()];
   if (!isDeepStrictEqual(one, two))
-    field.find(`Two sessions of one principal list different tools, with nothing done between: ${one.join(", ")}; then ${two.join(", ")}.`);
-  for (const call of field.calls) await calling(await field.client({ listen: false }), call, field, "in a session of its own");
+    context.find(
+      `Two sessions of one principal list different tools, with nothing done between: ${one.join(", ")}; then ${two.join(", ")}.`,
+    );
+  for (const call of context.calls) await callOrFind(await context.client({ listen: false }), call, context, "in a session of its own");
 };
 
-const duplicates: Row = async (field) => {
-  const client = await field.client({ listen: false });
-  for (const [at, call] of field.calls.entries()) {
-    const send = (): Promise<JsonObject | undefined> => calling(client, call, field, "under a key", `matrix-${at}`);
+const duplicates: ClientCheck = async (context) => {
+  const client = await context.client({ listen: false });
+  for (const [at, call] of context.calls.entries()) {
+    const send = (): Promise<JsonObject | undefined> => callOrFind(client, call, context, "under a key", `matrix-${at}`);
     const replies = [...(await Promise.all([send(), send()])), await send()];
     if (!replies.every((reply) => isDeepStrictEqual(reply, replies[0])))
-      field.find(`${call.name}, sent three times under one Idempotency-Key, was answered differently: it ran more than once.`);
+      context.find(`${call.name}, sent three times under one Idempotency-Key, was answered differently: it ran more than once.`);
   }
 };
 
-const slowReader: Row = async (field) => {
-  const slow = await field.client();
+const slowReader: ClientCheck = async (context) => {
+  const slow = await context.client();
   await slow.initialize();
   slow.pauseReading();
-  const streams = field.calls.map(({ name, args }, at) =>
+  const streams = context.calls.map(({ name, args }, at) =>
     slow.stream(callToolRequest(`slow-${at}`, name, args, { progressToken: `slow-${at}` })),
   );
-  const other = await field.client({ listen: false });
+  const other = await context.client({ listen: false });
   for (let round = 0; round < BURST; round += 1)
-    for (const { name, args } of field.calls)
+    for (const { name, args } of context.calls)
       await other.callTool(name, args).catch((error: unknown) => {
-        // Any other would take its time a hundred times, such as that of a call that waits for simulated time.
+        // Other errors, say of a call that waits for simulated time, would take long a hundred times over.
         if (!(error instanceof RequestError)) throw error;
       });
   await settle();
-  const told = Math.max(slow.notifications.all.length, ...streams.map(({ frames }) => frames.length));
-  if (told > HELD)
-    field.find(
-      `${told} messages were sent to a client that does not read: remember that something changed, not each change, until its channel is ready.`,
+  const sent = Math.max(slow.notifications.all.length, ...streams.map(({ frames }) => frames.length));
+  if (sent > MAX_SENT)
+    context.find(
+      `${sent} messages were sent to a client that does not read: remember that something changed, not each change, until its channel is ready.`,
     );
   slow.resumeReading();
 };
 
-const modernWithoutPrincipal: Row = async (field) => {
+const modernWithoutPrincipal: ClientCheck = async (context) => {
   const anybody: TestClientOptions = { era: "modern", principal: null, listen: false };
-  const client = await field.client(anybody);
+  const client = await context.client(anybody);
   const before = await client.listTools();
-  for (const call of field.calls) await calling(client, call, field, "a modern client without a principal");
-  if (!isDeepStrictEqual(before, await (await field.client(anybody)).listTools()))
-    field.find(
+  for (const call of context.calls) await callOrFind(client, call, context, "a modern client without a principal");
+  if (!isDeepStrictEqual(before, await (await context.client(anybody)).listTools()))
+    context.find(
       "The list that modern clients without a principal see changed with a call of one of them: it may vary by authorization only.",
     );
 };
 
-/** By what each client does. */
-export const rows: Readonly<Record<string, Row>> = {
+/** The checks, by the habit of the client. */
+const checks: Readonly<Record<string, ClientCheck>> = {
   "never refreshes": neverRefreshes,
   "a session per call": sessionPerCall,
   "duplicate calls": duplicates,

@@ -1,3 +1,4 @@
+// Owns: one client's connection: sessions, headers, notifications, and questions of the server. Does not own: requests (conversation.ts).
 import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
 import { type Frame, type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
@@ -10,54 +11,54 @@ export type TestEra = "legacy" | "modern";
 const REVISIONS: Readonly<Record<TestEra, string>> = { legacy: "2025-11-25", modern: "2026-07-28" };
 const BOTH = "application/json, text/event-stream";
 
-export interface WireOptions {
+export interface ConnectionOptions {
   readonly served: Exchanging;
   readonly caller: Caller;
   readonly era: TestEra;
   readonly revision: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly answers: AnswerScripts;
-  /** Sees each HTTP request as it leaves. */
+  /** Called with each HTTP request. */
   readonly onCall: ((call: HttpCall) => void) | undefined;
 }
 
-/** One client's way to a server: its headers, its session, and what reaches it unasked. */
-export class Wire {
+/** One client's connection to a server: its headers and session, and the notifications and questions it receives. */
+export class ClientConnection {
   readonly era: TestEra;
   readonly revision: string;
   readonly notifications = new Notifications();
   readonly answers: Answers;
-  /** What the server gave this client last. */
+  /** The session's id, as the server last sent it. */
   session: string | undefined;
-  readonly #options: WireOptions;
+  readonly #options: ConnectionOptions;
   readonly #calls = new Set<HttpCall>();
-  #trouble: Error | undefined;
+  #failure: Error | undefined;
   #paused = false;
 
-  constructor(options: WireOptions) {
+  constructor(options: ConnectionOptions) {
     this.#options = options;
     this.era = options.era;
     this.revision = options.revision ?? REVISIONS[options.era];
     this.answers = new Answers(options.answers);
   }
 
-  /** A request with nothing added to it. */
+  /** Sends a request unchanged. */
   http(request: HttpRequest): HttpCall {
     const { served, caller, onCall } = this.#options;
-    const call = new HttpCall(served, request, caller, (frame) => this.#heard(frame));
+    const call = new HttpCall(served, request, caller, (frame) => this.#receive(frame));
     if (this.#paused) call.frames.pause();
     this.#calls.add(call);
     onCall?.(call);
     const over = (): void => void this.#calls.delete(call);
     call.done.then(over, over);
-    const noted = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): void => {
+    const storeSession = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): void => {
       this.session = headers["mcp-session-id"] ?? this.session;
     };
-    call.answer.then(noted, () => undefined);
+    call.answer.then(storeSession, () => undefined);
     return call;
   }
 
-  /** A message, under the headers a client of this era gives it. */
+  /** Sends a message with the headers of this era. */
   post(message: JsonObject, more: Readonly<Record<string, string>> = {}, definition?: JsonObject): HttpCall {
     const { method, params } = message;
     const repeated =
@@ -77,15 +78,15 @@ export class Wire {
     return this.http({ verb: "DELETE", headers: this.#headers(false) });
   }
 
-  /** Throws what the test left open: a question of the server without an answer. */
+  /** Throws if a question of the server could not be answered. */
   check(): void {
-    const trouble = this.#trouble;
-    this.#trouble = undefined;
-    if (trouble !== undefined) throw trouble;
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
   }
 
   fail(error: unknown): void {
-    this.#trouble ??= error instanceof Error ? error : new Error(String(error));
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
   pause(paused: boolean): void {
@@ -107,11 +108,11 @@ export class Wire {
     return { ...headers, "mcp-session-id": this.session, "mcp-protocol-version": this.revision };
   }
 
-  #heard({ event, data }: Frame): void {
+  #receive({ event, data }: Frame): void {
     const message = data === "" || (event !== undefined && event !== "message") ? undefined : parsed(data);
     if (!isJsonObject(message)) return;
     const notification = notificationIn(message);
-    // The handshake of a listening stream, and no news.
+    // An acknowledgement is part of the handshake of a subscription.
     if (notification !== undefined && notification.method !== "notifications/subscriptions/acknowledged")
       this.notifications.add(notification);
     const question = questionIn(message);
@@ -122,8 +123,8 @@ export class Wire {
     const { id, method } = question;
     const result = await this.answers.answer(question);
     if (result === undefined) this.fail(new Error(unanswered(method)));
-    const said = result === undefined ? { error: { code: 1, message: "The test has no answer to that." } } : { result };
-    await this.post({ jsonrpc: "2.0", id, ...said }).done;
+    const reply = result === undefined ? { error: { code: 1, message: "The test has no answer to that." } } : { result };
+    await this.post({ jsonrpc: "2.0", id, ...reply }).done;
   }
 }
 
@@ -136,8 +137,8 @@ const NAMED: Readonly<Record<string, string>> = {
   "tasks/cancel": "taskId",
 };
 
-/** What the headers of a modern request repeat of its body. `definition`: of the tool that is called, where it is known. */
-export function modernHeaders(method: string, params: JsonObject, definition: JsonObject | undefined): Record<string, string> {
+/** The headers of a modern request that repeat parts of its body. `definition`: that of the called tool, if known. */
+function modernHeaders(method: string, params: JsonObject, definition: JsonObject | undefined): Record<string, string> {
   const headers: Record<string, string> = { "mcp-method": method };
   const named = Object.hasOwn(NAMED, method) ? params[NAMED[method] ?? ""] : undefined;
   if (typeof named === "string") headers["mcp-name"] = encoded(named);
@@ -155,55 +156,55 @@ function repeat(schema: JsonObject, value: Json | undefined, headers: Record<str
     if (isJsonObject(member) && Object.hasOwn(value, key)) repeat(member, value[key], headers);
 }
 
-// What a header cannot say as it is goes as base64, and so does what looks like that already.
+// Text that a header cannot contain is sent as base64, and so is text that looks like such base64.
 function encoded(text: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith("=?")) return text;
   return `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }
 
-/** What a server told one client, in order; on whichever stream it came. */
+/** The notifications that one client received, in order, on any stream. */
 export class Notifications implements Iterable<Notification> {
-  readonly #came: Notification[] = [];
+  readonly #received: Notification[] = [];
 
   get all(): readonly Notification[] {
-    return this.#came;
+    return this.#received;
   }
 
   /** Their methods, in order. */
   get methods(): readonly string[] {
-    return this.#came.map(({ method }) => method);
+    return this.#received.map(({ method }) => method);
   }
 
-  /** The first that fits, come already or still to come: by its method, or by a condition. Rejects after `withinMs` (default 20 s) of real time. */
+  /** The first notification with that method, or for which the function returns true; waits for it. Rejects after `withinMs` of real time (default 20 s). */
   async first(wanted: string | ((one: Notification) => boolean), withinMs?: number): Promise<Notification> {
     const fits = typeof wanted === "string" ? ({ method }: Notification): boolean => method === wanted : wanted;
     try {
-      await until("", () => this.#came.some(fits), withinMs);
+      await until("", () => this.#received.some(fits), withinMs);
     } catch {
       const what = typeof wanted === "string" ? wanted : "the awaited notification";
       throw new Error(`It did not come about: ${what}. What came: ${this.methods.join(", ") || "nothing"}.`);
     }
-    const found = this.#came.find(fits);
+    const found = this.#received.find(fits);
     if (found === undefined) throw new Error("What was awaited has been cleared: wait for it before you clear.");
     return found;
   }
 
-  /** As if nothing had come so far. */
+  /** Removes all notifications received so far. */
   clear(): void {
-    this.#came.length = 0;
+    this.#received.length = 0;
   }
 
   [Symbol.iterator](): Iterator<Notification> {
-    return this.#came[Symbol.iterator]();
+    return this.#received[Symbol.iterator]();
   }
 
-  /** As the list of them, where a test's failure or `console.log` shows one. */
+  /** Printed as a list, by failed tests and `console.log`. */
   [Symbol.for("nodejs.util.inspect.custom")](): readonly Notification[] {
-    return this.#came;
+    return this.#received;
   }
 
-  /** For the client that hears them. */
+  /** For the client. */
   add(one: Notification): void {
-    this.#came.push(one);
+    this.#received.push(one);
   }
 }

@@ -1,19 +1,20 @@
+// Owns: one HTTP request of a test client, its answer, and the events of a streamed one. Does not own: what is sent (connection.ts).
 import type { Answer, Caller, Exchange, Gateway, Channel } from "../../core/contract/index.ts";
 import { isReply, parsed, type TestReply } from "./messages.ts";
 
-/** One request of a test client, for whoever answers: also with all its headers. */
+/** One request of a test client, for its server: an exchange that also has all headers. */
 export interface TestExchange extends Exchange {
   readonly request: HttpRequest;
 }
 
-/** What answers HTTP requests: a `Gateway`, without a socket, a server with one, or `remoteServer`. */
+/** Answers HTTP requests: a `Gateway`, a server that has one, or `remoteServer`. */
 export interface Exchanging extends Partial<AsyncDisposable> {
-  /** It is in another process: whether something is still to come is not seen from here. */
+  /** True if it runs in another process, where pending work cannot be observed. */
   readonly remote?: boolean;
   exchange(exchange: TestExchange): ReturnType<Gateway["exchange"]>;
 }
 
-/** What the test client sends over HTTP. */
+/** An HTTP request of the test client. */
 export interface HttpRequest {
   readonly verb: Exchange["verb"];
   /** Names in lower case. */
@@ -21,22 +22,22 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-/** What an HTTP exchange was answered with. */
+/** The answer to an HTTP request. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty where the answer is a stream. */
+  /** Empty if the answer is a stream. */
   readonly body: string;
   readonly streamed: boolean;
 }
 
-/** One HTTP request to a gateway in this process, and what comes back: whole, or event by event. */
+/** One HTTP request to a server, and its answer: whole, or event by event. */
 export class HttpCall {
   readonly request: HttpRequest;
   readonly frames: Frames;
-  /** Settles with the head of a stream as soon as it opens, else with the whole answer. */
+  /** Settles with the head of a stream when it opens, otherwise with the whole answer. */
   readonly answer: Promise<HttpAnswer>;
-  /** Settles when nothing more will come of it. */
+  /** Settles when the answer is complete. */
   readonly done: Promise<HttpAnswer>;
   readonly #disconnected = new AbortController();
 
@@ -104,7 +105,7 @@ function textOf({ body }: Answer): string {
   return pieces.map((piece) => (typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }))).join("");
 }
 
-/** What comes back, event by event; an answer that is no stream is one event. */
+/** An answer, event by event. An answer that is not a stream is one event. */
 export class TestStream implements AsyncIterable<Frame> {
   readonly #call: HttpCall;
 
@@ -117,22 +118,22 @@ export class TestStream implements AsyncIterable<Frame> {
     return this.#call.answer;
   }
 
-  /** Settles with its reply, once nothing more comes. */
+  /** Settles with the reply, when the answer is complete. */
   get reply(): Promise<TestReply> {
     return replyOf(this.#call);
   }
 
-  /** What came so far. */
+  /** The events received so far. */
   get frames(): readonly Frame[] {
     return this.#call.frames.all;
   }
 
-  /** The client closes the connection: that cancels a modern request. A legacy one goes on, and `resume` tells the rest. */
+  /** Closes the connection. That cancels a modern request; a legacy one continues, and `resume` gets the rest. */
   cancel(): void {
     this.#call.leave();
   }
 
-  /** All of it, once nothing more comes. */
+  /** All events, when the answer is complete. */
   async all(): Promise<readonly Frame[]> {
     const frames: Frame[] = [];
     for await (const frame of this) frames.push(frame);
@@ -146,7 +147,7 @@ export class TestStream implements AsyncIterable<Frame> {
   }
 }
 
-/** The response to the request of that call. Rejects where none came, with what came instead. */
+/** The JSON-RPC response to a call. Rejects if there is none; the message quotes what arrived instead. */
 export async function replyOf(call: HttpCall): Promise<TestReply> {
   const { status, streamed, body } = await call.done;
   const messages = call.frames.all.filter(({ event = "message" }) => event === "message");
@@ -164,13 +165,13 @@ export interface Frame {
   readonly id?: string;
   /** Absent: `message`. */
   readonly event?: string;
-  /** Empty in the event that primes a stream. */
+  /** Empty in the first event of a resumable stream. */
   readonly data: string;
 }
 
-/** The client's end of an event stream in this process: what came is kept until it is read. */
+/** The client's end of an event stream. Stores all events, and can be iterated several times. */
 export class Frames implements Channel, AsyncIterable<Frame> {
-  /** All that came so far, in order. */
+  /** All events so far, in order. */
   readonly all: Frame[] = [];
   readonly #onFrame: (frame: Frame) => void;
   readonly #ready = new Set<() => void>();
@@ -193,7 +194,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     return this.#disconnected.signal;
   }
 
-  /** Settles when nothing more will come. */
+  /** Settles when the stream has ended. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
@@ -225,7 +226,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     this.#wake();
   }
 
-  /** The server broke off: who reads gets what came, then the error. */
+  /** The server failed: iterators get the events received so far, then the error. */
   fail(error: unknown): void {
     if (this.ended) return;
     this.#failure = { error };
@@ -240,7 +241,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     this.#wake();
   }
 
-  /** Like a client that does not read: the server sees its stream as not ready until `unpause`. */
+  /** Simulates a client that does not read: to the server, the stream is not ready until `unpause`. */
   pause(): void {
     this.#paused = true;
   }

@@ -1,8 +1,10 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect } from "node:util";
+// Owns: JSON-RPC messages of the test client: their types, builders of requests, and the shapes of results. Does not own: sending
+// them (conversation.ts).
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 
-/** A JSON-RPC request, as the builders make it. */
+/** A JSON-RPC request, as made by the builders. */
 export interface TestRequest {
   readonly jsonrpc: "2.0";
   readonly id: number | string;
@@ -20,32 +22,32 @@ export interface ReplyError {
 /** A JSON-RPC response: either a result or an error. */
 export interface TestReply {
   readonly jsonrpc: "2.0";
-  /** Null where the server could not tell what it answers. */
+  /** Null if the server could not read the request's id. */
   readonly id: number | string | null;
   readonly result?: JsonObject;
   readonly error?: ReplyError;
 }
 
-/** What a server tells without being asked. */
+/** A JSON-RPC notification. */
 export interface Notification {
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** What a server asks of its client. */
+/** A JSON-RPC request of the server to its client. */
 export interface Question extends Notification {
   readonly id: number | string;
 }
 
 export const isJsonObjects = (value: unknown): value is readonly JsonObject[] => Array.isArray(value) && value.every(isJsonObject);
 
-/** The member, where it is an object; else an empty one. */
+/** The member if it is an object, otherwise an empty object. */
 export const objectIn = (bag: JsonObject | undefined, name: string): JsonObject => {
   const value = bag?.[name];
   return isJsonObject(value) ? value : {};
 };
 
-/** Undefined: it is no JSON. */
+/** Undefined: the text is not JSON. */
 export function parsed(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text);
@@ -83,7 +85,7 @@ const request = (id: Id, method: string, params?: JsonObject): TestRequest => ({
 });
 
 /**
- * `params` over those of a client that can nothing and speaks 2025-11-25.
+ * `initialize`. `params` override those of a client of revision 2025-11-25 without capabilities.
  *
  * @example
  * ```ts
@@ -170,13 +172,13 @@ export const getPromptRequest = (id: Id, name: string, args: Readonly<Record<str
 
 const page = (cursor: string | undefined): JsonObject | undefined => (cursor === undefined ? undefined : { cursor });
 
-/** An entry of a list, as the server shows it. */
+/** An entry of a list of the server. */
 export type Definition = JsonObject & { readonly name: string };
 /** A resource as `resources/list` lists it. */
 export type ResourceDefinition = Definition & { readonly uri: string };
 /** A template as `resources/templates/list` lists it. */
 export type TemplateDefinition = Definition & { readonly uriTemplate: string };
-/** A tool's result but for its `structuredContent`. */
+/** A tool's result without its `structuredContent`. */
 export type ToolResultParts = JsonObject & {
   readonly content: readonly JsonObject[];
   readonly isError?: boolean;
@@ -200,7 +202,7 @@ const toolResult = (bag: JsonObject): bag is ToolResult =>
 const resourceResult = (bag: JsonObject): bag is ResourceResult => isJsonObjects(bag["contents"]);
 const promptResult = (bag: JsonObject): bag is PromptResult => isJsonObjects(bag["messages"]);
 
-/** What each result has to be. */
+/** Checks of the shape of each result. */
 export const shapes = { named, located, templated, toolResult, resourceResult, promptResult };
 
 /** The value, if it has that shape. Throws an `AssertionError`. */

@@ -11,7 +11,7 @@ export interface FaultOrigin {
   readonly action?: string;
 }
 
-/** What broke inside the server, which no client is shown. */
+/** A fault inside the server, which clients never see. */
 export class ServerFault {
   /** As in `tools/open of door/front threw TypeError: No key, at /path/door.ts:12:9`. */
   readonly text: string;
@@ -41,12 +41,12 @@ function whatOf(error: unknown): string {
 
 const behind = new WeakMap<object, readonly ServerFault[]>();
 
-/** Remembers the faults that came while this answer was on its way. */
+/** Stores the faults that occurred during the request of this answer. */
 export function noteFaults(answer: object, faults: readonly ServerFault[]): void {
   if (faults.length > 0) behind.set(answer, faults);
 }
 
-/** One line for each fault that came while the answer was on its way, to append to a message. */
+/** One line per fault that occurred during a request, to append to a message. */
 export const faultLines = (faults: readonly ServerFault[] | undefined): string => (faults ?? []).map(({ text }) => `\n  ${text}`).join("");
 
 export const faultsBehind = (answer: object): string => faultLines(behind.get(answer));
@@ -89,7 +89,7 @@ export class RequestError extends Error {
   readonly code: number;
   readonly data?: Json;
 
-  /** `faults`: what broke in the server meanwhile, which only the message shows. */
+  /** `faults`: those of the server during the call, for the message. */
   constructor(method: string, { code, message, data }: ReplyError, faults: readonly ServerFault[] = []) {
     const more = data === undefined ? "" : ` data=${inspect(data, { depth: 4, breakLength: Infinity })}`;
     super(`${method} error: code=${code} message=${message}${more}${faultLines(faults)}`);

@@ -1,3 +1,4 @@
+// Owns: the tests of every engine. Does not own: those of one actor (turn-suite.ts), the kinds (suite-kinds.ts).
 import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
 import {
@@ -44,7 +45,7 @@ const unstarted = (to: ActorId, action: string, args: Json = null): Outgoing => 
 
 const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
-/** When it began, when its last message came, and how many did. */
+/** When it started, when its last message arrived, and the number of its messages. */
 const known = async (engine: Engine, id: ActorId): Promise<readonly unknown[]> => {
   const now = await engine.read(id);
   return [now?.createdAt, now?.lastMessageAt, now?.messageCount];
@@ -55,7 +56,7 @@ const inMemoryToo = (hooks: Hooks): readonly Behaviour[] => [
   tallyKind("note", { persistence: "memory" }, hooks),
 ];
 
-/** Every promise an engine makes beyond its claims (`traits`), and those it claims. Registers tests with `node:test`. */
+/** Registers the tests that every engine passes, and those of the `traits` that it claims, with `node:test`. */
 export function engineSuite(name: string, open: OpenEngine, { clock: newClock = () => new SimulatedClock() }: SuiteClock = {}): void {
   const { describe, test } = process.getBuiltinModule("node:test");
   turnSuite(name, open, { clock: newClock });
@@ -78,7 +79,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     it(title, async (stage) => (stage.engine.traits.has("memory-actors") ? run(stage) : undefined), { kinds: inMemoryToo });
 
   describe(`${name}: callers`, () => {
-    it("C1 actors run concurrently: one at work holds up nobody else #engine.c1", async ({ engine, hooks }) => {
+    it("C1 actors run concurrently: work of one does not delay others #engine.c1", async ({ engine, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       const working = engine.call(say("work", null, { to: A }));
@@ -87,19 +88,19 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await working, { ok: 1 });
     });
 
-    itInMemory("C2 whoever is answered on the spot has been announced before, and is told what any caller is", async ({ engine }) => {
+    itInMemory("C2 a synchronous call is announced before its reply, which is that of `call`", async ({ engine }) => {
       if (engine.callNow === undefined) return;
-      const told: unknown[] = [];
-      engine.watch("note/n", ({ seq }) => told.push(seq));
-      told.push(await engine.callNow(say("add", null, { to: "note/n" })));
-      told.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
-      told.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
-      assert.deepEqual(told, [1, { ok: 1 }, 2, { ok: 2 }, { ok: 2 }]);
+      const seen: unknown[] = [];
+      engine.watch("note/n", ({ seq }) => seen.push(seq));
+      seen.push(await engine.callNow(say("add", null, { to: "note/n" })));
+      seen.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
+      seen.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
+      assert.deepEqual(seen, [1, { ok: 1 }, 2, { ok: 2 }, { ok: 2 }]);
       await assert.rejects(async () => engine.callNow?.(say("throw", null, { to: "note/n" })), { code: "CRASHED", applied: false });
       await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 
-    it("a limit or position that is no whole number is BAD_QUERY", async ({ engine }) => {
+    it("a limit or position that is not an integer is BAD_QUERY", async ({ engine }) => {
       await engine.call(say("add", null, { to: A }));
       for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5]) {
         await assert.rejects(async () => engine.history(A, wrong)[Symbol.asyncIterator]().next(), { code: "BAD_QUERY" });
@@ -111,13 +112,13 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       );
     });
 
-    it("what is no id, as code without types may have one, is BAD_ID", async ({ engine }) => {
+    it("an invalid id from untyped code is BAD_ID", async ({ engine }) => {
       for (const id of [undefined, null, 7, {}, "note", "note/%zz"] as const) {
         // @ts-expect-error it is text
-        const asked: Parameters<Engine["call"]>[0] = { to: id, action: "add", args: null, start: null };
-        await assert.rejects(async () => engine.call(asked), { code: "BAD_ID" });
-        await assert.rejects(async () => engine.send(asked), { code: "BAD_ID" });
-        const { to } = asked;
+        const outgoing: Parameters<Engine["call"]>[0] = { to: id, action: "add", args: null, start: null };
+        await assert.rejects(async () => engine.call(outgoing), { code: "BAD_ID" });
+        await assert.rejects(async () => engine.send(outgoing), { code: "BAD_ID" });
+        const { to } = outgoing;
         await assert.rejects(async () => engine.read(to), { code: "BAD_ID" });
         await assert.rejects(async () => engine.stop(to, "why"), { code: "BAD_ID" });
         await assert.rejects(async () => engine.restart(to), { code: "BAD_ID" });
@@ -125,7 +126,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       }
     });
 
-    it("law 2: what is read on the spot is what is read", async ({ engine }) => {
+    it("law 2: a synchronous read returns what `read` returns", async ({ engine }) => {
       if (engine.readNow === undefined) return;
       assert.equal(await engine.readNow(A), undefined);
       await engine.call(say("add", null, { to: A }));
@@ -155,7 +156,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       if (engine.traits.has("call-order")) assert.equal(worked, 4);
     });
 
-    it("C4 a keyed call that repeats while the first still runs gets the first one's reply", async ({ engine, hooks }) => {
+    it("C4 a keyed call repeated while the first runs gets the reply of the first", async ({ engine, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       const calls = Array.from({ length: 5 }, () => engine.call(say("work", null, { to: A }), { key: "k" }));
@@ -168,7 +169,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await engine.read(A))?.seq, 1);
     });
 
-    it("C4 a key that was used for another call is refused, while the first runs, is due and is remembered #engine.c4", async ({
+    it("C4 a key used for another call is refused while that call runs, is due or is remembered #engine.c4", async ({
       engine,
       opened,
       hooks,
@@ -218,7 +219,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { keyMs: 1_000 },
     );
 
-    it("a caller may leave: what waits is withdrawn, work is aborted, what was committed stays #actors.work.abort #gateway.leave.modern", async ({
+    it("a cancelled call is withdrawn, its work aborted; a committed one stays #actors.work.abort #gateway.leave.modern", async ({
       engine,
       hooks,
     }) => {
@@ -244,7 +245,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await tallyOf(engine, A)).n, 5, "what fenced work returns is dropped");
     });
 
-    it("one of two callers of a key may leave; the other is answered", async ({ engine, hooks }) => {
+    it("if one of two callers of a key cancels, the other is answered", async ({ engine, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       const leaving = new AbortController();
@@ -257,7 +258,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await second, { ok: 1 });
     });
 
-    it("a deadline ends waiting and work #actors.work.abort", async ({ engine, clock, hooks }) => {
+    it("a deadline ends both waiting and work #actors.work.abort", async ({ engine, clock, hooks }) => {
       let begun = false;
       hooks.gate = () => {
         begun = true;
@@ -277,19 +278,19 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped #actors.work.fence #spec.6.tools.caution",
+      "work past its time limit is fenced off: its call fails, its result is dropped, the mailbox continues #actors.work.fence #spec.6.tools.caution",
       async ({ engine, clock, hooks }) => {
         const saw: string[] = [];
         hooks.saw = (what) => saw.push(what);
         const gate = Promise.withResolvers<void>();
         hooks.gate = () => gate.promise;
-        const late = engine.call(say("late", null, { to: A }));
-        late.catch(() => undefined);
+        const overrun = engine.call(say("overrun", null, { to: A }));
+        overrun.catch(() => undefined);
         await clock.advance(501);
-        await assert.rejects(late, { code: "WORK_TIMEOUT", applied: false });
+        await assert.rejects(overrun, { code: "WORK_TIMEOUT", applied: false });
         assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
         gate.resolve();
-        await until("the late work used its context", () => saw.some((line) => line.startsWith("codes")));
+        await until("the work past its time used its context", () => saw.some((line) => line.startsWith("codes")));
         assert.ok(saw.includes("codes TURN_OVER TURN_OVER"));
         await settle();
         assert.deepEqual((await tallyOf(engine, A)).n, 1);
@@ -315,7 +316,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { mailbox: 3 } },
     );
 
-    it("`later` holds the caller, not the mailbox; a later turn answers #actors.later", async ({ engine }) => {
+    it("`later` delays the reply, not the mailbox; a later turn answers #actors.later", async ({ engine }) => {
       const held = engine.call(say("later", null, { to: A }));
       await until("it is held", async () => (await logOf(engine, A)).length > 0);
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
@@ -323,7 +324,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await held, { ok: "at last" });
     });
 
-    it("`later` survives the process: a keyed caller who comes back is answered, once #actors.later", async ({ engine, opened }) => {
+    it("`later` survives a restart: a keyed call that is repeated is answered, once #actors.later", async ({ engine, opened }) => {
       engine.call(say("later", null, { to: A }), { key: "k" }).catch(() => undefined);
       await logged(engine, A, /^later /);
       const again = await opened.reopen();
@@ -340,7 +341,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await again.call(say("later", null, { to: A }), { key: "k" }), { ok: 7 });
     });
 
-    it("who repeats a keyed call hears what its first caller does, who may be gone without a word", async ({ engine }) => {
+    it("a repeated keyed call gets the progress of the first, whose caller may have disconnected", async ({ engine }) => {
       if (!engine.traits.has("progress")) return;
       const heard = new Set<string>();
       const ask = (who: string): Promise<Reply> =>
@@ -356,23 +357,21 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual([await first, await again], [{ ok: 7 }, { ok: 7 }]);
     });
 
-    it("a caller told `later` may leave or be late: it has been applied", async ({ engine, clock }) => {
+    it("a call answered by `later` that is cancelled or times out has been applied", async ({ engine, clock }) => {
       const leaving = new AbortController();
       const left = engine.call(say("later", null, { to: A }), { signal: leaving.signal });
-      const late = engine.call(say("later", null, { to: B, deadline: clock.now() + 100 }));
-      late.catch(() => undefined);
+      const timedOut = engine.call(say("later", null, { to: B, deadline: clock.now() + 100 }));
+      timedOut.catch(() => undefined);
       await logged(engine, A, /^later /);
       await logged(engine, B, /^later /);
       await settle(20);
       leaving.abort();
       await assert.rejects(left, { code: "CANCELLED", applied: true });
       await clock.advance(101);
-      await assert.rejects(late, { code: "DEADLINE", applied: true });
+      await assert.rejects(timedOut, { code: "DEADLINE", applied: true });
     });
 
-    it("what turns report reaches a caller told `later` before its answer, is never kept, and is nothing to who has left", async ({
-      engine,
-    }) => {
+    it("reports of turns reach a caller that waits for `later`, and are not stored", async ({ engine }) => {
       if (!engine.traits.has("progress")) return;
       const heard: unknown[] = [];
       const held = engine.call(say("later", { done: 0 }, { to: A }), { onProgress: (...step) => heard.push(step) });
@@ -380,7 +379,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(engine, A, /^later /);
       await settle(20);
       for (const done of [1, 2]) await engine.call(say("report", { done }, { to: A }));
-      const of = (await logOf(engine, A)).find((line) => line.startsWith("later "))?.slice(6) ?? assert.fail("it was told later");
+      const of = (await logOf(engine, A)).find((line) => line.startsWith("later "))?.slice(6) ?? assert.fail("no line has the id");
       await engine.call(say("report", { done: 9, of }, { to: B }));
       await engine.call(say("answer", { value: "at last" }, { to: A }));
       await answered;
@@ -390,7 +389,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.ok(chain.length >= 4 && !JSON.stringify(chain).includes("so far"));
     });
 
-    it("emitted lines reach watchers after the commit, and are never kept", async ({ engine }) => {
+    it("emitted lines reach watchers after the commit, and are not stored", async ({ engine }) => {
       const heard: unknown[] = [];
       engine.watch(A, (change) => heard.push([change.seq, change.emit]));
       await engine.call(say("emit", { what: "m1", change: true }, { to: A }));
@@ -398,7 +397,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.ok(!JSON.stringify(await chainOf(engine, A)).includes('"emit":["m1"]'));
     });
 
-    it("a watcher that throws disturbs nobody", async ({ engine }) => {
+    it("a watcher that throws does not affect others", async ({ engine }) => {
       const heard: number[] = [];
       engine.watch(A, () => {
         throw new Error("mine");
@@ -409,7 +408,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "an actor of its starter does not exist for others #actors.owner",
+      "an actor owned by its starter does not exist for others #actors.owner",
       async ({ engine }) => {
         const ann = { principal: "ann", scopes: [] };
         const bob = { principal: "bob", scopes: [] };
@@ -420,9 +419,9 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
           engine.call({ to: A, action: "add", args: null, viewer: { scopes: [] } }),
           engine.call({ to: B, action: "add", args: null, viewer: bob }),
         ];
-        const told = await Promise.allSettled(others);
+        const outcomes = await Promise.allSettled(others);
         assert.deepEqual(
-          told.map((result) => result.status === "rejected" && Object.assign({}, { code: Reflect.get(result.reason, "code") })),
+          outcomes.map((result) => result.status === "rejected" && Object.assign({}, { code: Reflect.get(result.reason, "code") })),
           [{ code: "NO_ACTOR" }, { code: "NO_ACTOR" }, { code: "NO_ACTOR" }],
         );
         assert.deepEqual(await engine.call({ to: A, action: "add", args: null, viewer: ann }), { ok: 2 });
@@ -436,7 +435,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "a message has the roles of its caller, and an event no claim #secure.logs",
+      "a message has the roles of its caller, and an event has no claims #secure.logs",
       async ({ engine }) => {
         const ann = { principal: "ann", scopes: [], claims: { groups: ["group", "secret"] } };
         await engine.call(say("add", null, { to: A, viewer: ann }));
@@ -479,13 +478,13 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       const [event] = await chainOf(engine, B);
       const { life }: { life: string } = JSON.parse(event?.header ?? "{}");
       assert.equal(await engine.find(life), B);
-      assert.equal(await engine.find("nobody"), undefined);
+      assert.equal(await engine.find("unknown"), undefined);
       assert.deepEqual(await engine.event(event?.id ?? ""), event);
     });
   });
 
   describe(`${name}: actors that talk to each other`, () => {
-    it("C5 what a turn sends arrives once, first in first out per pair #engine.c5", async ({ engine }) => {
+    it("C5 messages of a turn arrive once, first in first out per pair #engine.c5", async ({ engine }) => {
       await Promise.all(["one ", "two "].map((text) => engine.call(say("send-many", { to: B, text, times: 50 }, { to: A }))));
       await logged(engine, B, "one 49");
       await logged(engine, B, "two 49");
@@ -495,7 +494,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual([begun, ...log], ["begun b", ...(turned ? [...all("two"), ...all("one")] : [...all("one"), ...all("two")])]);
     });
 
-    it("C5 a call comes after what was sent before it, durable sends included", async ({ engine }) => {
+    it("C5 a call is applied after messages sent before it, durable ones included", async ({ engine }) => {
       await engine.call(say("add", { by: 0 }, { to: B }));
       for (let round = 1; round <= 20; round += 1) {
         for (let n = 0; n < 5; n += 1) await engine.send({ to: B, action: "add", args: { by: 1 } });
@@ -510,7 +509,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal(await engine.read("tally/never"), undefined);
     });
 
-    it("C5 what was sent and not delivered is delivered after a restart, once #engine.c5", async ({ engine, opened, hooks }) => {
+    it("C5 undelivered messages are delivered after a restart, once #engine.c5", async ({ engine, opened, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       engine.call(say("work", null, { to: B })).catch(() => undefined);
@@ -537,7 +536,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual([body.sent, other.message.from], [[other.message.id], A]);
     });
 
-    it("with `replyAs` the reply arrives as a message, a refusal too, and only once #actors.reply-as", async ({ engine, opened }) => {
+    it("with `replyAs`, a reply or refusal arrives as a message, once #actors.reply-as", async ({ engine, opened }) => {
       await engine.call(say("send", { to: B, action: "add", start: null, replyAs: "answered" }, { to: A }));
       await logged(engine, A, 'answered string tally/b {"ok":1}');
       await engine.call(say("send", { to: B, action: "refuse", start: null, replyAs: "answered" }, { to: A }));
@@ -559,7 +558,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(engine, A, 'answered string tally/b {"ok":"now"}');
     });
 
-    it("`send` from a door settles when durable, and is delivered after a restart", async ({ engine, opened }) => {
+    it("`send` from outside settles when durable, and is delivered after a restart", async ({ engine, opened }) => {
       await engine.send(say("note", { text: "from a door" }, { to: A }));
       const again = await opened.reopen();
       await logged(again, A, "from a door");
@@ -588,7 +587,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       );
 
     it(
-      "replies, timers, the end of a child, reads and refused messages start no actor #actors.auto-start",
+      "replies, timers, child exits, reads and refused messages start no actor #actors.auto-start",
       async ({ engine, clock }) => {
         assert.equal(await engine.read("place/p"), undefined);
         assert.deepEqual(await engine.call(unstarted("place/p", "no-such-thing")), {
@@ -627,7 +626,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "a child knows its parent, and its end is a message to it #actors.children",
+      "a child knows its parent, which gets a message when it ends #actors.children",
       async ({ engine }) => {
         await engine.call(say("send", { to: "child/c", action: "add", start: null }, { to: A }));
         await until("the child begins", async () => (await engine.read("child/c")) !== undefined);
@@ -638,7 +637,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "stopping a parent stops its children first, and theirs before them #actors.children",
+      "stopping a parent stops its descendants first, the deepest ones before others #actors.children",
       async ({ engine }) => {
         await engine.call(
           say("send", { to: "child/c", action: "send", with: { to: "child/d", action: "add", start: null }, start: null }, { to: A }),
@@ -652,12 +651,12 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         await engine.call(say("stop", { reason: "done" }, { to: A }));
         assert.deepEqual(ends, ["child/d", "child/c", A]);
         await settle(20);
-        assert.ok(!(await logOf(engine, A)).some((line) => line.startsWith("ended")), "who stops them need not be told");
+        assert.ok(!(await logOf(engine, A)).some((line) => line.startsWith("ended")), "their stopper is not notified");
       },
       { kinds: (hooks) => [tallyKind("tally", {}, hooks), tallyKind("child", {}, hooks)] },
     );
 
-    it("work calls others, and a ring of waits is refused", async ({ engine }) => {
+    it("work calls others, and a cycle of waits is refused", async ({ engine }) => {
       assert.deepEqual(await engine.call(say("call", { to: B, action: "add", with: { by: 3 }, start: null }, { to: A })), { ok: 3 });
       if (!engine.traits.has("cycle-check")) return;
       const ring = say("call", { to: B, action: "call", with: { to: A, action: "add", start: null }, start: null }, { to: A });
@@ -666,7 +665,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
     });
 
-    it("stopping aborts running work, whose caller learns that it was not applied #actors.work.abort", async ({ engine, hooks }) => {
+    it("stopping aborts running work, whose call was not applied #actors.work.abort", async ({ engine, hooks }) => {
       const saw: string[] = [];
       hooks.saw = (what) => saw.push(what);
       hooks.gate = () => new Promise(() => undefined);
@@ -682,11 +681,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
   });
 
   describe(`${name}: time`, () => {
-    it("a wake comes at its time, once; a cancelled one never #actors.wakes.named #actors.wakes.cancel", async ({ engine, clock }) => {
+    it("a wake fires at its time, once; a cancelled one never #actors.wakes.named #actors.wakes.cancel", async ({ engine, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "one", at: at + 1_000 }, { to: A }));
-      await engine.call(say("wake", { name: "gone", at: at + 1_000 }, { to: A }));
-      await engine.call(say("cancel", { name: "gone" }, { to: A }));
+      await engine.call(say("wake", { name: "cancelled", at: at + 1_000 }, { to: A }));
+      await engine.call(say("cancel", { name: "cancelled" }, { to: A }));
       await clock.advance(999);
       assert.deepEqual(await logOf(engine, A), ["begun a"]);
       await clock.advance(1);
@@ -695,7 +694,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual((await logOf(engine, A)).slice(1), [`tick one ${at + 1_000}`]);
     });
 
-    it("a repeating wake comes again and again until it is cancelled #actors.wakes.repeat", async ({ engine, clock }) => {
+    it("a repeating wake fires until it is cancelled #actors.wakes.repeat", async ({ engine, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
       for (let beat = 0; beat < 5; beat += 1) await clock.advance(100);
@@ -724,19 +723,19 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         const now = restarted ? await opened.reopen() : engine;
         await clock.advance(530);
         const heard = (await logOf(now, A)).slice(1).filter((line) => line.startsWith("tick beat"));
-        // How long the engine was away it need not know: its next beat may be a whole interval from when the clock tells of.
-        const late = restarted && heard[5] === `tick beat ${at + 650 - back}` ? 50 : 0;
-        assert.deepEqual(heard, [...beats(at + 100), ...beats(at + 600 + late - back)]);
+        // The engine need not know how long it was down: its next beat may be a whole interval from the current time.
+        const shift = restarted && heard[5] === `tick beat ${at + 650 - back}` ? 50 : 0;
+        assert.deepEqual(heard, [...beats(at + 100), ...beats(at + 600 + shift - back)]);
         await clock.advance(back);
         const log = (await logOf(now, A)).slice(1);
         const once = log.find((line) => line.startsWith("tick once"));
-        if (restarted) assert.ok(once !== undefined && Number(once.split(" ")[2]) < at, "not as late as the clock was set back");
+        if (restarted) assert.ok(once !== undefined && Number(once.split(" ")[2]) < at, "not delayed by as much as the clock was set back");
         else assert.equal(once, `tick once ${at + 800 - back}`, "after the time it was set for, by the timer");
         assert.equal(log.filter((line) => line.startsWith("tick beat")).length, 10 + back / 100);
         assert.equal((await tallyOf(now, B)).log.length, 1);
       });
 
-    it("wakes missed while no engine ran come once, at once #actors.wakes.durable", async ({ engine, opened, clock }) => {
+    it("wakes missed while no engine ran fire once, at once #actors.wakes.durable", async ({ engine, opened, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
       await engine.call(say("wake", { name: "once", at: at + 50 }, { to: B }));
@@ -751,7 +750,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(again, A, `tick beat ${at + 1_100}`);
     });
 
-    it("a wake that is due while older code runs comes once newer code does", async ({ opened, clock }) => {
+    it("a wake that is due while older code runs fires once newer code does", async ({ opened, clock }) => {
       const versioned = (version: number): Behaviour => tallyKind("tally", {}, {}, { version, migrate: (state) => Object(state) });
       const newer = await opened.reopen([versioned(2)]);
       await newer.call(say("add", null, { to: A }));
@@ -766,9 +765,9 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await logOf(again, A)).filter((line) => line.startsWith("tick once")).length, 1);
     });
 
-    it("a wake by cron that was missed comes once, and then at its next time #actors.wakes.cron", async ({ engine, opened, clock }) => {
+    it("a missed wake by cron fires once, and then at its next time #actors.wakes.cron", async ({ engine, opened, clock }) => {
       const at = clock.now();
-      // The first tick is given, so that the test need not wait for the next.
+      // The time of the first tick is given, so that the test need not wait for the next one.
       await engine.call(say("wake", { name: "leap", at: at + 50, cron: "0 0 29 2 *", timeZone: "Europe/Berlin" }, { to: A }));
       await opened.reopen([]);
       await clock.advance(1_050);
@@ -779,11 +778,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await logOf(again, A)).filter((line) => line.startsWith("tick leap")).length, 1);
     });
 
-    it("an event that a wake caused names the event that set it, however often it comes #chain.causes", async ({
-      engine,
-      opened,
-      clock,
-    }) => {
+    it("an event caused by a wake names the event that set it, each time #chain.causes", async ({ engine, opened, clock }) => {
       await engine.call(say("add", null, { to: A }));
       await engine.call(say("wake", { name: "beat", at: clock.now() + 100, everyMs: 100 }, { to: A }));
       await clock.advance(100);
@@ -796,7 +791,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await again.caused(setting?.id ?? ""), [rest[0], rest[2]]);
     });
 
-    it("a wake that throws is tried three times, then taken off, and the chain says why", async ({ engine, clock }) => {
+    it("a wake that throws is tried three times, then removed, with the reason in the chain", async ({ engine, clock }) => {
       await engine.call(say("wake", { name: "bad", at: clock.now() + 10, action: "throw" }, { to: A }));
       for (let round = 0; round < 8; round += 1) await clock.advance(1_000);
       const chain = await chainOf(engine, A);
@@ -805,7 +800,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "an actor nobody writes to ends after its time #actors.expiry",
+      "an actor without messages expires #actors.expiry",
       async ({ engine, clock }) => {
         await engine.call(say("add", null, { to: A }));
         await clock.advance(800);
@@ -823,7 +818,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "an idle actor's state stays when its cell is dropped #actors.idle",
+      "an idle actor's state is retained when its cell is dropped #actors.idle",
       async ({ engine, clock }) => {
         await engine.call(say("add", { by: 4 }, { to: A }));
         for (let round = 0; round < 10; round += 1) await clock.advance(1_000);
@@ -854,7 +849,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "a parent hears that a child has failed, and its word alone restarts it, before what it sends it",
+      "a parent is notified of a child's failure, and only it restarts the child, before its messages",
       async ({ engine, clock }) => {
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
         await until("the child is there", async () => (await engine.read(B)) !== undefined);
@@ -899,7 +894,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "each failure is a message of its own, by the same message too, and its restart is told of",
+      "each failure sends its own message, also for the same cause, and a restart is announced",
       async ({ engine, clock }) => {
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
         await until("the child is there", async () => (await engine.read(B)) !== undefined);
@@ -913,16 +908,16 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
           await until("all hear of it", () => statuses.at(-1) === "failed");
           await engine.call(say("restart", { child: B }, { to: A }));
           await until("all hear of its restart", () => statuses.at(-1) === "live");
-          // What it was sent comes again.
+          // The failed message is delivered again.
           await clock.advance(2_000);
         }
-        for (const own of ["id", "seed"]) assert.equal(new Set((await failures()).map((told) => told[own])).size, 2);
+        for (const own of ["id", "seed"]) assert.equal(new Set((await failures()).map((failure) => failure[own])).size, 2);
       },
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
     it(
-      "an actor that has failed may be ended, and begins anew",
+      "a failed actor can be stopped, and starts anew",
       async ({ engine }) => {
         await engine.call(say("add", null, { to: B }));
         await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
@@ -934,7 +929,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
-    it("whose child an actor was in a life before ends it no more", async ({ engine }) => {
+    it("a parent from an earlier life no longer stops an actor", async ({ engine }) => {
       const begin = async (parent: ActorId): Promise<void> => {
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: parent }));
         await until(`${B} is a child of ${parent}`, async () => (await engine.read(B))?.status === "live");
@@ -970,7 +965,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "what crashes at its beginning has not begun: it is none that has failed, and no child of whose it was before",
+      "an actor that crashes at its start is neither started nor failed, and has no parent",
       async ({ engine }) => {
         await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
@@ -985,7 +980,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
-    it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
+    it("a restart does nothing to a child that has not failed, or is missing", async ({ engine }) => {
       await assert.rejects(engine.restart("tally/none"), { code: "NO_ACTOR" });
       await engine.call(say("restart", { child: "tally/none" }, { to: A }));
       await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
@@ -996,7 +991,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "what a message brought that no turn can carry is no crash of the actor, nor is its beginning",
+      "invalid data in a message is no crash of the actor, nor in its start",
       async ({ engine }) => {
         const half: Json = JSON.parse('{ "text": "\\udc00", "explode": true }');
         const refused = async (message: Outgoing): Promise<void> => {
@@ -1011,14 +1006,14 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
-    it("an actor whose beginning throws has failed, until it is restarted", async ({ engine }) => {
+    it("an actor whose start throws has failed until it is restarted", async ({ engine }) => {
       await assert.rejects(engine.call(say("add", null, { to: A, start: { explode: true } })), { code: "ACTOR_FAILED", applied: false });
       await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED" });
       await engine.restart(A);
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
     });
 
-    it("so has one whose next life's beginning throws, and watchers are notified", async ({ engine }) => {
+    it("an actor whose next start throws has failed too, and watchers are notified", async ({ engine }) => {
       const statuses: string[] = [];
       await engine.call(say("add", null, { to: A }));
       const last = (await engine.read(A))?.lastMessageAt;
@@ -1068,10 +1063,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
   });
 
   describe(`${name}: what is known of an actor`, () => {
-    it("a read tells when the actor began, when its last message came and how many did: those that left an event", async ({
-      engine,
-      clock,
-    }) => {
+    it("a read reports when the actor started, its last message and the number of messages with an event", async ({ engine, clock }) => {
       const began = clock.now();
       await engine.call(say("add", null, { to: A }));
       assert.deepEqual(await known(engine, A), [began, began, 1]);
@@ -1085,13 +1077,13 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await clock.advance(1_000);
       for (const vain of ["refuse", "needs", "get", "same"]) await engine.call(say(vain, null, { to: A }));
       await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
-      assert.deepEqual(await known(engine, A), [began, began + 2_500, 4], "what leaves no event is not told of");
+      assert.deepEqual(await known(engine, A), [began, began + 2_500, 4], "messages without an event do not count");
       const last = clock.now();
       await engine.call(say("add", null, { to: A }));
       assert.deepEqual(await known(engine, A), [began, last, 5]);
     });
 
-    it("its uid is the same in all its lives, finds it, and is told to each turn", async ({ engine, opened }) => {
+    it("its uid is the same in all its lives, finds it, and is passed to each turn", async ({ engine, opened }) => {
       const uids = async (on: Engine): Promise<readonly (string | undefined)[]> => {
         const reply = await on.call(say("uid", null, { to: A }));
         return ["ok" in reply && typeof reply.ok === "string" ? reply.ok : "", (await on.read(A))?.uid];
@@ -1111,7 +1103,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await uids(again), [uid, uid]);
     });
 
-    it("law 2: what is known is of the same event as the state, though others are on their way", async ({ engine, clock }) => {
+    it("law 2: a read's data is of the same event as its state, while others are pending", async ({ engine, clock }) => {
       const began = clock.now();
       await engine.call(say("add", null, { to: A }));
       await clock.advance(1_000);
@@ -1134,7 +1126,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "what is known of an actor outlives its cell and the process",
+      "an actor's metadata outlives its cell and the process",
       async ({ engine, opened, clock }) => {
         const began = clock.now();
         await engine.call(say("add", null, { to: A }));
@@ -1149,14 +1141,14 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         const again = await opened.reopen([newer]);
         assert.deepEqual(await known(again, A), asleep);
         const now = await again.read(A);
-        assert.deepEqual([now?.version, now?.state], [3, { n: 1, log: [] }], "of the state that is shown");
+        assert.deepEqual([now?.version, now?.state], [3, { n: 1, log: [] }], "of the state that was read");
         await again.call(say("add", null, { to: A }));
         assert.deepEqual(await known(again, A), [began, clock.now(), 3]);
       },
       { policy: { idleMs: 1_000 } },
     );
 
-    it("a state that could not be migrated is of the version it was written in", async ({ engine, opened }) => {
+    it("a state that could not be migrated has the version it was written with", async ({ engine, opened }) => {
       await engine.call(say("add", null, { to: A }));
       const again = await opened.reopen([tallyKind("tally", {}, {}, { version: 2 })]);
       const now = await again.read(A);
@@ -1186,7 +1178,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
   });
 
   describe(`${name}: memory actors`, () => {
-    itInMemory("a read of a memory actor tells the same, and how long it lasts", async ({ engine, clock }) => {
+    itInMemory("a read of a memory actor reports the same, and its persistence", async ({ engine, clock }) => {
       const began = clock.now();
       await engine.call(say("add", null, { to: "note/a" }));
       await clock.advance(100);
@@ -1202,16 +1194,16 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await known(engine, "note/a"), [clock.now(), clock.now(), 1]);
     });
 
-    itInMemory("an actor lasts as long as its own policy says, not its kind's", async ({ engine, opened }) => {
+    itInMemory("an actor's own policy decides its persistence, not its kind's", async ({ engine, opened }) => {
       const persistenceOf = async (of: Engine, id: ActorId): Promise<unknown> => (await of.read(id))?.persistence;
-      await engine.call(say("add", null, { to: "note/kept", policy: { persistence: "disk" } }));
+      await engine.call(say("add", null, { to: "note/stored", policy: { persistence: "disk" } }));
       await engine.call(say("add", null, { to: "tally/brief", policy: { persistence: "memory" } }));
       await engine.call(say("add", null, { to: A }));
-      assert.equal(await persistenceOf(engine, "note/kept"), "disk");
+      assert.equal(await persistenceOf(engine, "note/stored"), "disk");
       assert.equal(await persistenceOf(engine, "tally/brief"), "memory");
       assert.equal(await persistenceOf(engine, A), "disk");
       const again = await opened.reopen();
-      assert.equal(await persistenceOf(again, "note/kept"), "disk");
+      assert.equal(await persistenceOf(again, "note/stored"), "disk");
     });
 
     itInMemory("a memory actor lives as long as the process", async ({ engine, opened }) => {
@@ -1247,11 +1239,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     itInMemory("a policy given at the start wins over the kind's, and stays #actors.policy", async ({ engine, opened }) => {
-      await engine.call(say("add", null, { to: "note/kept", policy: { persistence: "disk" } }));
+      await engine.call(say("add", null, { to: "note/stored", policy: { persistence: "disk" } }));
       await engine.call(say("add", null, { to: "tally/brief", policy: { persistence: "memory" } }));
       assert.deepEqual(await engine.call({ to: "tally/brief", action: "add", args: null }), { ok: 2 });
       const again = await opened.reopen();
-      assert.deepEqual(await again.call({ to: "note/kept", action: "add", args: null }), { ok: 2 });
+      assert.deepEqual(await again.call({ to: "note/stored", action: "add", args: null }), { ok: 2 });
       await assert.rejects(again.call({ to: "tally/brief", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 

@@ -1,8 +1,9 @@
+// Owns: the tests of every `Store`. Does not own: those of indexes (index-suite.ts).
 import assert from "node:assert/strict";
 import type { ActorId, ChainEvent, Clock, DuePlace, Store } from "../../core/contract/index.ts";
 import { ChainWriter, messageTo } from "./store-entries.ts";
 
-/** A place to keep actors in, opened as often as a test wants. */
+/** A place where actors are stored, which a test can open repeatedly. */
 export interface StorePlace extends Disposable {
   open(clock: Clock): Store | Promise<Store>;
 }
@@ -14,7 +15,7 @@ export interface StoreSuiteOptions {
   readonly place: () => StorePlace;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that a test advances. */
 class StillClock implements Clock {
   #now = 10_000;
   now(): number {
@@ -57,7 +58,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
   };
 
   describe(name, () => {
-    it("an actor nobody wrote is not there", async (store) => {
+    it("an actor that was never written is missing", async (store) => {
       assert.equal(await store.load("door/none"), undefined);
       assert.deepEqual(await store.events("door/none", 0, 10), []);
       assert.equal(await store.remembered("door/none", "k"), undefined);
@@ -66,7 +67,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
 
     const door = new ChainWriter("door/a%20b");
     survives(
-      "what was committed is loaded as it was: row, head, and the events from the last whole state on",
+      "committed data is loaded unchanged: row, head, and the events from the last whole state on",
       async (store) => {
         for (let turn = 0; turn < 20; turn += 1)
           await store.commit(
@@ -75,7 +76,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
               at: 5_000 + turn,
               row: {
                 owner: "iss|sub ☃",
-                parent: "house/h",
+                parent: "home/h",
                 policy: { idleMs: 5 },
                 pending: { "m.1": { key: [1, null, { a: "b" }] } },
                 wakes: turn < 10 ? {} : { tick: { at: 9, action: "tick", everyMs: 3, args: { x: 1 } }, plain: { at: 7, action: "p" } },
@@ -98,7 +99,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
           messageCount: 20,
           status: "live",
           owner: "iss|sub ☃",
-          parent: "house/h",
+          parent: "home/h",
           policy: { idleMs: 5 },
           pending: { "m.1": { key: [1, null, { a: "b" }] } },
           wakes: { tick: { at: 9, action: "tick", everyMs: 3, args: { x: 1 } }, plain: { at: 7, action: "p" } },
@@ -126,7 +127,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       }
     });
 
-    it("C2 a commit is not seen before it settles #engine.c2", async (store) => {
+    it("C2 a commit is not visible before it settles #engine.c2", async (store) => {
       const actor = new ChainWriter("door/a");
       let settled = false;
       const commit = store.commit(actor.id, actor.next()).then(() => (settled = true));
@@ -148,7 +149,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.deepEqual(ids(await store.events(one.id, 0, 10)), ids(one.events));
     });
 
-    it("C5 large messages in the outbox come in smaller pages, one after the other, until there are none", async (store) => {
+    it("C5 large messages in the outbox are read in smaller pages, until there are none", async (store) => {
       const all = Array.from({ length: 12 }, (_, n) => messageTo("door/a", `large.${n}`, { args: { text: "x".repeat(1_000_000) } }));
       await Promise.all(all.map((message) => store.enqueue(message)));
       const read = new Set<string>();
@@ -163,7 +164,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       );
     });
 
-    it("C6 a refused entry fails those of its actor that follow it, and nobody else's", async (store) => {
+    it("C6 a refused entry fails later entries of its actor, and no others", async (store) => {
       const mine = new ChainWriter("door/mine");
       const other = new ChainWriter("door/other");
       await store.commit(mine.id, mine.next());
@@ -190,7 +191,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "C5 what a turn sends is in the outbox with its commit, in the order of commits, until a turn consumed it",
+      "C5 messages of a turn are in the outbox with its commit, in order, until a turn consumes them",
       async (store) => {
         const a = new ChainWriter("room/a");
         const b = new ChainWriter("player/b");
@@ -205,7 +206,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         );
         assert.equal((await store.undelivered(2)).length, 2);
         assert.deepEqual(
-          (await store.undelivered(2, undefined, new Set(["a.1.0", "b.1.0", "of nobody"]))).map(({ message }) => message.id),
+          (await store.undelivered(2, undefined, new Set(["a.1.0", "b.1.0", "unknown"]))).map(({ message }) => message.id),
           ["a.1.1", "a.2.0"],
         );
         await store.commit(b.id, b.next({ consumed: "a.1.0", out: [messageTo(a.id, "b.2.0")] }));
@@ -239,7 +240,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "a message from a door waits in the outbox, once however often it is handed over",
+      "a message from outside is stored in the outbox once, however often it is enqueued",
       async (store) => {
         await store.enqueue(messageTo("door/a", "m1"));
         await store.enqueue(messageTo("door/a", "m2"));
@@ -254,7 +255,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     );
 
     survives(
-      "a message that failed stays, counted; one that had no effect goes; one that failed for the third time is a letter",
+      "a failed message stays with its count; after the third failure it is a dead letter",
       async (store) => {
         for (const id of ["done", "failed", "dead", "dead2", "later"]) await store.enqueue(messageTo("door/a", id));
         await store.settle("done", "done");
@@ -295,7 +296,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     );
 
     survives(
-      "C5 an answer goes into the outbox as its message goes out of it, and never again #engine.c5",
+      "C5 an answer enters the outbox when its message leaves it, and never again #engine.c5",
       async (store) => {
         for (const id of ["done", "dead", "other"]) await store.enqueue(messageTo("door/a", id));
         for (const how of ["done", "dead"] as const)
@@ -325,8 +326,8 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
           a.next({
             remember: { key: "p|2", call: "c", reply: { refused: { code: "X", message: "no" } }, until: 11_000 },
             answered: [
-              { key: "late|1", call: "c", reply: { ok: "l1" }, until: 11_000 },
-              { key: "late|2", call: "c", reply: { ok: "l2" }, until: 11_000 },
+              { key: "slow|1", call: "c", reply: { ok: "l1" }, until: 11_000 },
+              { key: "slow|2", call: "c", reply: { ok: "l2" }, until: 11_000 },
             ],
           }),
         );
@@ -335,28 +336,28 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         assert.deepEqual(await store.remembered("door/a", "p|1"), { call: "c", reply: { ok: { n: 1 } } });
         assert.deepEqual(await store.remembered("door/b", "p|1"), { call: "other", reply: { ok: 2 } });
         assert.deepEqual(await store.remembered("door/a", "p|2"), { call: "c", reply: { refused: { code: "X", message: "no" } } });
-        assert.deepEqual(await store.remembered("door/a", "late|1"), { call: "c", reply: { ok: "l1" } });
-        assert.deepEqual(await store.remembered("door/a", "late|2"), { call: "c", reply: { ok: "l2" } });
+        assert.deepEqual(await store.remembered("door/a", "slow|1"), { call: "c", reply: { ok: "l1" } });
+        assert.deepEqual(await store.remembered("door/a", "slow|2"), { call: "c", reply: { ok: "l2" } });
         assert.equal(await store.remembered("door/a", "p|3"), undefined);
       },
     );
 
     survives(
-      'C4 the actors that took a call of a key are found by it, the last one first: told "later", or remembered',
+      "C4 the actors that took a call of a key are found by it, latest first, pending or remembered",
       async (store) => {
         const a = new ChainWriter("door/a");
         const b = new ChainWriter("room/b");
         await store.commit(a.id, a.next({ claimed: { key: "p|1", call: "c", until: 11_000 } }));
         await store.commit(b.id, b.next({ remember: { key: "p|1", call: "c", reply: { ok: 2 }, until: 11_001 } }));
         await store.commit(a.id, a.next({ claimed: { key: "p|2", call: "c", until: 11_000 } }));
-        await store.commit(a.id, a.next({ answered: [{ key: "p|2", call: "late", reply: { ok: 3 }, until: 11_000 }] }));
+        await store.commit(a.id, a.next({ answered: [{ key: "p|2", call: "second", reply: { ok: 3 }, until: 11_000 }] }));
       },
       async (store) => {
         assert.deepEqual(await store.claimants("p|1"), ["room/b", "door/a"]);
         assert.deepEqual(await store.claimants("p|2"), ["door/a"]);
         assert.deepEqual(await store.claimants("p|3"), []);
         assert.equal(await store.remembered("door/a", "p|1"), undefined, "its reply is due");
-        assert.deepEqual(await store.remembered("door/a", "p|2"), { call: "late", reply: { ok: 3 } });
+        assert.deepEqual(await store.remembered("door/a", "p|2"), { call: "second", reply: { ok: 3 } });
       },
     );
 
@@ -372,12 +373,12 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     const stopped = { row: { status: "stopped" as const } };
 
     survives(
-      "actors that have ended are told page by page, by the time of the event they ended with",
+      "ended actors are listed in pages, by the time of their last event",
       async (store) => {
         for (const id of ["door/a", "door/b", "door/c", "room/a", "door/d", "room/b"] as const) {
           const actor = new ChainWriter(id);
           await store.commit(actor.id, actor.next({ at: 2_000 }));
-          // Its last message is long ago, as where an idle actor is stopped.
+          // Its last message is long ago, as for an idle actor that is stopped.
           if (!id.endsWith("b")) await store.commit(actor.id, actor.next({ at: 5_000, row: { status: "stopped", lastMessageAt: 2_000 } }));
         }
       },
@@ -390,37 +391,37 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    const gone = new ChainWriter("door/gone");
+    const removed = new ChainWriter("door/removed");
     const other = new ChainWriter("door/other");
     survives(
-      "an actor that has ended is removed as a whole, and what others keep stays",
+      "an ended actor is removed completely, and data of others stays",
       async (store) => {
-        await store.commit(gone.id, gone.next({ row: { owner: "ann", parent: "house/h" } }));
-        for (let turn = 0; turn < 300; turn += 1) await store.commit(gone.id, gone.next());
-        await store.commit(other.id, other.next({ cause: gone.head ?? "" }));
+        await store.commit(removed.id, removed.next({ row: { owner: "ann", parent: "home/h" } }));
+        for (let turn = 0; turn < 300; turn += 1) await store.commit(removed.id, removed.next());
+        await store.commit(other.id, other.next({ cause: removed.head ?? "" }));
         await store.commit(
-          gone.id,
-          gone.next({
+          removed.id,
+          removed.next({
             cause: other.head ?? "",
             out: [messageTo("door/other", "m.1")],
             remember: { key: "k", call: "c", reply: { ok: 1 }, until: 99_000 },
           }),
         );
-        await store.commit(gone.id, gone.next({ row: { owner: "ann", parent: "house/h", status: "stopped" } }));
-        assert.deepEqual(ids(await store.caused(other.head ?? "")), [gone.events[301]?.id]);
-        assert.equal(await store.remove({ id: gone.id, head: gone.head ?? "" }), true);
+        await store.commit(removed.id, removed.next({ row: { owner: "ann", parent: "home/h", status: "stopped" } }));
+        assert.deepEqual(ids(await store.caused(other.head ?? "")), [removed.events[301]?.id]);
+        assert.equal(await store.remove({ id: removed.id, head: removed.head ?? "" }), true);
       },
       async (store) => {
-        assert.equal(await store.load(gone.id), undefined);
-        assert.deepEqual(await store.events(gone.id, 0, 1_000), []);
+        assert.equal(await store.load(removed.id), undefined);
+        assert.deepEqual(await store.events(removed.id, 0, 1_000), []);
         assert.deepEqual(await store.list({ limit: 10 }), [{ id: other.id, seq: 1, head: other.head, status: "live" }]);
         assert.deepEqual([await store.count({}), await store.count({ live: true }), await store.count({ owner: "ann" })], [1, 1, 0]);
-        assert.equal(await store.find(`uid-of-${gone.life}`), undefined);
+        assert.equal(await store.find(`uid-of-${removed.life}`), undefined);
         assert.deepEqual(await ended(store), []);
-        for (const event of [gone.events[0], gone.events[301]]) assert.equal(await store.event(event?.id ?? ""), undefined);
+        for (const event of [removed.events[0], removed.events[301]]) assert.equal(await store.event(event?.id ?? ""), undefined);
         assert.deepEqual(await store.caused(other.head ?? ""), []);
-        assert.deepEqual(ids(await store.caused(gone.events[300]?.id ?? "")), ids(other.events), "what it caused names it still");
-        assert.equal(await store.remembered(gone.id, "k"), undefined);
+        assert.deepEqual(ids(await store.caused(removed.events[300]?.id ?? "")), ids(other.events), "what it caused names it still");
+        assert.equal(await store.remembered(removed.id, "k"), undefined);
         assert.deepEqual(await store.claimants("k"), []);
         assert.deepEqual(
           (await store.undelivered(10)).map(({ message }) => message.id),
@@ -431,7 +432,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("C6 an actor that lives, or has had another turn, is not removed", async (store) => {
+    it("C6 an actor that is alive, or has had another turn, is not removed", async (store) => {
       const actor = new ChainWriter("door/a");
       await store.commit(actor.id, actor.next());
       assert.equal(await store.remove({ id: actor.id, head: actor.head ?? "" }), false);
@@ -454,7 +455,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       );
     });
 
-    it("another begins under the name of one that was removed, and finds nothing of it", async (store) => {
+    it("an actor that starts under the id of a removed one finds nothing of it", async (store) => {
       for (const life of ["one", "two", "three"]) {
         const actor = new ChainWriter("door/a", life);
         await store.commit(actor.id, actor.next());
@@ -493,15 +494,15 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "what is due comes soonest first: wakes by name, expiries without one",
+      "due timers are listed soonest first: wakes by name, expiries without one",
       async (store) => {
         const a = new ChainWriter("door/a");
         const b = new ChainWriter("door/b");
         const c = new ChainWriter("door/c");
         const d = new ChainWriter("door/d");
-        await store.commit(a.id, a.next({ row: { wakes: { late: { at: 900, action: "x" }, soon: { at: 300, action: "x" } } } }));
+        await store.commit(a.id, a.next({ row: { wakes: { last: { at: 900, action: "x" }, soon: { at: 300, action: "x" } } } }));
         await store.commit(b.id, b.next({ at: 100, row: { policy: { expireMs: 400 }, wakes: { w: { at: 600, action: "x" } } } }));
-        await store.commit(c.id, c.next({ row: { wakes: { gone: { at: 100, action: "x" } } } }));
+        await store.commit(c.id, c.next({ row: { wakes: { cleared: { at: 100, action: "x" } } } }));
         await store.commit(c.id, c.next({ row: { wakes: {} } }));
         await store.commit(d.id, d.next({ row: { wakes: { never: { at: 100, action: "x" } } } }));
         await store.commit(
@@ -514,7 +515,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
           { id: "door/a", wake: "soon", at: 300 },
           { id: "door/b", wake: "", at: 500 },
           { id: "door/b", wake: "w", at: 600 },
-          { id: "door/a", wake: "late", at: 900 },
+          { id: "door/a", wake: "last", at: 900 },
         ];
         assert.deepEqual(await store.due(899, 10), all.slice(0, 3));
         assert.deepEqual(await store.due(900, 10), all);
@@ -524,7 +525,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     );
 
     survives(
-      "an actor that was touched is due later; an earlier touch, and one of no actor, are ignored",
+      "a touched actor is due later; an earlier touch, or one of a missing actor, is ignored",
       async (store) => {
         const a = new ChainWriter("door/a");
         await store.commit(a.id, a.next({ at: 100, row: { policy: { expireMs: 400 } } }));
@@ -543,10 +544,10 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("what is due is read in pages of actors, each behind the one before", async (store) => {
+    it("due timers are read in pages of actors", async (store) => {
       for (const [index, key] of ["e", "c", "a", "d", "b"].entries()) {
         const one = new ChainWriter(`door/${key}`);
-        // Three of one time, and one of which the second comes after them.
+        // Three at one time, and one actor whose second timer comes after them.
         const at = index === 0 ? 100 : index === 4 ? 300 : 200;
         await store.commit(
           one.id,
@@ -575,7 +576,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.deepEqual(await store.due(400, 10, undefined, undefined, { id: "door/b", at: 300 }), []);
     });
 
-    it("of what is due, only that of the kinds asked for counts", async (store) => {
+    it("due timers are filtered by kind", async (store) => {
       for (const [index, id] of (["old/a", "old/b", "door/c", "old/d", "gate/e", "door/f"] as const).entries()) {
         const one = new ChainWriter(id);
         await store.commit(one.id, one.next({ row: { wakes: { w: { at: 100 + index, action: "x" } } } }));
@@ -590,7 +591,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "a time past what a number counts exactly shuts no actor",
+      "a time beyond the safe integers makes no actor unusable",
       async (store) => {
         const far = new ChainWriter("door/far");
         const never = new ChainWriter("door/never");
@@ -604,7 +605,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("an expiry moves with every message #actors.expiry", async (store) => {
+    it("an expiry is postponed by every message #actors.expiry", async (store) => {
       const a = new ChainWriter("door/a");
       const b = new ChainWriter("door/b");
       const constant = { policy: { expireMs: 100 }, wakes: {}, pending: {} };
@@ -616,7 +617,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         { id: "door/b", wake: "", at: 110 },
         { id: "door/a", wake: "", at: 550 },
       ]);
-      // A clock that went back.
+      // The clock was set back.
       await store.commit(a.id, a.next({ at: 300, row: constant }));
       assert.deepEqual((await store.due(420, 10)).at(-1), { id: "door/a", wake: "", at: 400 });
     });
@@ -625,11 +626,11 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     survives(
       "any part of a long history is read in order",
       async (store) => {
-        const beside = new ChainWriter("door/beside");
+        const neighbour = new ChainWriter("door/neighbour");
         const commits: Promise<void>[] = [];
         for (let turn = 0; turn < 4_500; turn += 1) {
           commits.push(store.commit(long.id, long.next()));
-          if (turn % 3 === 0) commits.push(store.commit(beside.id, beside.next()));
+          if (turn % 3 === 0) commits.push(store.commit(neighbour.id, neighbour.next()));
           if (turn % 500 === 0) await commits.at(-1);
         }
         await Promise.all(commits);
@@ -681,7 +682,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.equal(await store.event("'; DROP TABLE event; --"), undefined);
     });
 
-    it("the effects of one event are told up to a bound, the first ones", async (store) => {
+    it("the first effects of one event are returned, up to a bound", async (store) => {
       const a = new ChainWriter("room/a");
       await store.commit(a.id, a.next());
       const [cause] = ids(a.events);
@@ -692,7 +693,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "C7 erasing takes bodies only, and none from the last whole state on #chain.erase",
+      "C7 erasing removes bodies only, and none from the last whole state on #chain.erase",
       async (store) => {
         const a = new ChainWriter("door/erased");
         for (let turn = 0; turn < 40; turn += 1) await store.commit(a.id, a.next());
@@ -780,12 +781,12 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         assert.deepEqual([...(await store.children("room/a"))].toSorted(), ["door-two/a", "door/a", "door/b", "room/b"]);
         assert.deepEqual(await store.children("door/a"), []);
         assert.equal(await store.find("uid-of-life-of-room/b"), "room/b");
-        assert.equal(await store.find("nobody"), undefined);
+        assert.equal(await store.find("unknown"), undefined);
       },
     );
 
     survives(
-      "another life of a key goes on in the same chain",
+      "another life of a key continues the same chain",
       async (store) => {
         const a = new ChainWriter("door/a", "first");
         await store.commit(a.id, a.next());
@@ -807,7 +808,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("texts come back as they were, whatever is in them", async (store) => {
+    it("texts are returned unchanged, whatever their characters", async (store) => {
       const text = "\u0000 \u2028 ☃ \ud83d\ude00 ' \" \\ %00";
       const a = new ChainWriter("door/%00%2F%E2%98%83");
       await store.commit(a.id, a.next({ state: { [text]: [text, "x".repeat(300_000)] }, row: { owner: text, pending: { [text]: text } } }));

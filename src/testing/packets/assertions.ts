@@ -1,14 +1,15 @@
+// Owns: assertions about effects and states. Does not own: collecting them (packet-test.ts).
 import { AssertionError } from "node:assert/strict";
 import { isDeepStrictEqual, inspect } from "node:util";
 import type { Effect, Emitted } from "../../bridges/packet/index.ts";
 import type { TestActor } from "./test-actor.ts";
 
-/** What else must hold of an effect: any part of it. `error: undefined`: the run succeeded. */
+/** Further conditions on an effect: any part of it. `error: undefined`: the run succeeded. */
 export type Where = { readonly [N in keyof Emitted]?: Emitted[N] | undefined };
 
-const MOST_SHOWN = 10;
+const MAX_PRINTED = 10;
 
-/** Of all effects that happened so far. */
+/** The assertions about all effects so far. */
 export function effectAssertions(effects: readonly Emitted[]) {
   function assertEffectExecuted(effect: Effect | string, where: Where = {}): void {
     const meant = typeof effect === "string" ? named(effect) : (one: Effect): boolean => isDeepStrictEqual({ ...one }, { ...effect });
@@ -23,14 +24,14 @@ export function effectAssertions(effects: readonly Emitted[]) {
   }
 
   function missing(what: string, expected: Effect | string, where: Where, from: typeof assertEffectExecuted | typeof assertMetricEmitted) {
-    const last = effects.slice(-MOST_SHOWN);
+    const last = effects.slice(-MAX_PRINTED);
     const there =
       last.length === 0
         ? "There was none at all."
-        : `There ${effects.length === 1 ? "was one" : `were ${effects.length}`}${effects.length > MOST_SHOWN ? `, the last ${MOST_SHOWN}` : ""}:\n${last.map(shown).join("\n")}`;
-    const condition = Object.keys(where).length === 0 ? "" : ` where ${shown(where)}`;
+        : `There ${effects.length === 1 ? "was one" : `were ${effects.length}`}${effects.length > MAX_PRINTED ? `, the last ${MAX_PRINTED}` : ""}:\n${last.map(print).join("\n")}`;
+    const condition = Object.keys(where).length === 0 ? "" : ` where ${print(where)}`;
     return new AssertionError({
-      message: `${what} ${shown(expected)}${condition}. ${there}\nDeclare it under effects of the capability, and await the call that runs it first.`,
+      message: `${what} ${print(expected)}${condition}. ${there}\nDeclare it under effects of the capability, and await the call that runs it first.`,
       actual: last,
       expected: { effect: expected, ...where },
       operator: from.name,
@@ -49,7 +50,7 @@ const named =
 const holds = (emitted: Emitted, where: Where): boolean =>
   Object.entries(where).every(([name, expected]) => contains(Reflect.get(emitted, name), expected));
 
-/** Any part of it, at any depth. */
+/** Any part of a value, at any depth. */
 export type Partially<T> = unknown extends T
   ? object
   : T extends readonly (infer E)[]
@@ -58,7 +59,7 @@ export type Partially<T> = unknown extends T
       ? { readonly [N in keyof T]?: Partially<T[N]> }
       : T;
 
-/** A field of a state, by its name. */
+/** The name of a field of a state. */
 export type FieldOf<S> = unknown extends S ? string : Extract<keyof S, string>;
 
 /** Rejects with an `AssertionError`. */
@@ -71,7 +72,7 @@ export async function assertActorStateContains<S>(
   if (typeof expected === "string") {
     if (typeof state === "object" && state !== null && Object.hasOwn(state, expected)) return;
     throw new AssertionError({
-      message: `The state of ${who} has no ${JSON.stringify(expected)}. It is:\n${shown(state)}\nSend the message that sets it first, or begin with it in initialState.`,
+      message: `The state of ${who} has no ${JSON.stringify(expected)}. It is:\n${print(state)}\nSend the message that sets it first, or begin with it in initialState.`,
       actual: state,
       expected,
       operator: "assertActorStateContains",
@@ -80,7 +81,7 @@ export async function assertActorStateContains<S>(
   }
   if (contains(state, expected)) return;
   throw new AssertionError({
-    message: `The state of ${who} does not contain\n${shown(expected)}\nIt is:\n${shown(state)}\nSend the message that brings it about first, or expect what is there.`,
+    message: `The state of ${who} does not contain\n${print(expected)}\nIt is:\n${print(state)}\nSend the message that brings it about first, or expect what is there.`,
     actual: state,
     expected,
     operator: "assertActorStateContains",
@@ -88,8 +89,8 @@ export async function assertActorStateContains<S>(
   });
 }
 
-/** Objects by the fields that are expected, lists item by item, all else as it is. */
-export function contains(actual: unknown, expected: unknown): boolean {
+/** Compares objects by the expected fields, lists item by item, and other values by identity. */
+function contains(actual: unknown, expected: unknown): boolean {
   if (typeof expected !== "object" || expected === null) return actual === expected;
   if (typeof actual !== "object" || actual === null) return false;
   if (Array.isArray(expected) || Array.isArray(actual))
@@ -102,5 +103,5 @@ export function contains(actual: unknown, expected: unknown): boolean {
   return Object.entries(expected).every(([name, part]) => Object.hasOwn(actual, name) && contains(Reflect.get(actual, name), part));
 }
 
-/** A value as an assertion's message shows it: enough to see what it is, however large. */
-export const shown = (value: unknown): string => inspect(value, { depth: 6, maxArrayLength: 20, maxStringLength: 500, breakLength: 100 });
+/** A value as text for a message, shortened if it is large. */
+const print = (value: unknown): string => inspect(value, { depth: 6, maxArrayLength: 20, maxStringLength: 500, breakLength: 100 });

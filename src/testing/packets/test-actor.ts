@@ -1,3 +1,4 @@
+// Owns: actors that a packet test starts and sends messages to. Does not own: the flow they run in (packet-test.ts).
 import type { JsonObject, Behaviour, Engine, Json, Snapshot, Viewer } from "../../core/contract/index.ts";
 import {
   type ActorCapability,
@@ -20,10 +21,10 @@ export type ActorKind<S = unknown> = Behaviour<S> & { readonly description: stri
 export interface TestActor<S = unknown> {
   readonly capability_id: string;
   readonly actor_id: string;
-  /** Whose it is. */
+  /** The actor's user. */
   readonly user: string;
   readonly options: Omit<ActorOptions, "create_if_missing">;
-  /** Its last durable state; a copy. Rejects with `PacketError` (`actor_not_found` once it has ended). */
+  /** A copy of its last durable state. Rejects with `PacketError` (`actor_not_found` after it has ended). */
   state(): Promise<S>;
 }
 
@@ -36,7 +37,7 @@ export interface StartOptions {
   readonly options?: Omit<ActorOptions, "create_if_missing">;
 }
 
-/** By the capability or kind itself, its state has a type; by id it is `unknown`. */
+/** Starts an actor. Its state is typed if a capability or kind is given, and `unknown` for an id. */
 export interface StartTestActor {
   <S>(capability: ActorCapability<S>, options?: StartOptions): Promise<TestActor<S>>;
   <S>(kind: ActorKind<S>, options?: StartOptions): Promise<TestActor<S>>;
@@ -47,7 +48,7 @@ export const asCapability = (given: Capability | ActorKind): Capability => ("doe
 
 const idOf = (which: string | Capability | ActorKind): string => (typeof which === "string" ? which : asCapability(which).id);
 
-/** Starts actors, each for its user, and sends them what a transport would have read. */
+/** Starts actors for users, and sends them packets as a transport would. */
 export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string) {
   let started = 0;
 
@@ -62,7 +63,7 @@ export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string
     const packet = read(actor, {}, {});
     const { id } = await flow.actors.getOrCreateActor(capability_id, actor_id, { viewer, ...optionsOf(packet) });
     const does = flow.capabilities.get(capability_id)?.does;
-    // Only declared capabilities publish states. A test may look into any.
+    // Only declared capabilities publish states, but a test may read any.
     const state = async (): Promise<Json> =>
       does?.how === "actor" && does.own !== undefined
         ? stateOf(await engine.read(id), actor_id)
@@ -96,7 +97,7 @@ const viewerOf = (principal: string): Viewer => ({ principal, scopes: [] });
 
 const optionsOf = ({ actor_options }: RequestPacket) => (actor_options === undefined ? {} : { options: actor_options });
 
-// What no packet can carry is refused as a transport refuses it, and nothing is shared between a test and an actor.
+// Serialized and parsed, so that invalid packets are refused as by a transport, and a test shares no objects with an actor.
 function read({ capability_id, actor_id, options }: Omit<TestActor, "state">, payload: JsonObject, context: PacketContext): RequestPacket {
   const packet = readPacket(
     JSON.stringify({

@@ -1,3 +1,4 @@
+// Owns: `recordTranscript`: the requests of a client and their answers as a transcript. Does not own: its format (transcript.ts).
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { TestClientOptions } from "../client/conversation.ts";
 import { TestClient } from "../client/client.ts";
@@ -8,17 +9,18 @@ import type { Transcript, TranscriptAnswer, TranscriptRequest, TranscriptStep } 
 
 /** Options of `recordTranscript`. */
 export interface RecordOptions {
-  /** Default: the name. */
+  /** The transcript's id. Default: the name. */
   readonly id?: string;
   readonly name: string;
-  /** What the server has to be, for whoever replays it. `server` (name, version) and `id_sequence` (sessions) are filled in unless given. */
+  /** What a server must be to replay the transcript. `server` (name, version) and `id_sequence` (sessions) are added unless given. */
   readonly setup?: JsonObject;
-  /** Of the client that is recorded; it listens only if told to. */
+  /** Options of the recorded client. `listen` is false by default. */
   readonly client?: TestClientOptions;
 }
 
 /**
- * What a client and a server say while that runs, request by request. A stream that is open at the end is recorded so far.
+ * Records the requests that a client makes while the function runs, and their answers. Of a stream that is open at the end, the events
+ * so far are recorded.
  *
  * @example
  * ```ts
@@ -60,7 +62,7 @@ export async function recordTranscript(
   await using client = new TestClient(served, { listen: false, ...how, onCall });
   await run(client);
   await settle();
-  const events = new CountedEvents();
+  const events = new EventNumbers();
   const steps: TranscriptStep[] = [];
   const answers: TranscriptAnswer[] = [];
   for (const [at, call] of calls.entries()) {
@@ -79,7 +81,7 @@ export async function recordTranscript(
   };
 }
 
-/** What came of a call, as a transcript has it. */
+/** The answer to a call, as a transcript contains it. */
 export async function answered({ answer, frames }: HttpCall, frame = (one: Frame): Frame => one): Promise<TranscriptAnswer> {
   const { status, headers, body, streamed }: HttpAnswer = await answer;
   const json = parsed(body);
@@ -100,23 +102,23 @@ function nameOf({ verb, body }: HttpRequest, at: number): string {
 
 function written({ verb, headers, body = "" }: HttpRequest, eventId: (id: string) => string): TranscriptRequest {
   const last = headers["last-event-id"];
-  const said = last === undefined ? headers : { ...headers, "last-event-id": eventId(last) };
-  return { method: verb, path: "/mcp", headers: lists(said), body: { encoding: "utf8", value: body }, is_base64: false };
+  const sent = last === undefined ? headers : { ...headers, "last-event-id": eventId(last) };
+  return { method: verb, path: "/mcp", headers: lists(sent), body: { encoding: "utf8", value: body }, is_base64: false };
 }
 
 const lists = (headers: Readonly<Record<string, string>>): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
 
-/** Event ids as a transcript has them: counted from 1 within a session, in the order they were recorded. */
-export class CountedEvents {
+/** Event ids in a transcript: numbered from 1 within a session, in the order of their recording. */
+export class EventNumbers {
   readonly #sessions = new Map<string, Map<string, string>>();
 
-  /** What a client came back with; as it is where no answer had it. */
+  /** The number of an event id that a client sent. Unknown ids are unchanged. */
   of(session: string, id: string): string {
     return this.#sessions.get(session)?.get(id) ?? id;
   }
 
-  /** A frame as a transcript has it: whatever carries a message says what sort of event it is. */
+  /** A frame as a transcript contains it: if it carries a message, it has an event type. */
   frame(session: string, { id, event, data }: Frame): Frame {
     const sort = event ?? (data === "" ? undefined : "message");
     return {
@@ -135,7 +137,7 @@ export class CountedEvents {
   }
 }
 
-/** What the answers tell of the server that gave them: its name and version, and the sessions it made, in their order. */
+/** The setup that answers reveal: the server's name and version, and its sessions in order. */
 export function setupSeen(answers: readonly TranscriptAnswer[]): JsonObject {
   const server = answers.flatMap(messagesOf).map(infoIn).find(isJsonObject);
   const sessions = new Set(answers.flatMap(({ headers }) => headers["mcp-session-id"] ?? []));

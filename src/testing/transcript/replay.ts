@@ -1,26 +1,27 @@
+// Owns: `replayTranscript`: sends a transcript's requests again, and collects the differences. Does not own: finding them (differences.ts).
 import type { Caller, Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
-import { type Difference, differences, renamed, SameNames } from "./differences.ts";
+import { type Difference, differences, renamed, NameMapping } from "./differences.ts";
 import { answered } from "./record.ts";
-import { PlayedStep, questionAnsweredBy, type Came, type Patience, resources } from "./step-replay.ts";
+import { StepReplay, questionAnsweredBy, type WaitOutcome, type WaitLimits, resources } from "./step-replay.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
 /** Options of `replayTranscript`. */
 export interface ReplayOptions {
-  /** Who calls. Default: `tester`, without scopes. */
+  /** The caller. Default: `tester`, without scopes. */
   readonly caller?: Caller;
-  /** Headers of answers that are not compared, in lower case. Default: those that are a transport's own, as `date` and `x-request-id`. */
+  /** Headers of answers that are not compared, in lower case. Default: those of transports, such as `date` and `x-request-id`. */
   readonly ignore?: readonly string[];
   /**
-   * How long a step is waited for, in real time, ms. Default: 10,000 of a remote server, and while a request, a timer or a file of this process
-   * is under way; not at all where nothing is. What is given holds in any case: for what runs in a worker thread, which is not seen.
+   * The longest wait for a step, in milliseconds of real time. Default: 10,000, but for a server in this process only while a request, a
+   * timer or a file is pending. A given value always applies, since worker threads cannot be observed.
    */
   readonly withinMs?: number;
 }
 
 const WITHIN_MS = 10_000;
-// Long enough for all that needs no time.
+// Enough for everything that does not wait for time.
 const ROUNDS = 50;
 const TRANSPORTS_OWN = [
   "x-request-id",
@@ -34,9 +35,10 @@ const TRANSPORTS_OWN = [
 ];
 
 /**
- * Says it all again, and tells what came back differently: nothing, if the list is empty. Ids of sessions, events and questions
- * and request states may be others than recorded, if they are so throughout. Steps to another path than `/mcp` are whoever's the
- * server is mounted in, and are left out. Throws where a step has another verb than POST, GET, DELETE, or no server is there.
+ * Sends the recorded requests again, and returns the differences between the answers: an empty list if there are none. Ids of sessions,
+ * events and questions, and request states, may differ from the recorded ones if they do so consistently. Steps to another path than
+ * `/mcp` belong to the application around the server, and are skipped. Throws if a step has another verb than POST, GET or DELETE, or if
+ * the server cannot be reached.
  *
  * @example
  * ```ts
@@ -52,13 +54,13 @@ export async function replayTranscript(
   transcript: Transcript,
   { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN, withinMs }: ReplayOptions = {},
 ): Promise<readonly Difference[]> {
-  const patience: Patience = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined || served.remote === true };
-  const names = new SameNames();
+  const limits: WaitLimits = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined || served.remote === true };
+  const names = new NameMapping();
   const found: Difference[] = [];
   const answers = new Set<string>();
-  const open = new Set<PlayedStep>();
+  const open = new Set<StepReplay>();
   const { steps } = transcript.input.mcp;
-  const compare = async ({ at, call }: PlayedStep): Promise<void> => {
+  const compare = async ({ at, call }: StepReplay): Promise<void> => {
     const [step, expected] = [steps[at], transcript.expect.mcp.steps[at]];
     if (step === undefined || expected === undefined) return;
     const session = sessionIn(step.request.headers) ?? sessionIn(expected.headers) ?? "";
@@ -67,32 +69,32 @@ export async function replayTranscript(
   for (const [at, step] of steps.entries()) {
     const expected = transcript.expect.mcp.steps[at];
     if (step.request.path !== "/mcp" || expected === undefined) continue;
-    // A socket that has just answered is still held for a moment, and is taken for the next request too.
+    // A socket stays active for a moment after its answer, and may serve the next request too.
     await settle();
     const before = resources();
-    open.add(new PlayedStep(at, step, expected, send(served, step, caller, names), before));
+    open.add(new StepReplay(at, step, expected, send(served, step, caller, names), before));
     const [answer, next] = [questionAnsweredBy(step), steps[at + 1]];
     if (answer !== undefined) answers.add(answer);
-    const asked = next === undefined ? undefined : questionAnsweredBy(next);
-    const asking = asked === undefined ? undefined : Array.from(open, (one) => one.asks(asked)).find((one) => one !== undefined);
+    const nextId = next === undefined ? undefined : questionAnsweredBy(next);
+    const question = nextId === undefined ? undefined : Array.from(open, (one) => one.question(nextId)).find((one) => one !== undefined);
     for (const one of open) {
-      await one.soon(answers, asking, patience);
-      one.note(names);
+      await one.untilQuestion(answers, question, limits);
+      one.storeNames(names);
       if (!(await within(one.call.done))) continue;
       open.delete(one);
       await compare(one);
     }
   }
   for (const one of open) {
-    await one.finally(patience);
+    await one.untilEnd(limits);
     one.call.leave();
     if (await within(one.call.answer)) await compare(one);
-    else found.push({ step: steps[one.at]?.name ?? "", where: "answer", expected: "one", actual: noAnswer(one.came, patience) });
+    else found.push({ step: steps[one.at]?.name ?? "", where: "answer", expected: "one", actual: noAnswer(one.outcome, limits) });
   }
   return found;
 }
 
-/** One that fails by our leaving does not come either. */
+/** False for a promise that rejects, as one does when the connection is closed. */
 const within = (coming: Promise<unknown>): Promise<boolean> =>
   Promise.race([
     coming.then(
@@ -102,12 +104,12 @@ const within = (coming: Promise<unknown>): Promise<boolean> =>
     settle(ROUNDS).then(() => false),
   ]);
 
-const noAnswer = (came: Came, { withinMs }: Patience): string =>
-  came === "late"
+const noAnswer = (outcome: WaitOutcome, { withinMs }: WaitLimits): string =>
+  outcome === "timeout"
     ? `none within ${withinMs} ms: withinMs gives it longer`
     : "none, and nothing was under way: what stands at the simulated clock never comes; what a worker does, given withinMs";
 
-function send(served: Exchanging, { name, request }: TranscriptStep, caller: Caller, names: SameNames): HttpCall {
+function send(served: Exchanging, { name, request }: TranscriptStep, caller: Caller, names: NameMapping): HttpCall {
   const { method, body } = request;
   if (!isVerb(method)) throw new Error(`${name} is a ${method}, which no MCP endpoint takes: replay POST, GET and DELETE.`);
   const headers = headersOf(request, names);
@@ -119,7 +121,7 @@ const isVerb = (method: string): method is Exchange["verb"] => ["POST", "GET", "
 
 const sessionIn = (headers: TranscriptRequest["headers"]): string | undefined => headers["mcp-session-id"]?.[0];
 
-function headersOf(request: TranscriptRequest, names: SameNames): Readonly<Record<string, string>> {
+function headersOf(request: TranscriptRequest, names: NameMapping): Readonly<Record<string, string>> {
   const session = sessionIn(request.headers);
   const called = (name: string, value: string): string => {
     if (name === "mcp-session-id") return names.of("session", value);

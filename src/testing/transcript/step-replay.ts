@@ -1,11 +1,12 @@
+// Owns: one step of a transcript that was sent again, and how long its answer is waited for. Does not own: the order of steps (replay.ts).
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { HttpCall } from "../client/http-call.ts";
 import { isReply, parsed, questionIn } from "../client/messages.ts";
-import { sameMessage, type SameNames } from "./differences.ts";
+import { sameMessage, type NameMapping } from "./differences.ts";
 import type { TranscriptAnswer, TranscriptStep } from "./transcript.ts";
 import { settle } from "../simulated-clock.ts";
 
-/** The id of the question a step answers, as JSON. */
+/** The id of the question that a step answers, as JSON. */
 export function questionAnsweredBy({ request }: TranscriptStep): string | undefined {
   const message = request.body === undefined ? undefined : parsed(request.body.value);
   return isJsonObject(message) && message["method"] === undefined && message["id"] !== undefined
@@ -19,12 +20,12 @@ const questionOf = (text: string): string | undefined => {
   return question === undefined ? undefined : JSON.stringify(question.id);
 };
 
-/** A step that was sent, beside what came of it when it was recorded. */
-export class PlayedStep {
+/** A step that was sent again, with its recorded answer. */
+export class StepReplay {
   readonly at: number;
   readonly call: HttpCall;
-  /** The last wait for it. */
-  came: Came = "came";
+  /** The outcome of the last wait. */
+  outcome: WaitOutcome = "done";
   readonly #expected: TranscriptAnswer;
   readonly #listens: boolean;
   readonly #before: Resources;
@@ -37,34 +38,34 @@ export class PlayedStep {
     this.#before = before;
   }
 
-  /** What was to come before any further question was answered; or one that the next step answers, on whichever stream it comes. */
-  async soon(answered: ReadonlySet<string>, asked: Promise<unknown> | undefined, patience: Patience): Promise<void> {
-    // Who was waited for in vain is waited for again at the end.
-    if (this.came !== "came") return;
+  /** Waits for the events up to the first question that no step has answered yet. `question`: the one that the next step answers, on any stream. */
+  async untilQuestion(answered: ReadonlySet<string>, question: Promise<unknown> | undefined, limits: WaitLimits): Promise<void> {
+    // After a wait in vain, the next one is at the end.
+    if (this.outcome !== "done") return;
     const frames = this.#frames;
     const open = frames.findIndex(({ data }) => {
-      const question = questionOf(data);
-      return question !== undefined && !answered.has(question);
+      const id = questionOf(data);
+      return id !== undefined && !answered.has(id);
     });
     let wanted = this.#whole(0);
     if (this.#listens) wanted = this.call.answer;
     else if (open >= 0) wanted = this.#until(open + 1);
-    await this.#wait(asked === undefined ? wanted : Promise.race([wanted, asked]), patience);
+    await this.#wait(question === undefined ? wanted : Promise.race([wanted, question]), limits);
   }
 
-  /** All that was recorded. */
-  async finally(patience: Patience): Promise<void> {
-    await this.#wait(this.#whole(this.#frames.length), patience);
+  /** Waits for all events that were recorded. */
+  async untilEnd(limits: WaitLimits): Promise<void> {
+    await this.#wait(this.#whole(this.#frames.length), limits);
   }
 
-  /** Settles when the question has come, where it is one of this step's stream. */
-  asks(question: string): Promise<unknown> | undefined {
+  /** Settles when the question has arrived. Undefined: it is not on this step's stream. */
+  question(question: string): Promise<unknown> | undefined {
     const index = this.#frames.findIndex(({ data }) => questionOf(data) === question);
     return index < 0 ? undefined : this.#until(index + 1);
   }
 
-  /** Notes what the questions that came so far are called in this run. */
-  note(names: SameNames): void {
+  /** Stores the ids that questions have in this run. */
+  storeNames(names: NameMapping): void {
     for (const [index, { data }] of this.call.frames.all.entries()) {
       const was = this.#frames[index]?.data;
       if (was !== undefined && questionOf(was) !== undefined) sameMessage(parsed(was), parsed(data), names);
@@ -75,7 +76,7 @@ export class PlayedStep {
     return this.#expected.sse_frames ?? [];
   }
 
-  /** A stream without a reply was open when its recording ended. */
+  /** Until so many events if the recorded stream was still open, which is one without a reply. Otherwise until the answer is complete. */
   #whole(frames: number): Promise<unknown> {
     const isOpen = this.#expected.sse_frames !== undefined && !this.#frames.some(({ data }) => isReply(parsed(data)));
     return isOpen ? this.#until(frames) : this.call.done;
@@ -85,52 +86,52 @@ export class PlayedStep {
     const reached = async (): Promise<void> => {
       await this.call.answer;
       if (frames === 0) return;
-      let came = 0;
-      for await (const _frame of this.call.frames) if ((came += 1) === frames) return;
+      let count = 0;
+      for await (const _frame of this.call.frames) if ((count += 1) === frames) return;
     };
     return Promise.race([this.call.done, reached()]);
   }
 
-  async #wait(wanted: Promise<unknown>, patience: Patience): Promise<void> {
-    this.came = await cameAbout(wanted, this.#before, patience);
+  async #wait(wanted: Promise<unknown>, limits: WaitLimits): Promise<void> {
+    this.outcome = await waitWhileBusy(wanted, this.#before, limits);
   }
 }
 
 // Long enough for all that needs no time.
 const ROUNDS = 50;
 
-export interface Patience {
-  /** Of real time, for each wait. */
+export interface WaitLimits {
+  /** The longest wait, in milliseconds of real time. */
   readonly withinMs: number;
-  /** Also while nothing seems to be under way: what a worker thread does is not seen. */
+  /** Wait even if the process seems idle: what a worker thread does cannot be observed. */
   readonly always: boolean;
 }
 
-/** How it ended: `idle`, nothing will come of itself. */
-export type Came = "came" | "idle" | "late";
+/** How a wait ended. `idle`: nothing is under way that could settle the promise. */
+export type WaitOutcome = "done" | "idle" | "timeout";
 
-/** Waits for it as long as this process waits for something outside itself (a request, a timer, a file) that `before` has not. */
-export async function cameAbout(wanted: Promise<unknown>, before: Resources, { withinMs, always }: Patience): Promise<Came> {
+/** Waits for a promise while this process has resources (requests, timers, files) that are not in `before`. */
+export async function waitWhileBusy(wanted: Promise<unknown>, before: Resources, { withinMs, always }: WaitLimits): Promise<WaitOutcome> {
   const end = performance.now() + withinMs;
-  let came = false;
+  let done = false;
   let beat: NodeJS.Timeout | undefined;
-  const coming = wanted.then(() => (came = true));
-  // Twice in a row: between two resources of one errand there are none.
+  const coming = wanted.then(() => (done = true));
+  // Twice in a row: between two resources of one operation there may be none.
   for (let idle = 0; idle < 2; idle = always || isBusy(before) ? 0 : idle + 1) {
     await Promise.race([coming, settle(ROUNDS)]);
-    if (came) return "came";
-    if (performance.now() > end) return "late";
+    if (done) return "done";
+    if (performance.now() > end) return "timeout";
     await Promise.race([coming, new Promise<void>((resolve) => (beat = setTimeout(resolve, 1)))]);
-    // One of ours, left to the next step's `before`, would hide one of the server's.
+    // If it remained, it would count as one of the server's timers in the next step's `before`.
     clearTimeout(beat);
   }
-  return came ? "came" : "idle";
+  return done ? "done" : "idle";
 }
 
-/** How many there are of each. */
+/** Active resources by type, with their number. */
 export type Resources = ReadonlyMap<string, number>;
 
-/** What keeps this process alive now. */
+/** The resources that keep this process alive now. */
 export function resources(): Resources {
   const counts = new Map<string, number>();
   for (const one of process.getActiveResourcesInfo()) if (one !== "Immediate") counts.set(one, (counts.get(one) ?? 0) + 1);

@@ -17,8 +17,8 @@ test("of a long chain only what tells a state is read for it, whichever it is", 
   for (let n = 0; n < LENGTH; n += 1) await engine.call({ to: A, action: "add", args: null, start: null });
   let read = 0;
   const store: Pick<typeof inner, "events"> = {
-    async events(...asked) {
-      const page = await inner.events(...asked);
+    async events(...query) {
+      const page = await inner.events(...query);
       read += page.length;
       return page;
     },

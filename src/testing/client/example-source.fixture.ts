@@ -2,10 +2,10 @@ import type { JsonObject } from "../../core/contract/index.ts";
 import { registry, type Registry } from "../../mcp/source/index.ts";
 
 /** A source with one of everything a client can meet. */
-export function house(gate: Promise<void> = Promise.resolve()): { readonly source: Registry; readonly shut: () => void } {
+export function exampleSource(gate: Promise<void> = Promise.resolve()): { readonly source: Registry; readonly shut: () => void } {
   const state = { open: true, calls: 0 };
   const source = registry({
-    instructions: "A house.",
+    instructions: "A exampleSource.",
     tools: {
       greet: {
         description: "Says hello.",
@@ -44,9 +44,9 @@ export function house(gate: Promise<void> = Promise.resolve()): { readonly sourc
       },
     },
     resources: {
-      door: { uri: "house://door", view: () => (state.open ? "open" : "shut") },
+      door: { uri: "home://door", view: () => (state.open ? "open" : "shut") },
       room: {
-        uri: "house://room/{name}",
+        uri: "home://room/{name}",
         view: ({ args: { name } }) => `room ${name}`,
         complete: { name: ({ value: typed }) => ["hall", "attic"].filter((one) => one.startsWith(typed)) },
       },

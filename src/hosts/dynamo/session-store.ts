@@ -225,14 +225,14 @@ export function jsonIn(item: Item, name: string): Json {
 }
 
 /** All of a row except what a touch changes. Throws `STORE_FULL`. */
-export function dataOf(row: SessionRow): string {
+function dataOf(row: SessionRow): string {
   const text = JSON.stringify({ ...row, id: undefined, createdAt: undefined, seenAt: undefined });
   if (Buffer.byteLength(text) > ITEM_BYTES)
     throw new StoreError("STORE_FULL", "This session is larger than DynamoDB keeps in one item (400 KB): let clients subscribe to less.");
   return text;
 }
 
-export function rowOf(item: Item): SessionRow {
+function rowOf(item: Item): SessionRow {
   const data = jsonIn(item, "data");
   const row = { id: textIn(item, "sessionId"), createdAt: numberIn(item, "createdAt"), seenAt: numberIn(item, "seenAt") };
   const whole = isJsonObject(data) ? { ...data, ...row } : undefined;

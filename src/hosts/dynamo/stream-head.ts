@@ -89,7 +89,7 @@ function streamsOf(value: Json): readonly Written[] {
   });
 }
 
-export const headKey = (session: string): Record<string, AttributeValue> => ({ sessionId: { S: session }, item: { S: "head" } });
+const headKey = (session: string): Record<string, AttributeValue> => ({ sessionId: { S: session }, item: { S: "head" } });
 
 /** Opens and closes the streams of a session. Closed ones take no messages, so that calls that outlive their session store nothing. */
 export class StreamEnds {

@@ -77,7 +77,7 @@ function reading(channel: ReturnType<TestExchange["stream"]>): Promise<void> {
 }
 
 /** One server-sent event. */
-export interface EventText {
+interface EventText {
   readonly id?: string;
   readonly event?: string;
   readonly data: string;
@@ -87,7 +87,7 @@ export interface EventText {
 const MOST = 64 * 1_048_576;
 
 /** Parses server-sent events by the rules of HTML. Comments and events without fields are omitted. */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<EventText, void> {
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<EventText, void> {
   let rest = "";
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     // A line break may be split between chunks: a carriage return at the end waits for the next chunk.

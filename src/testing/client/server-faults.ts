@@ -47,7 +47,7 @@ export function noteFaults(answer: object, faults: readonly ServerFault[]): void
 }
 
 /** One line per fault that occurred during a request, to append to a message. */
-export const faultLines = (faults: readonly ServerFault[] | undefined): string => (faults ?? []).map(({ text }) => `\n  ${text}`).join("");
+const faultLines = (faults: readonly ServerFault[] | undefined): string => (faults ?? []).map(({ text }) => `\n  ${text}`).join("");
 
 export const faultsBehind = (answer: object): string => faultLines(behind.get(answer));
 

@@ -391,37 +391,37 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    const removed = new ChainWriter("door/removed");
+    const finished = new ChainWriter("door/finished");
     const other = new ChainWriter("door/other");
     survives(
       "an ended actor is removed completely, and data of others stays",
       async (store) => {
-        await store.commit(removed.id, removed.next({ row: { owner: "ann", parent: "home/h" } }));
-        for (let turn = 0; turn < 300; turn += 1) await store.commit(removed.id, removed.next());
-        await store.commit(other.id, other.next({ cause: removed.head ?? "" }));
+        await store.commit(finished.id, finished.next({ row: { owner: "ann", parent: "home/h" } }));
+        for (let turn = 0; turn < 300; turn += 1) await store.commit(finished.id, finished.next());
+        await store.commit(other.id, other.next({ cause: finished.head ?? "" }));
         await store.commit(
-          removed.id,
-          removed.next({
+          finished.id,
+          finished.next({
             cause: other.head ?? "",
             out: [messageTo("door/other", "m.1")],
             remember: { key: "k", call: "c", reply: { ok: 1 }, until: 99_000 },
           }),
         );
-        await store.commit(removed.id, removed.next({ row: { owner: "ann", parent: "home/h", status: "stopped" } }));
-        assert.deepEqual(ids(await store.caused(other.head ?? "")), [removed.events[301]?.id]);
-        assert.equal(await store.remove({ id: removed.id, head: removed.head ?? "" }), true);
+        await store.commit(finished.id, finished.next({ row: { owner: "ann", parent: "home/h", status: "stopped" } }));
+        assert.deepEqual(ids(await store.caused(other.head ?? "")), [finished.events[301]?.id]);
+        assert.equal(await store.remove({ id: finished.id, head: finished.head ?? "" }), true);
       },
       async (store) => {
-        assert.equal(await store.load(removed.id), undefined);
-        assert.deepEqual(await store.events(removed.id, 0, 1_000), []);
+        assert.equal(await store.load(finished.id), undefined);
+        assert.deepEqual(await store.events(finished.id, 0, 1_000), []);
         assert.deepEqual(await store.list({ limit: 10 }), [{ id: other.id, seq: 1, head: other.head, status: "live" }]);
         assert.deepEqual([await store.count({}), await store.count({ live: true }), await store.count({ owner: "ann" })], [1, 1, 0]);
-        assert.equal(await store.find(`uid-of-${removed.life}`), undefined);
-        assert.deepEqual(await ended(store), []);
-        for (const event of [removed.events[0], removed.events[301]]) assert.equal(await store.event(event?.id ?? ""), undefined);
+        assert.equal(await store.find(`uid-of-${finished.life}`), undefined);
+        assert.deepEqual(await finished(store), []);
+        for (const event of [finished.events[0], finished.events[301]]) assert.equal(await store.event(event?.id ?? ""), undefined);
         assert.deepEqual(await store.caused(other.head ?? ""), []);
-        assert.deepEqual(ids(await store.caused(removed.events[300]?.id ?? "")), ids(other.events), "what it caused names it still");
-        assert.equal(await store.remembered(removed.id, "k"), undefined);
+        assert.deepEqual(ids(await store.caused(finished.events[300]?.id ?? "")), ids(other.events), "what it caused names it still");
+        assert.equal(await store.remembered(finished.id, "k"), undefined);
         assert.deepEqual(await store.claimants("k"), []);
         assert.deepEqual(
           (await store.undelivered(10)).map(({ message }) => message.id),

@@ -203,7 +203,7 @@ export interface McpResponse {
 }
 
 /** Requests to the gateway, with one client per user. */
-export function mcpExchange(tunnel: McpTunnel, defaultUser: string) {
+function mcpExchange(tunnel: McpTunnel, defaultUser: string) {
   let id = 0;
 
   function mcpToolCall(name: string, args: JsonObject = {}): McpRequest {

@@ -110,7 +110,7 @@ const lists = (headers: Readonly<Record<string, string>>): Readonly<Record<strin
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
 
 /** Event ids in a transcript: numbered from 1 within a session, in the order of their recording. */
-export class EventNumbers {
+class EventNumbers {
   readonly #sessions = new Map<string, Map<string, string>>();
 
   /** The number of an event id that a client sent. Unknown ids are unchanged. */
@@ -138,7 +138,7 @@ export class EventNumbers {
 }
 
 /** The setup that answers reveal: the server's name and version, and its sessions in order. */
-export function setupSeen(answers: readonly TranscriptAnswer[]): JsonObject {
+function setupSeen(answers: readonly TranscriptAnswer[]): JsonObject {
   const server = answers.flatMap(messagesOf).map(infoIn).find(isJsonObject);
   const sessions = new Set(answers.flatMap(({ headers }) => headers["mcp-session-id"] ?? []));
   return {

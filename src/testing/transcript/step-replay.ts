@@ -111,7 +111,7 @@ export interface WaitLimits {
 export type WaitOutcome = "done" | "idle" | "timeout";
 
 /** Waits for a promise while this process has resources (requests, timers, files) that are not in `before`. */
-export async function waitWhileBusy(wanted: Promise<unknown>, before: Resources, { withinMs, always }: WaitLimits): Promise<WaitOutcome> {
+async function waitWhileBusy(wanted: Promise<unknown>, before: Resources, { withinMs, always }: WaitLimits): Promise<WaitOutcome> {
   const end = performance.now() + withinMs;
   let done = false;
   let beat: NodeJS.Timeout | undefined;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ActorId, FoundRows, IndexedRow, IndexShape, IndexStore, RowOf, RowQuery, Store } from "../../core/contract/index.ts";
 import { searchableText, searchTerms } from "../../core/contract/internal.ts";
 import { ChainWriter } from "./store-entries.ts";
-import type { StoreSuiteOptions } from "./store-suite.ts";
+import type { StoreSuiteOptions } from "./store-stage.ts";
 
 const SHAPE: IndexShape = { name: "open", kind: "door", fields: ["title", "rank"], order: "rank", definition: "1" };
 const ALL: RowQuery = { conditions: [], descending: false, limit: 1_000, count: false };

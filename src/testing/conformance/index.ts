@@ -3,7 +3,8 @@ export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
 export { indexSuite } from "./index-suite.ts";
 export { sessionSuite, streamSuite, type SessionPlace, type StreamPlace } from "./session-suite.ts";
 export { ChainWriter, messageTo, type EntryOptions } from "./store-entries.ts";
-export { storeSuite, type StorePlace, type StoreSuiteOptions } from "./store-suite.ts";
+export type { StorePlace, StoreSuiteOptions } from "./store-stage.ts";
+export { storeSuite } from "./store-suite.ts";
 export {
   engineIndexSuite,
   type IndexedEngine,

@@ -1,13 +1,13 @@
 // Owns: `FaultyStore`, which injects faults into another store. Does not own: deciding where (torture.ts).
 import {
-  type Closable,
-  StoreError,
   type ActorId,
+  type Closable,
   type Damaged,
   type Entry,
   type Message,
   type OutboxAck,
   type Store,
+  StoreError,
 } from "../core/contract/index.ts";
 
 /** A place where a fault can be injected: before a method is called, or after it has settled and before the caller learns of it. */

@@ -5,18 +5,18 @@ import {
   type Behaviour,
   type ChainEvent,
   type Clock,
+  type DeadLetter,
   DEFAULT_POLICY,
   type Engine,
   type Entropy,
   isJsonObject,
   isList,
   type Json,
-  type DeadLetter,
   type Outgoing,
   type Reply,
   type Store,
 } from "../core/contract/index.ts";
-import { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
+import { type Fault, type FaultPlace, FaultyStore } from "./faulty-store.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 
 /** An account. A transfer leaves one account before it arrives at another. */

@@ -2,12 +2,12 @@
 // (to-agentic-service.ts).
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   BLOB,
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Offer,
   type Reply,
   type Snapshot,
@@ -27,8 +27,8 @@ import {
   withoutId,
 } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
-import { fromBase64, trustContent } from "./json-values.ts";
 import type { Observe } from "./agentic-service.ts";
+import { fromBase64, trustContent } from "./json-values.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What a viewer can see of an actor at one time. */

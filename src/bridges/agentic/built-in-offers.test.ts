@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
-import { act, action, okOf, FakeService, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, FakeService, okOf, toolNames, viewer } from "./service.fixture.ts";
 
 const changesOf = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<string, Json>>> => {
   const value = okOf(await reply);

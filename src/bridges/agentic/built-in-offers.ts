@@ -1,13 +1,13 @@
 // Owns: the tools and resources that a source adds to a service's own: `get_state`, `list_links`, pages, `wait_for_change`, and the
 // calls that wait. Does not own: their other handlers (service-source.ts).
 import {
-  type JsonObject,
-  type Json,
-  type Offer,
-  type OfferRef,
   type CallOptions,
   type Clock,
   EngineError,
+  type Json,
+  type JsonObject,
+  type Offer,
+  type OfferRef,
   type Reply,
 } from "../../core/contract/index.ts";
 import type { States } from "./states.ts";

@@ -4,7 +4,7 @@ import { type CallOptions, CONTENT, type TroupeError } from "../../core/contract
 import { listed } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
-import { act, action, okOf, FakeService, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, FakeService, okOf, toolNames, viewer } from "./service.fixture.ts";
 
 const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : error);
 

@@ -1,22 +1,22 @@
 // Owns: one call of an action: confirmation, deadline, and its result as a reply. Does not own: which actions there are and the
 // validation of arguments (service-source.ts).
 import {
-  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type OfferRef,
   type Reply,
 } from "../../core/contract/index.ts";
 import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
-import { bytesOf, toBase64, readBlob, withBlobs, MAX_VALUE_LENGTH, isTrustedContent, dataReply, jsonWithBlobs } from "./json-values.ts";
+import { messageOf } from "./faults.ts";
+import { bytesOf, dataReply, isTrustedContent, jsonWithBlobs, MAX_VALUE_LENGTH, readBlob, toBase64, withBlobs } from "./json-values.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
-import { messageOf } from "./faults.ts";
 
 /** An action that can be called now. */
 export interface Callable {

@@ -1,7 +1,7 @@
 // Owns: all that a source offers at one time, by reference, and its surface. Does not own: what is offered (service-source.ts).
 import {
-  type JsonObject,
   type CallOptions,
+  type JsonObject,
   type ListName,
   type Offer,
   type OfferRef,

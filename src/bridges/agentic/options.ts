@@ -1,5 +1,5 @@
 // Owns: the options of `fromAgenticService`. Does not own: those of a service per viewer (per-viewer.ts).
-import type { JsonObject, Clock } from "../../core/contract/index.ts";
+import type { Clock, JsonObject } from "../../core/contract/index.ts";
 import type { Names, NameStyle } from "../../mcp/source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 

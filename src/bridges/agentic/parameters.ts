@@ -1,8 +1,8 @@
 // Owns: how arguments become the parameters of an action: the input schema, and Blobs from base64. Does not own: schemas (to-json-schema.ts).
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import type { Action } from "./agentic-service.ts";
-import { toJSONSchema, translated } from "./to-json-schema.ts";
 import { fromBase64 } from "./json-values.ts";
+import { toJSONSchema, translated } from "./to-json-schema.ts";
 
 /** How a tool's arguments, always one object, become the parameters of an action. */
 export interface Signature {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Viewer } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { type AgenticService, fromAgenticService } from "./index.ts";
-import { act, action, Count, flagsOf, okOf, FakeService, tick, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, Count, FakeService, flagsOf, okOf, tick, toolNames, viewer } from "./service.fixture.ts";
 
 const ben: Viewer = { principal: "ben", scopes: [] };
 

@@ -3,18 +3,18 @@ import { describe, it } from "node:test";
 import { isJsonObject } from "../../core/contract/index.ts";
 import { listed, merge, prefix } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { agenticServices, type AgenticServiceOptions, type AgenticSource, fromAgenticService } from "./index.ts";
+import { type AgenticServiceOptions, agenticServices, type AgenticSource, fromAgenticService } from "./index.ts";
 import {
   act,
   action,
   Count,
+  FakeService,
   flagsOf,
   okOf,
-  FakeService,
   resourceUris,
+  TestObservable,
   tick,
   toolNames,
-  TestObservable,
   viewer,
 } from "./service.fixture.ts";
 

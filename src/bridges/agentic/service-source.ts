@@ -1,7 +1,6 @@
 // Owns: a service and its links as a source: its offers, their handlers, and when changes are noticed. Does not own: observing the
 // services (service-graph.ts), notifying viewers (subscriber.ts).
 import {
-  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
@@ -10,6 +9,7 @@ import {
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Offer,
   type OfferRef,
   type Reply,
@@ -19,18 +19,18 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { omitUndefined, hasOwn, isContent, getOwn } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn, isContent, omitUndefined } from "../../core/contract/internal.ts";
 import { checkJson, joinName, type Names, namesOf } from "../../mcp/source/index.ts";
-import { type Action, type AgenticService, type State, isAgenticService } from "./agentic-service.ts";
-import { OfferTable, type Handler } from "./offer-table.ts";
-import { ChangeWaits, GET_STATE, stateRefsIn, LIST_LINKS, linksResource, pageTemplate } from "./built-in-offers.ts";
+import { type Action, type AgenticService, isAgenticService, type State } from "./agentic-service.ts";
+import { ChangeWaits, GET_STATE, linksResource, LIST_LINKS, pageTemplate, stateRefsIn } from "./built-in-offers.ts";
 import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
 import { FaultReporter } from "./faults.ts";
+import { type Handler, OfferTable } from "./offer-table.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
 import { type LinkedService, ServiceGraph } from "./service-graph.ts";
-import { type EmittedState, type StateSnapshot, Revisions, type StateCell, nameOf, States, describeState } from "./states.ts";
-import { statesReply, contentOf, parsePageId, stateReply } from "./state-content.ts";
+import { contentOf, parsePageId, stateReply, statesReply } from "./state-content.ts";
+import { describeState, type EmittedState, nameOf, Revisions, type StateCell, States, type StateSnapshot } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
 
 /** Official clients abandon a call after 60 s. */

@@ -4,7 +4,7 @@ import { BLOB, CONTENT, type Json } from "../../core/contract/index.ts";
 import { changedLists, listed } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService, type State } from "./index.ts";
-import { act, action, Count, flagsOf, okOf, FakeService, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, Count, FakeService, flagsOf, okOf, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
 
 const two = { states: { health: { schema: { type: "number" }, value: 5 }, name: { value: "Ana" } }, actions: { go: action() } };
 

@@ -4,7 +4,7 @@ import { EngineError, type Json, type JsonObject, type OfferRef } from "../../co
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sameJson } from "../../mcp/source/index.ts";
 import { messageOf } from "./faults.ts";
-import { blobBytes, type JsonWithBlobs, jsonWithBlobs, withBlobs } from "./json-values.ts";
+import { blobBytes, jsonWithBlobs, type JsonWithBlobs, withBlobs } from "./json-values.ts";
 
 const MAX_REMOVED = 256;
 const JSON_TYPE = "application/json";

@@ -1,5 +1,5 @@
 // Owns: the schemas of `@adobe/data` as JSON Schema 2020-12. Does not own: which of them describe arguments (parameters.ts).
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { toJson } from "./json-values.ts";
 
 const MAX_DEPTH = 64;

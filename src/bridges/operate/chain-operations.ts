@@ -1,6 +1,6 @@
 // Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit (with JSON Merge Patch, RFC 7396). Does not
 // own: the form of these events (core/chain), who may ask for them.
-import { type KeyObject, createPublicKey } from "node:crypto";
+import { createPublicKey, type KeyObject } from "node:crypto";
 import {
   checkpointEntry,
   editEntry,
@@ -27,7 +27,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { isActorId, kindOf, omitUndefined, getOwn, setOwn } from "../../core/contract/internal.ts";
+import { getOwn, isActorId, kindOf, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
 import { eventsOfState } from "./readers.ts";

@@ -19,7 +19,7 @@ import {
 } from "../../core/contract/index.ts";
 import { closestMatch, isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { IndexOperations } from "../../core/engine/index.ts";
-import { type Appender, checkpoint, edit, fork, revert, changeOf } from "./chain-operations.ts";
+import { type Appender, changeOf, checkpoint, edit, fork, revert } from "./chain-operations.ts";
 import { badUsage, noActor, notFound, StateMisfitError } from "./operation-error.ts";
 import { storeReader } from "./readers.ts";
 

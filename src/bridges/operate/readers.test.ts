@@ -5,8 +5,8 @@ import type { ActorId, ChainEvent } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
-import { eventsOfState } from "./readers.ts";
 import { eventsOf } from "./paging.ts";
+import { eventsOfState } from "./readers.ts";
 
 const A: ActorId = "tally/a";
 const LENGTH = 5_000;

@@ -1,7 +1,7 @@
 // Owns: the interface through which actors and chains are read, states at any event, and the readers of an engine, a store and a cluster.
 // Does not own: what is read there.
-import { readBody, stateAt, type VersionedState, stateFrom } from "../../core/chain/index.ts";
-import type { ActorId, ChainEvent, Row, Snapshot, Store, DeadLetter, Engine } from "../../core/contract/index.ts";
+import { readBody, stateAt, stateFrom, type VersionedState } from "../../core/chain/index.ts";
+import type { ActorId, ChainEvent, DeadLetter, Engine, Row, Snapshot, Store } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";
 import { noActor, notFound } from "./operation-error.ts";
 

@@ -8,7 +8,7 @@ import {
   PutItemCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { expiresAt, type Settings, secondsNow } from "./options.ts";
+import { expiresAt, secondsNow, type Settings } from "./options.ts";
 import { type Item, numberIn, textIn } from "./session-store.ts";
 import type { Mark, Written } from "./stream-head.ts";
 

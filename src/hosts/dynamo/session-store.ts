@@ -10,16 +10,16 @@ import {
 import {
   type Ask,
   changedSession,
+  isJsonObject,
+  isSessionRow,
+  type Json,
   type SessionChange,
   type SessionRow,
   type SessionStore,
   StoreError,
-  isJsonObject,
-  isSessionRow,
-  type Json,
 } from "../../core/contract/index.ts";
 import { isConditionFailed, ITEM_BYTES } from "./faults.ts";
-import { expiresAt, type Settings, secondsNow } from "./options.ts";
+import { expiresAt, secondsNow, type Settings } from "./options.ts";
 import type { StreamEnds } from "./stream-head.ts";
 
 /** Of colliding writers, one succeeds at each try. */

@@ -1,8 +1,8 @@
 // Owns: the head item of a session's streams: which messages count, and whether it is closed. Does not own: the messages (messages.ts).
-import { GetItemCommand, UpdateItemCommand, type AttributeValue, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, DeleteItemCommand, GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Json, StoreError } from "../../core/contract/index.ts";
 import { isConditionFailed, isMissingTable } from "./faults.ts";
-import { type Settings, secondsNow, expiresAt } from "./options.ts";
+import { expiresAt, secondsNow, type Settings } from "./options.ts";
 import { jsonIn, numberIn, textIn } from "./session-store.ts";
 
 /** The position of a message in its session, and a mark that distinguishes it from others written for that position. */

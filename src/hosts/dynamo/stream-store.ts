@@ -2,9 +2,9 @@
 import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../../core/contract/index.ts";
 import { ITEM_BYTES } from "./faults.ts";
 import { Messages } from "./messages.ts";
-import { expiresAt, type Settings, secondsNow } from "./options.ts";
+import { expiresAt, secondsNow, type Settings } from "./options.ts";
 import { isPossibleId } from "./session-store.ts";
-import { type StreamEnds, type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
+import { type Head, type Mark, readHead, type StreamEnds, writeHead, type Written } from "./stream-head.ts";
 
 type Event = NonNullable<Awaited<ReturnType<StreamStore["after"]>>>;
 

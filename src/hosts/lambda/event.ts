@@ -1,5 +1,5 @@
 // Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
-import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { badEvent } from "./refusals.ts";
 
 /** The kinds of event: REST APIs (payload 1.0), HTTP APIs and function URLs (2.0), load balancers. */

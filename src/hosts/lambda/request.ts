@@ -1,5 +1,5 @@
 // Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
-import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type Caller, isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { type HttpEvent, shortened } from "./event.ts";
 import { badEvent, LambdaRefusal } from "./refusals.ts";
 

@@ -4,7 +4,6 @@ import * as z from "zod";
 import { actor, refuse } from "../../core/actor/index.ts";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { exampleSource } from "./example-source.fixture.ts";
 import {
   assertError,
   assertHasTools,
@@ -22,6 +21,7 @@ import {
   testServer,
   toolText,
 } from "../index.ts";
+import { exampleSource } from "./example-source.fixture.ts";
 
 const failed = (message: RegExp) => ({ name: "AssertionError", message });
 

@@ -1,8 +1,8 @@
 // Owns: assertions about what a server or an actor answered. Does not own: getting the answer (client.ts, testActor.ts).
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
-import { isJsonObjects, objectIn, type TestReply, shapes, type ToolResult } from "./messages.ts";
+import { isJsonObject, type JsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
+import { isJsonObjects, objectIn, shapes, type TestReply, type ToolResult } from "./messages.ts";
 import { faultsBehind } from "./server-faults.ts";
 
 // Node's own class, which every test runner prints as an assertion error.

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { actor } from "../../core/actor/index.ts";
 import type { Exchange } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { counterKind } from "./counter.fixture.ts";
 import { clientMatrix, type Finding, testServer, type TestServer } from "../index.ts";
+import { counterKind } from "./counter.fixture.ts";
 
 const add = [{ name: "add" }];
 

@@ -1,11 +1,11 @@
 // Owns: checks of a server by clients with the habits of real ones. Does not own: the clients (client.ts).
 import { isDeepStrictEqual } from "node:util";
-import type { TestClientOptions } from "./conversation.ts";
-import type { TestClient } from "./client.ts";
-import { objectIn, type Definition, callToolRequest } from "./messages.ts";
 import type { JsonObject } from "../../core/contract/index.ts";
-import { RequestError } from "./server-faults.ts";
 import { settle } from "../simulated-clock.ts";
+import type { TestClient } from "./client.ts";
+import type { TestClientOptions } from "./conversation.ts";
+import { callToolRequest, type Definition, objectIn } from "./messages.ts";
+import { RequestError } from "./server-faults.ts";
 
 /** A problem for one type of client. */
 export interface Finding {

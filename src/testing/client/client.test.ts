@@ -5,8 +5,6 @@ import * as z from "zod";
 import { actor, blob } from "../../core/actor/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { counterKind } from "./counter.fixture.ts";
-import { exampleSource } from "./example-source.fixture.ts";
 import {
   assertHasTools,
   assertRefused,
@@ -14,12 +12,14 @@ import {
   callToolRequest,
   RequestError,
   settle,
-  testServer,
-  type TestEra,
-  until,
   type TestClientOptions,
+  type TestEra,
+  testServer,
   type TestServer,
+  until,
 } from "../index.ts";
+import { counterKind } from "./counter.fixture.ts";
+import { exampleSource } from "./example-source.fixture.ts";
 
 const ERAS: readonly TestEra[] = ["legacy", "modern"];
 const accept = { action: "accept", content: { yes: true } };

@@ -1,23 +1,23 @@
 // Owns: `TestClient`, the methods that tests call. Does not own: its requests (conversation.ts), its connection (connection.ts).
 import type { Closable, JsonObject } from "../../core/contract/index.ts";
-import { type CallMore, type TestClientOptions, Conversation, type ServerUnderTest } from "./conversation.ts";
+import { ClientConnection, type Notifications, type TestEra } from "./connection.ts";
+import { type CallMore, Conversation, type ServerUnderTest, type TestClientOptions } from "./conversation.ts";
 import { type Exchanging, type HttpCall, type HttpRequest, replyOf, TestStream } from "./http-call.ts";
 import {
-  objectIn,
-  type Notification,
-  type TestReply,
-  type TestRequest,
   type Definition,
   listed,
+  type Notification,
+  objectIn,
   type PromptResult,
   type ResourceDefinition,
   type ResourceResult,
   shaped,
   shapes,
   type TemplateDefinition,
+  type TestReply,
+  type TestRequest,
   type ToolResult,
 } from "./messages.ts";
-import { type Notifications, type TestEra, ClientConnection } from "./connection.ts";
 import { toolsOf } from "./tool-calls.ts";
 
 /**

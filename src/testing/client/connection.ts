@@ -1,9 +1,9 @@
 // Owns: one client's connection: sessions, headers, notifications, and questions of the server. Does not own: requests (conversation.ts).
-import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
-import { type Frame, type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
-import { notificationIn, parsed, questionIn, type Question, objectIn, type Notification } from "./messages.ts";
+import { type Caller, isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { until } from "../simulated-clock.ts";
+import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
+import { type Exchanging, type Frame, HttpCall, type HttpRequest } from "./http-call.ts";
+import { type Notification, notificationIn, objectIn, parsed, type Question, questionIn } from "./messages.ts";
 
 /** The era that a test client speaks: sessions (`legacy`) or stateless requests (`modern`). */
 export type TestEra = "legacy" | "modern";

@@ -1,11 +1,11 @@
 // Owns: the requests of a test client, and its options: handshake, envelope, rounds. Does not own: HTTP (connection.ts).
-import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import { unanswered, type AnswerScripts } from "./answers.ts";
-import { type HttpCall, replyOf } from "./http-call.ts";
-import { objectIn, notificationIn, type TestReply, type TestRequest } from "./messages.ts";
-import { RequestError, noteFaults, type ServerFault } from "./server-faults.ts";
-import type { StalledCalls } from "./stalled-calls.ts";
+import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
+import { type AnswerScripts, unanswered } from "./answers.ts";
 import type { ClientConnection, TestEra } from "./connection.ts";
+import { type HttpCall, replyOf } from "./http-call.ts";
+import { notificationIn, objectIn, type TestReply, type TestRequest } from "./messages.ts";
+import { noteFaults, RequestError, type ServerFault } from "./server-faults.ts";
+import type { StalledCalls } from "./stalled-calls.ts";
 
 const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 const ROUNDS = 16;

@@ -1,5 +1,5 @@
 // Owns: one HTTP request of a test client, its answer, and the events of a streamed one. Does not own: what is sent (connection.ts).
-import type { Answer, Caller, Exchange, Gateway, Channel } from "../../core/contract/index.ts";
+import type { Answer, Caller, Channel, Exchange, Gateway } from "../../core/contract/index.ts";
 import { isReply, parsed, type TestReply } from "./messages.ts";
 
 /** One request of a test client, for its server: an exchange that also has all headers. */

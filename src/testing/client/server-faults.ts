@@ -1,7 +1,7 @@
 // Owns: faults of the server under test, as sentences with the author's own line, and which of them came with which answer. Does not own:
 // the assertions that print them (assertions.ts).
 import { inspect } from "node:util";
-import { type ActorId, TroupeError, type Json } from "../../core/contract/index.ts";
+import { type ActorId, type Json, TroupeError } from "../../core/contract/index.ts";
 import { authorPlace } from "../../core/contract/internal.ts";
 import type { ReplyError } from "./messages.ts";
 

@@ -1,9 +1,9 @@
 // Owns: `testServer`: a server in the test process on a simulated clock, its ids and clients. Does not own: its clients (client.ts).
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
 import type {
-  Closable,
   Behaviour,
   Clock,
+  Closable,
   Engine,
   Entropy,
   Index,
@@ -13,12 +13,12 @@ import type {
   StreamStore,
 } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";
-import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
-import type { TestClientOptions } from "./conversation.ts";
 import { TestClient } from "./client.ts";
+import type { TestClientOptions } from "./conversation.ts";
 import type { Exchanging } from "./http-call.ts";
 import { type FaultOrigin, ServerFault } from "./server-faults.ts";
 import { StalledCalls } from "./stalled-calls.ts";

@@ -2,10 +2,10 @@
 import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
 import type { Behaviour, Json, JsonObject } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
-import type { CallMore } from "./conversation.ts";
 import type { TestClient } from "./client.ts";
-import { RequestError } from "./server-faults.ts";
+import type { CallMore } from "./conversation.ts";
 import type { ToolResultParts } from "./messages.ts";
+import { RequestError } from "./server-faults.ts";
 
 /** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
 type ToolCall<A, R> =

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
 import type { Engine, Reply } from "../../core/contract/index.ts";
 import { settle, until } from "../simulated-clock.ts";
+import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf } from "./turn-suite.ts";
-import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 
 export function callTests(name: string, { it, itInMemory }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");

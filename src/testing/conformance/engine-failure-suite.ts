@@ -1,11 +1,11 @@
 // Owns: the tests of engines about failed actors, restarts and migration. Does not own: opening the engine (engine-stage.ts).
 import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
-import type { ActorId, JsonObject, Json, Outgoing } from "../../core/contract/index.ts";
+import type { ActorId, Json, JsonObject, Outgoing } from "../../core/contract/index.ts";
 import { settle, until } from "../simulated-clock.ts";
+import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, say } from "./turn-suite.ts";
-import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 
 export function failureTests(name: string, { it }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");

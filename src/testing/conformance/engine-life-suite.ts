@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { ActorId, Engine, Snapshot } from "../../core/contract/index.ts";
 import { until } from "../simulated-clock.ts";
+import { A, B, type EngineTests, known, logged, logOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, say, tallyOf } from "./turn-suite.ts";
-import { A, B, type EngineTests, known, logged, logOf } from "./engine-stage.ts";
 
 export function lifeTests(name: string, { it, itInMemory }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");

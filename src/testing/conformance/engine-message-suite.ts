@@ -1,9 +1,9 @@
 // Owns: the tests of engines about messages between actors, children, and stops. Does not own: opening the engine (engine-stage.ts).
 import assert from "node:assert/strict";
 import { settle, until } from "../simulated-clock.ts";
+import { A, B, type EngineTests, logged, logOf, unstarted } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, say } from "./turn-suite.ts";
-import { A, B, type EngineTests, logged, logOf, unstarted } from "./engine-stage.ts";
 
 export function messageTests(name: string, { it }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");

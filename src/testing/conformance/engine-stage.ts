@@ -1,17 +1,17 @@
 // Owns: how the suites of engines open an engine for each test, and read its actors. Does not own: the tests (engine-suite.ts).
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   type Engine,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Outgoing,
   type Policy,
 } from "../../core/contract/index.ts";
 import { type SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
-import { tallyKind, type Hooks } from "./suite-kinds.ts";
-import { tallyOf, type OpenEngine, type Opened } from "./turn-suite.ts";
+import { type Hooks, tallyKind } from "./suite-kinds.ts";
+import { type Opened, type OpenEngine, tallyOf } from "./turn-suite.ts";
 
 export const A: ActorId = "tally/a";
 export const B: ActorId = "tally/b";

@@ -6,7 +6,7 @@ import { lifeTests } from "./engine-life-suite.ts";
 import { messageTests } from "./engine-message-suite.ts";
 import { engineTests } from "./engine-stage.ts";
 import { timerTests } from "./engine-timer-suite.ts";
-import { turnSuite, type OpenEngine, type SuiteClock } from "./turn-suite.ts";
+import { type OpenEngine, type SuiteClock, turnSuite } from "./turn-suite.ts";
 
 /** Registers the tests that every engine passes, and those of the `traits` that it claims, with `node:test`. */
 export function engineSuite(name: string, open: OpenEngine, { clock: newClock = () => new SimulatedClock() }: SuiteClock = {}): void {

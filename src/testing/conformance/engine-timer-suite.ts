@@ -1,9 +1,9 @@
 // Owns: the tests of engines about wakes, expiry and idle actors. Does not own: opening the engine (engine-stage.ts).
 import assert from "node:assert/strict";
 import type { Behaviour } from "../../core/contract/index.ts";
+import { A, B, type EngineTests, logged, logOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, say, tallyOf } from "./turn-suite.ts";
-import { A, B, type EngineTests, logged, logOf } from "./engine-stage.ts";
 
 export function timerTests(name: string, { it }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");

@@ -1,9 +1,9 @@
 // Owns: a workload whose chain must be the same text in every engine. Does not own: comparing the chains (tests of engines).
 import {
-  DEFAULT_POLICY,
-  EngineError,
   type Behaviour,
+  DEFAULT_POLICY,
   type Engine,
+  EngineError,
   type Json,
   type Outgoing,
   type Turn,

@@ -1,11 +1,11 @@
 // Owns: the behaviour that the suites of engines run. Does not own: the tests (engine-suite.ts, turn-suite.ts).
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   DEFAULT_POLICY,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Message,
   type Outgoing,
   type Policy,

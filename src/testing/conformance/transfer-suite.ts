@@ -4,13 +4,13 @@ import type {
   ActorId,
   ChainEvent,
   Clock,
+  DeadLetter,
   Entry,
+  ExportedActor,
   Exporter,
   Importer,
   KeyedCall,
-  DeadLetter,
   Row,
-  ExportedActor,
   Undelivered,
 } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../simulated-clock.ts";

@@ -13,7 +13,7 @@ import {
   type Reply,
 } from "../../core/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
-import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
+import { type Hooks, type Tally, tallyKind } from "./suite-kinds.ts";
 
 /** What the suite gives to each engine that it opens. */
 export interface SuiteOptions {

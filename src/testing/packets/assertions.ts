@@ -1,6 +1,6 @@
 // Owns: assertions about effects and states. Does not own: collecting them (packet-test.ts).
 import { AssertionError } from "node:assert/strict";
-import { isDeepStrictEqual, inspect } from "node:util";
+import { inspect, isDeepStrictEqual } from "node:util";
 import type { Effect, Emitted } from "../../bridges/packet/index.ts";
 import type { TestActor } from "./test-actor.ts";
 

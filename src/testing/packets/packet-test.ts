@@ -1,16 +1,5 @@
 // Owns: `packetTest`: capabilities in the test process, and its MCP requests. Does not own: starting actors (test-actor.ts).
 import {
-  type Closable,
-  type JsonObject,
-  type Behaviour,
-  EngineError,
-  type Json,
-  type Store,
-  TroupeError,
-} from "../../core/contract/index.ts";
-import { LocalEngine } from "../../core/engine/index.ts";
-import { createGateway } from "../../mcp/gateway/index.ts";
-import {
   Capabilities,
   type Capability,
   capabilitySource,
@@ -19,13 +8,24 @@ import {
   type Emitted,
   McpTunnel,
   type PacketContext,
+  PacketError,
   PacketFlow,
   type PacketFlowOptions,
   searchesOf,
-  PacketError,
 } from "../../bridges/packet/index.ts";
+import {
+  type Behaviour,
+  type Closable,
+  EngineError,
+  type Json,
+  type JsonObject,
+  type Store,
+  TroupeError,
+} from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { createGateway } from "../../mcp/gateway/index.ts";
 import { SimulatedClock, SimulatedEntropy, twice } from "../index.ts";
-import { effectAssertions, type Where, assertActorStateContains, type FieldOf, type Partially } from "./assertions.ts";
+import { assertActorStateContains, effectAssertions, type FieldOf, type Partially, type Where } from "./assertions.ts";
 import { type ActorKind, asCapability, type StartTestActor, type TestActor, testActors } from "./test-actor.ts";
 
 /** Options of `packetTest`. */

@@ -1,18 +1,18 @@
 // Owns: actors that a packet test starts and sends messages to. Does not own: the flow they run in (packet-test.ts).
-import type { JsonObject, Behaviour, Engine, Json, Snapshot, Viewer } from "../../core/contract/index.ts";
 import {
   type ActorCapability,
   type ActorOptions,
   type Capability,
   capabilityOf,
-  PacketError,
   PACKET_VERSION,
   type PacketContext,
+  PacketError,
   type PacketFlow,
   readPacket,
-  type RequestPacket,
   RefusedPacket,
+  type RequestPacket,
 } from "../../bridges/packet/index.ts";
+import type { Behaviour, Engine, Json, JsonObject, Snapshot, Viewer } from "../../core/contract/index.ts";
 
 /** A kind of actor as `actor()` makes it. */
 export type ActorKind<S = unknown> = Behaviour<S> & { readonly description: string };

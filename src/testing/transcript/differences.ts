@@ -1,9 +1,9 @@
 // Owns: differences between recorded and actual answers, with names that may differ. Does not own: the answers (replay.ts).
 import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { Frame } from "../client/http-call.ts";
 import { parsed } from "../client/messages.ts";
 import type { TranscriptAnswer } from "./transcript.ts";
-import { isJsonObject, type Json } from "../../core/contract/index.ts";
 
 /** A difference between a recorded answer and that of this run. */
 export interface Difference {

@@ -1,9 +1,9 @@
 // Owns: `recordTranscript`: the requests of a client and their answers as a transcript. Does not own: its format (transcript.ts).
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
-import type { TestClientOptions } from "../client/conversation.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { TestClient } from "../client/client.ts";
-import type { Frame, Exchanging, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
-import { parsed, objectIn } from "../client/messages.ts";
+import type { TestClientOptions } from "../client/conversation.ts";
+import type { Exchanging, Frame, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
+import { objectIn, parsed } from "../client/messages.ts";
 import { settle } from "../simulated-clock.ts";
 import type { Transcript, TranscriptAnswer, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 

@@ -2,9 +2,9 @@
 import type { Caller, Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
-import { type Difference, differences, renamed, NameMapping } from "./differences.ts";
+import { type Difference, differences, NameMapping, renamed } from "./differences.ts";
 import { answered } from "./record.ts";
-import { StepReplay, questionAnsweredBy, type WaitOutcome, type WaitLimits, resources } from "./step-replay.ts";
+import { questionAnsweredBy, resources, StepReplay, type WaitLimits, type WaitOutcome } from "./step-replay.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
 /** Options of `replayTranscript`. */

@@ -2,9 +2,9 @@
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { HttpCall } from "../client/http-call.ts";
 import { isReply, parsed, questionIn } from "../client/messages.ts";
-import { sameMessage, type NameMapping } from "./differences.ts";
-import type { TranscriptAnswer, TranscriptStep } from "./transcript.ts";
 import { settle } from "../simulated-clock.ts";
+import { type NameMapping, sameMessage } from "./differences.ts";
+import type { TranscriptAnswer, TranscriptStep } from "./transcript.ts";
 
 /** The id of the question that a step answers, as JSON. */
 export function questionAnsweredBy({ request }: TranscriptStep): string | undefined {

@@ -6,8 +6,8 @@ import {
   readTranscript,
   recordTranscript,
   replayTranscript,
-  testServer,
   type TestClient,
+  testServer,
   type Transcript,
 } from "../index.ts";
 

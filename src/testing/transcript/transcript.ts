@@ -1,5 +1,5 @@
 // Owns: the format of transcripts, and reading one. Does not own: recording (record.ts) and replaying (replay.ts).
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import type { Frame } from "../client/http-call.ts";
 import { isJsonObjects } from "../client/messages.ts";
 

@@ -5,7 +5,7 @@ import type { ActorId, ChainEvent, DeadLetter, Engine, Row, Snapshot, Store } fr
 import { EventPages } from "../../core/contract/internal.ts";
 import { noActor, notFound } from "./operation-error.ts";
 
-/** An actor's last durable state. `owner` and `persistence` where they are known. */
+/** An actor's last durable state. `owner` and `persistence` are absent if unknown. */
 export type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence"> & Partial<Pick<Snapshot, "owner" | "persistence">>;
 
 /** Why an actor does not take messages, as far as this process knows. */
@@ -14,11 +14,11 @@ export interface ActorHealth {
   readonly failure?: string;
 }
 
-/** Actors and their chains, to read. What is absent cannot be read here. */
+/** Reads actors and their chains. Absent methods are not supported by the reader. */
 export interface ActorReader extends Pick<Store, "list" | "events" | "event" | "caused"> {
   /** Undefined: there is no such actor. */
   state(id: ActorId): Promise<ActorState | undefined>;
-  /** What it has beyond its state: timers, pending replies, parent. */
+  /** The actor's row: timers, pending replies, parent. */
   readonly row?: (id: ActorId) => Promise<Row | undefined>;
   readonly health?: (id: ActorId) => ActorHealth | undefined;
   readonly children?: Store["children"];
@@ -32,8 +32,8 @@ export interface ActorReader extends Pick<Store, "list" | "events" | "event" | "
 const MOST_EVENTS = 100;
 
 /**
- * The events that tell the state after event `seq`, from a whole state on. They are few and have few bytes, so they are read from the end:
- * a server that forks an actor need not hold all of a long chain, nor let others wait. `length`: how many there are, where there is no
+ * The events that determine the state after event `seq`, from a whole state on. They are few and have few bytes, so they are read from the end:
+ * a server that forks an actor need not hold all of a long chain, nor let others wait. `length`: the number of events, if there is no
  * such event.
  */
 export async function eventsOfState(
@@ -66,7 +66,7 @@ export async function stateAfter(reader: Pick<ActorReader, "events" | "state">, 
   return stateAt(await eventsOfState(reader, id, seq, async () => (await reader.state(id))?.seq), seq);
 }
 
-/** An engine; `LocalEngine` has what other engines may not. */
+/** The part of an engine that is used. Other engines than `LocalEngine` may lack the optional methods. */
 export interface ReadableEngine extends Pick<Engine, "list" | "count" | "read" | "history" | "event" | "caused"> {
   row?(id: ActorId): Promise<Row | undefined>;
   children?(id: ActorId): Promise<readonly ActorId[]>;
@@ -137,7 +137,7 @@ const partsOf = (store: Store): Pick<ActorReader, "load" | "due" | "undelivered"
   undelivered: (...query) => store.undelivered(...query),
 });
 
-/** What an operator of a cluster can read: `RestateOperator`. */
+/** The part of a cluster's operator that is used: of `RestateOperator`. */
 export interface ReadableCluster extends Pick<Store, "list" | "events" | "event" | "caused" | "letters"> {
   read(id: ActorId): Promise<Snapshot | undefined>;
 }

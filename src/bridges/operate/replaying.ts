@@ -5,24 +5,24 @@ import type { ActorId, Behaviour, Store } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";
 
 export interface ReplayOptions {
-  /** How many events, from the first. */
+  /** The number of events, from the first. */
   readonly to: number;
-  /** Called after each page with the events done so far. False: it ends there. */
+  /** Called after each page with the number of events so far. Return false to stop. */
   readonly onPage?: (done: number) => boolean;
 }
 
 export interface Replay extends Reexecution {
   readonly seq: number;
-  /** Turns that differ. */
+  /** The number of turns that differ. */
   readonly differ: number;
   /** Versions of the code that wrote events which could not be run again. */
   readonly otherVersions: ReadonlySet<number>;
 }
 
-/** More are counted only: of code that has changed every turn may differ, and a chain may have a million. */
+/** Further ones are only counted: if the code has changed, every turn of a long chain may differ. */
 const MOST_MISMATCHES = 1_000;
 
-/** Author's code runs for each event, so pages are small: the event loop turns between them. */
+/** The author's code runs for each event, so pages are small, with a turn of the event loop between them. */
 const MOST_EVENTS = 100;
 
 /** Runs the turns of events 1 to `to` again, and compares each with what was recorded. */

@@ -41,8 +41,8 @@ export {
   type Wires,
 } from "./client/test-server.ts";
 export type { Difference } from "./transcript/differences.ts";
-export { type RecordOptions, recordTranscript } from "./transcript/record.ts";
-export { type ReplayOptions, replayTranscript } from "./transcript/replay.ts";
+export { type RecordOptions, recordTranscript } from "./transcript/record-transcript.ts";
+export { type ReplayOptions, replayTranscript } from "./transcript/replay-transcript.ts";
 export {
   readTranscript,
   type Transcript,

@@ -13,10 +13,10 @@ import {
 } from "../../core/contract/index.ts";
 import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
-import { messageOf } from "./faults.ts";
 import { bytesOf, dataReply, isTrustedContent, jsonWithBlobs, MAX_VALUE_LENGTH, readBlob, toBase64, withBlobs } from "./json-values.ts";
-import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
+import { messageOf } from "./service-faults.ts";
+import type { ActionOptions } from "./service-options.ts";
 
 /** An action that can be called now. */
 export interface Callable {

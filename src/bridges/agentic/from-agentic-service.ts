@@ -2,8 +2,8 @@
 import { checkOptions, FUNCTION, oneOf, type OptionTable, type Source } from "../../core/contract/index.ts";
 import { describeSource } from "../../mcp/source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
-import type { AgenticServiceOptions } from "./options.ts";
 import { PerViewer, type PerViewerOptions, type ServiceFor } from "./per-viewer.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
 import { ServiceSource } from "./service-source.ts";
 
 /** A source that observes a service until it is disposed. It has no chain: what it does is not recorded (law 1). */

@@ -1,6 +1,6 @@
 export { type Action, type AgenticService, agenticServices, isAgenticService, type Observe, type State } from "./agentic-service.ts";
 export { type AgenticSource, fromAgenticService } from "./from-agentic-service.ts";
-export type { ActionOptions, AgenticServiceOptions } from "./options.ts";
+export type { ActionOptions, AgenticServiceOptions } from "./service-options.ts";
 export type { PerViewerOptions, ServiceFor } from "./per-viewer.ts";
 export {
   type ActorRef,

@@ -2,7 +2,7 @@
 // of it (state-content.ts, call-action.ts).
 import { CONTENT, EngineError, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent } from "../../core/contract/internal.ts";
-import { messageOf } from "./faults.ts";
+import { messageOf } from "./service-faults.ts";
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 1_000_000;

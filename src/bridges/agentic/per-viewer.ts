@@ -1,10 +1,21 @@
 // Owns: a source with a service per viewer: when services are made, shared and released. Does not own: serving one (service-source.ts).
-import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../../core/contract/index.ts";
-import { EngineError, systemClock } from "../../core/contract/index.ts";
+import {
+  type CallOptions,
+  type ContentOf,
+  type Dirty,
+  EngineError,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { inWords, withTimeout } from "../../core/contract/internal.ts";
 import type { AgenticService } from "./agentic-service.ts";
-import { FaultReporter } from "./faults.ts";
-import type { AgenticServiceOptions } from "./options.ts";
+import { FaultReporter } from "./service-faults.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
 import { CALL_MS, ServiceSource } from "./service-source.ts";
 
 /** The service of a viewer; undefined: none. Called once per principal, scopes and claims, and again after `idleMs` without use. */

@@ -24,11 +24,11 @@ import { checkJson, joinName, type Names, namesOf } from "../../mcp/source/index
 import { type Action, type AgenticService, isAgenticService, type State } from "./agentic-service.ts";
 import { ChangeWaits, GET_STATE, linksResource, LIST_LINKS, pageTemplate, stateRefsIn } from "./built-in-offers.ts";
 import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
-import { FaultReporter } from "./faults.ts";
 import { type Handler, OfferTable } from "./offer-table.ts";
-import type { AgenticServiceOptions } from "./options.ts";
 import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
+import { FaultReporter } from "./service-faults.ts";
 import { type LinkedService, ServiceGraph } from "./service-graph.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
 import { contentOf, parsePageId, stateReply, statesReply } from "./state-content.ts";
 import { describeState, type EmittedState, nameOf, Revisions, type StateCell, States, type StateSnapshot } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";

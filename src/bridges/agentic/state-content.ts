@@ -1,6 +1,5 @@
 // Owns: how states are read: one as a resource, in pages if it is long, or several at once. Does not own: the states (states.ts).
 import { BLOB, CONTENT, type Json, type Reply } from "../../core/contract/index.ts";
-import { messageOf } from "./faults.ts";
 import {
   bytesOf,
   dataReply,
@@ -12,6 +11,7 @@ import {
   tooLarge,
   withBlobs,
 } from "./json-values.ts";
+import { messageOf } from "./service-faults.ts";
 import type { StateCell, StateSnapshot } from "./states.ts";
 
 /** A state as a resource: JSON, text if it has a media type, or bytes as a blob. Several pages if it is long. */

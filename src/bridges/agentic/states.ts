@@ -3,8 +3,8 @@
 import { EngineError, type Json, type JsonObject, type OfferRef } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sameJson } from "../../mcp/source/index.ts";
-import { messageOf } from "./faults.ts";
 import { blobBytes, jsonWithBlobs, type JsonWithBlobs, withBlobs } from "./json-values.ts";
+import { messageOf } from "./service-faults.ts";
 
 const MAX_REMOVED = 256;
 const JSON_TYPE = "application/json";

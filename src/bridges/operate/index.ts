@@ -23,5 +23,5 @@ export {
   stateAfter,
   storeReader,
 } from "./readers.ts";
-export { type Replay, replayChain, type ReplayOptions } from "./replaying.ts";
+export { type Replay, replayChain, type ReplayOptions } from "./chain-replay.ts";
 export { isThere, verdictOn } from "./verdict.ts";

@@ -1,2 +1,2 @@
-export type { DynamoSessionOptions, DynamoTables } from "./options.ts";
+export type { DynamoSessionOptions, DynamoTables } from "./dynamo-settings.ts";
 export { createSessionTables, type DynamoSessionStores, dynamoSessionStores } from "./stores.ts";

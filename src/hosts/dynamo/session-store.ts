@@ -18,8 +18,8 @@ import {
   type SessionStore,
   StoreError,
 } from "../../core/contract/index.ts";
-import { isConditionFailed, ITEM_BYTES } from "./faults.ts";
-import { expiresAt, secondsNow, type Settings } from "./options.ts";
+import { isConditionFailed, ITEM_BYTES } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
 import type { StreamEnds } from "./stream-head.ts";
 
 /** Of colliding writers, one succeeds at each try. */

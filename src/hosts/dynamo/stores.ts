@@ -7,8 +7,8 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { type Closable, type SessionStore, type StreamStore, untilClosed } from "../../core/contract/index.ts";
-import { isNamed, storeFault } from "./faults.ts";
-import { type DynamoSessionOptions, type DynamoTables, type Settings, settingsOf } from "./options.ts";
+import { isNamed, storeFault } from "./dynamo-errors.ts";
+import { type DynamoSessionOptions, type DynamoTables, type Settings, settingsOf } from "./dynamo-settings.ts";
 import { DynamoSessions } from "./session-store.ts";
 import { StreamEnds } from "./stream-head.ts";
 import { DynamoStreams } from "./stream-store.ts";

@@ -1,8 +1,8 @@
-// Owns: the head item of a session's streams: which messages count, and whether it is closed. Does not own: the messages (messages.ts).
+// Owns: the head item of a session's streams: which messages count, and whether it is closed. Does not own: the messages (stream-messages.ts).
 import { type AttributeValue, DeleteItemCommand, GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Json, StoreError } from "../../core/contract/index.ts";
-import { isConditionFailed, isMissingTable } from "./faults.ts";
-import { expiresAt, secondsNow, type Settings } from "./options.ts";
+import { isConditionFailed, isMissingTable } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
 import { jsonIn, numberIn, textIn } from "./session-store.ts";
 
 /** The position of a message in its session, and a mark that distinguishes it from others written for that position. */

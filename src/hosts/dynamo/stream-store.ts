@@ -1,10 +1,10 @@
-// Owns: streams in DynamoDB: numbering messages and appending them. Does not own: their items (messages.ts), the head (stream-head.ts).
+// Owns: streams in DynamoDB: numbering messages and appending them. Does not own: their items (stream-messages.ts), the head (stream-head.ts).
 import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../../core/contract/index.ts";
-import { ITEM_BYTES } from "./faults.ts";
-import { Messages } from "./messages.ts";
-import { expiresAt, secondsNow, type Settings } from "./options.ts";
+import { ITEM_BYTES } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
 import { isPossibleId } from "./session-store.ts";
 import { type Head, type Mark, readHead, type StreamEnds, writeHead, type Written } from "./stream-head.ts";
+import { StreamMessages } from "./stream-messages.ts";
 
 type Event = NonNullable<Awaited<ReturnType<StreamStore["after"]>>>;
 
@@ -23,7 +23,7 @@ const MOST_HEADS = 1_000;
 export class DynamoStreams implements StreamStore {
   readonly #settings: Settings;
   readonly #ends: StreamEnds;
-  readonly #messages: Messages;
+  readonly #messages: StreamMessages;
   readonly #run: Ask;
   readonly #close: () => Promise<void>;
   readonly #heads = new Map<string, Head>();
@@ -33,7 +33,7 @@ export class DynamoStreams implements StreamStore {
   constructor(settings: Settings, ends: StreamEnds, run: Ask, close: () => Promise<void>) {
     this.#settings = settings;
     this.#ends = ends;
-    this.#messages = new Messages(settings);
+    this.#messages = new StreamMessages(settings);
     this.#run = run;
     this.#close = close;
   }

@@ -1,7 +1,7 @@
 // Owns: the attributes of spans and metrics. Does not own: their values' source (core/contract/observer.ts).
 import type { ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { Attributes } from "./api.ts";
+import type { Attributes } from "./open-telemetry-api.ts";
 
 /** The methods that are reported by name. All others are one series, since clients could create any number of them. */
 const METHODS: ReadonlySet<string> = new Set([

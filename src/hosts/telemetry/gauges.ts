@@ -1,7 +1,7 @@
 // Owns: metrics that are read when they are collected: figures of the server, and the delay of the event loop. Does not own: durations
 // of requests (open-telemetry.ts).
 import type { Figure, Figures } from "../../core/contract/index.ts";
-import type { Meter, MetricOptions, Observable } from "./api.ts";
+import type { Meter, MetricOptions, Observable } from "./open-telemetry-api.ts";
 
 interface Metric extends MetricOptions {
   readonly figure: Figure;

@@ -1,8 +1,8 @@
 // Owns: spans and durations of requests, and flushing the SDK. Does not own: attributes (attributes.ts), gauges (gauges.ts).
 import type { JsonObject, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
-import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
 import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
 import { Gauges, observeEventLoop } from "./gauges.ts";
+import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./open-telemetry-api.ts";
 
 const NAME = "troupe";
 /** The boundaries of the convention, in seconds, and finer ones below them: most calls take less time than its lowest. */

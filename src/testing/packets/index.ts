@@ -1,4 +1,4 @@
-export type { Partially, Where } from "./assertions.ts";
+export type { Partially, Where } from "./packet-assertions.ts";
 export {
   type McpError,
   type McpRequest,
@@ -8,4 +8,4 @@ export {
   packetTest,
   type PacketTestOptions,
 } from "./packet-test.ts";
-export type { ActorKind, StartOptions, StartTestActor, TestActor } from "./test-actor.ts";
+export type { ActorKind, StartOptions, StartTestActor, TestActor } from "./packet-actors.ts";

@@ -1,4 +1,4 @@
-// Owns: `packetTest`: capabilities in the test process, and its MCP requests. Does not own: starting actors (test-actor.ts).
+// Owns: `packetTest`: capabilities in the test process, and its MCP requests. Does not own: starting actors (packet-actors.ts).
 import {
   Capabilities,
   type Capability,
@@ -25,8 +25,8 @@ import {
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import { SimulatedClock, SimulatedEntropy, twice } from "../index.ts";
-import { assertActorStateContains, effectAssertions, type FieldOf, type Partially, type Where } from "./assertions.ts";
-import { type ActorKind, asCapability, type StartTestActor, type TestActor, testActors } from "./test-actor.ts";
+import { type ActorKind, asCapability, type StartTestActor, type TestActor, testActors } from "./packet-actors.ts";
+import { assertActorStateContains, effectAssertions, type FieldOf, type Partially, type Where } from "./packet-assertions.ts";
 
 /** Options of `packetTest`. */
 export interface PacketTestOptions

@@ -1,4 +1,4 @@
-// Owns: differences between recorded and actual answers, with names that may differ. Does not own: the answers (replay.ts).
+// Owns: differences between recorded and actual answers, with names that may differ. Does not own: the answers (replay-transcript.ts).
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { Frame } from "../client/http-call.ts";

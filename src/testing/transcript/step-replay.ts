@@ -1,4 +1,4 @@
-// Owns: one step of a transcript that was sent again, and how long its answer is waited for. Does not own: the order of steps (replay.ts).
+// Owns: one step of a transcript that was sent again, and how long its answer is waited for. Does not own: the order of steps (replay-transcript.ts).
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { HttpCall } from "../client/http-call.ts";
 import { isReply, parsed, questionIn } from "../client/messages.ts";

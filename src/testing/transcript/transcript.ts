@@ -1,4 +1,4 @@
-// Owns: the format of transcripts, and reading one. Does not own: recording (record.ts) and replaying (replay.ts).
+// Owns: the format of transcripts, and reading one. Does not own: recording (record-transcript.ts) and replaying (replay-transcript.ts).
 import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import type { Frame } from "../client/http-call.ts";
 import { isJsonObjects } from "../client/messages.ts";

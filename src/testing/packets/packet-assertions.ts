@@ -2,7 +2,7 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
 import type { Effect, Emitted } from "../../bridges/packet/index.ts";
-import type { TestActor } from "./test-actor.ts";
+import type { TestActor } from "./packet-actors.ts";
 
 /** Further conditions on an effect: any part of it. `error: undefined`: the run succeeded. */
 export type Where = { readonly [N in keyof Emitted]?: Emitted[N] | undefined };

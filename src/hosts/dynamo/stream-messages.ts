@@ -8,7 +8,7 @@ import {
   PutItemCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { expiresAt, secondsNow, type Settings } from "./options.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
 import { type Item, numberIn, textIn } from "./session-store.ts";
 import type { Mark, Written } from "./stream-head.ts";
 
@@ -35,7 +35,7 @@ const keyOf = (session: string, stream: string, { n, mark }: Mark): Key => ({
   item: { S: `${prefix(stream)}${place(n)}#${mark}` },
 });
 
-export class Messages {
+export class StreamMessages {
   readonly #settings: Settings;
 
   constructor(where: Settings) {

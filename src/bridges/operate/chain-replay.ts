@@ -1,5 +1,4 @@
 // Owns: running the turns of a stored chain again with the code of today, page by page. Does not own: comparing one turn (core/chain).
-
 import { type Mismatch, readBody, Reexecuting, type Reexecution } from "../../core/chain/index.ts";
 import type { ActorId, Behaviour, Store } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";

@@ -3,7 +3,7 @@ import type { Caller, Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
 import { type Difference, differences, NameMapping, renamed } from "./differences.ts";
-import { answered } from "./record.ts";
+import { answered } from "./record-transcript.ts";
 import { questionAnsweredBy, resources, StepReplay, type WaitLimits, type WaitOutcome } from "./step-replay.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 

@@ -1,17 +1,18 @@
+// Owns: `FaultyStore`, which injects faults into another store. Does not own: deciding where (torture.ts).
 import {
-  type Closable,
-  StoreError,
   type ActorId,
+  type Closable,
   type Damaged,
   type Entry,
   type Message,
   type OutboxAck,
   type Store,
+  StoreError,
 } from "../core/contract/index.ts";
 
-/** Before the store is asked, or after it has answered and before the asker hears. */
-export type FaultPlace = `${"before" | "after"} ${Asked}`;
-type Asked =
+/** A place where a fault can be injected: before a method is called, or after it has settled and before the caller learns of it. */
+export type FaultPlace = `${"before" | "after"} ${FaultyMethod}`;
+type FaultyMethod =
   | "load"
   | "commit"
   | "enqueue"
@@ -25,14 +26,13 @@ type Asked =
   | "remove";
 
 /**
- * `fail`: a `StoreError`, and nothing was kept (before a call only). `lose`: it is done, but the answer is
- * lost in an error that says nothing. `crash`: the process ends: this and every later call never settles.
- * `delay`: the answer comes some rounds later.
+ * `fail`: a `StoreError`, and nothing is stored (before a call only). `lose`: the call is done, but its result is lost: an error
+ * without a code. `crash`: the process ends: this and every later call never settles. `delay`: the result comes some rounds later.
  */
 export type Fault = "pass" | "fail" | "lose" | "crash" | "delay";
 
 /**
- * A store whose every await is a place to fail. Entries reach the inner store in their order.
+ * A store that injects faults before and after its calls. Entries reach the inner store in order.
  *
  * @example
  * ```ts
@@ -48,21 +48,21 @@ export class FaultyStore implements Store, Closable {
   readonly #inner: Store;
   readonly #decide: (place: FaultPlace) => Fault;
   #crashed = false;
-  #line: Promise<void> = Promise.resolve();
+  #lastCommit: Promise<void> = Promise.resolve();
   readonly #crash = Promise.withResolvers<void>();
-  readonly #asked = new Set<Promise<unknown>>();
+  readonly #pending = new Set<Promise<unknown>>();
 
   constructor(inner: Store, decide: (place: FaultPlace) => Fault) {
     this.#inner = inner;
     this.#decide = decide;
   }
 
-  /** Settles when a crash was decided. */
+  /** Settles at the crash. */
   get whenCrashed(): Promise<void> {
     return this.#crash.promise;
   }
 
-  /** Their faults are those of the commits they share. */
+  /** Without faults of their own: indexes are written by commits. */
   get indexes(): Store["indexes"] {
     return this.#inner.indexes;
   }
@@ -72,33 +72,33 @@ export class FaultyStore implements Store, Closable {
   }
 
   /**
-   * Settles when the inner store has answered all it was asked. What a process handed over before it died
-   * lands or is lost before another opens its store; an inner store that writes later would land it after.
+   * Settles when all calls of the inner store have settled. Await it after a crash, before the store is opened again: a real store has
+   * no pending writes of a process that has ended.
    */
   async answered(): Promise<void> {
-    await Promise.allSettled(this.#asked);
+    await Promise.allSettled(this.#pending);
   }
 
-  /** The process ends here and now. */
+  /** Simulates the end of the process. */
   crash(): void {
     this.#crashed = true;
     this.#crash.resolve();
   }
 
-  async #around<T>(method: Asked, ask: () => Promise<T>): Promise<T> {
-    await this.#meet(`before ${method}`);
-    const answer = await this.#tracked(ask());
-    await this.#meet(`after ${method}`);
-    return answer;
+  async #call<T>(method: FaultyMethod, call: () => Promise<T>): Promise<T> {
+    await this.#inject(`before ${method}`);
+    const result = await this.#track(call());
+    await this.#inject(`after ${method}`);
+    return result;
   }
 
-  #tracked<T>(answer: Promise<T>): Promise<T> {
-    const over = settled(answer).finally(() => this.#asked.delete(over));
-    this.#asked.add(over);
-    return answer;
+  #track<T>(result: Promise<T>): Promise<T> {
+    const over = settled(result).finally(() => this.#pending.delete(over));
+    this.#pending.add(over);
+    return result;
   }
 
-  async #meet(place: FaultPlace): Promise<void> {
+  async #inject(place: FaultPlace): Promise<void> {
     if (this.#crashed) await NEVER;
     switch (this.#decide(place)) {
       case "fail":
@@ -119,22 +119,22 @@ export class FaultyStore implements Store, Closable {
   }
 
   commit(id: ActorId, entry: Entry): Promise<void> {
-    // A delay must not let a later entry overtake: all wait in one line up to the hand-over.
-    const handed = this.#handOver(this.#line, id, entry);
-    this.#line = settled(handed);
-    return this.#answer(handed);
+    // In a queue: after a delay, a later entry must not reach the inner store first.
+    const submitted = this.#submit(this.#lastCommit, id, entry);
+    this.#lastCommit = settled(submitted);
+    return this.#finish(submitted);
   }
 
-  async #handOver(before: Promise<void>, id: ActorId, entry: Entry): Promise<{ readonly kept: Promise<void> }> {
-    await before;
-    await this.#meet("before commit");
-    return { kept: this.#tracked(this.#inner.commit(id, entry)) };
+  async #submit(previous: Promise<void>, id: ActorId, entry: Entry): Promise<{ readonly stored: Promise<void> }> {
+    await previous;
+    await this.#inject("before commit");
+    return { stored: this.#track(this.#inner.commit(id, entry)) };
   }
 
-  async #answer(handed: Promise<{ readonly kept: Promise<void> }>): Promise<void> {
-    const { kept } = await handed;
-    await kept;
-    await this.#meet("after commit");
+  async #finish(submitted: Promise<{ readonly stored: Promise<void> }>): Promise<void> {
+    const { stored } = await submitted;
+    await stored;
+    await this.#inject("after commit");
   }
 
   close(): Promise<void> {
@@ -142,31 +142,31 @@ export class FaultyStore implements Store, Closable {
   }
 
   load(id: ActorId): ReturnType<Store["load"]> {
-    return this.#around("load", () => this.#inner.load(id));
+    return this.#call("load", () => this.#inner.load(id));
   }
   enqueue(message: Message): Promise<void> {
-    return this.#around("enqueue", () => this.#inner.enqueue(message));
+    return this.#call("enqueue", () => this.#inner.enqueue(message));
   }
   settle(messageId: string, how: "done" | "failed" | "dead", more?: OutboxAck): Promise<void> {
-    return this.#around("settle", () => this.#inner.settle(messageId, how, more));
+    return this.#call("settle", () => this.#inner.settle(messageId, how, more));
   }
   remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
-    return this.#around("remembered", () => this.#inner.remembered(id, key));
+    return this.#call("remembered", () => this.#inner.remembered(id, key));
   }
   claimants(key: string): ReturnType<Store["claimants"]> {
-    return this.#around("claimants", () => this.#inner.claimants(key));
+    return this.#call("claimants", () => this.#inner.claimants(key));
   }
-  undelivered(...asked: Parameters<Store["undelivered"]>): ReturnType<Store["undelivered"]> {
-    return this.#around("undelivered", () => this.#inner.undelivered(...asked));
+  undelivered(...query: Parameters<Store["undelivered"]>): ReturnType<Store["undelivered"]> {
+    return this.#call("undelivered", () => this.#inner.undelivered(...query));
   }
-  due(...asked: Parameters<Store["due"]>): ReturnType<Store["due"]> {
-    return this.#around("due", () => this.#inner.due(...asked));
+  due(...query: Parameters<Store["due"]>): ReturnType<Store["due"]> {
+    return this.#call("due", () => this.#inner.due(...query));
   }
   event(eventId: string): ReturnType<Store["event"]> {
-    return this.#around("event", () => this.#inner.event(eventId));
+    return this.#call("event", () => this.#inner.event(eventId));
   }
   children(id: ActorId): ReturnType<Store["children"]> {
-    return this.#around("children", () => this.#inner.children(id));
+    return this.#call("children", () => this.#inner.children(id));
   }
   events(id: ActorId, afterSeq: number, limit: number): ReturnType<Store["events"]> {
     return this.#inner.events(id, afterSeq, limit);
@@ -196,11 +196,11 @@ export class FaultyStore implements Store, Closable {
     return this.#inner.ended(query);
   }
   remove(ended: Parameters<Store["remove"]>[0]): Promise<boolean> {
-    return this.#around("remove", () => this.#inner.remove(ended));
+    return this.#call("remove", () => this.#inner.remove(ended));
   }
-  /** The inner store stays open: it outlives crashes. */
+  /** The inner store stays open, since it outlives crashes. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#line;
+    await this.#lastCommit;
   }
 }
 

@@ -1,36 +1,48 @@
+export { type Fault, type FaultPlace, FaultyStore } from "./faulty-store.ts";
 export { twice } from "./purity.ts";
-export { type MessageParts, testActor, type TestActor, type TestActorOptions } from "./test-actor.ts";
-export { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
 export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
-export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
+export { type MessageParts, testActor, type TestActor, type TestActorOptions } from "./test-actor.ts";
+export { type Account, account, Ledger, type Operation, operation, torture, type Tortured, type TortureOptions } from "./torture.ts";
 export type { AnswerScripts, Script } from "./client/answers.ts";
 export { assertError, assertHasTools, assertRefused, assertToolResult, type Refusable, toolText } from "./client/assertions.ts";
-export type { CallMore, TestClientOptions } from "./client/call-options.ts";
+export { clientMatrix, type Finding, type MatrixCall, type MatrixOptions } from "./client/client-matrix.ts";
 export { TestClient } from "./client/client.ts";
-export type { Frame, Frames } from "./client/frames.ts";
-export type { Exchanging, HttpAnswer, HttpCall, HttpRequest, TestExchange } from "./client/http-call.ts";
-export type { Notification, TestReply, ReplyError, TestRequest } from "./client/message.ts";
-export type { Notifications } from "./client/notifications.ts";
-export { remoteServer, type RemoteOptions } from "./client/remote-server.ts";
-export { RequestError } from "./client/request-error.ts";
+export type { Notifications, TestEra } from "./client/connection.ts";
+export type { CallMore, TestClientOptions } from "./client/conversation.ts";
+export type { Exchanging, Frame, Frames, HttpAnswer, HttpCall, HttpRequest, TestExchange, TestStream } from "./client/http-call.ts";
 export {
   callToolRequest,
+  type Definition,
   getPromptRequest,
   initializeRequest,
   listPromptsRequest,
   listResourcesRequest,
   listToolsRequest,
+  type Notification,
+  type PromptResult,
   readResourceRequest,
-} from "./client/requests.ts";
-export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/results.ts";
-export { type Holding, type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
-export type { ServerFault } from "./client/server-faults.ts";
-export type { TestIds } from "./client/test-ids.ts";
-export type { TestStream } from "./client/test-stream.ts";
-export type { TestEra } from "./client/wire.ts";
+  type ReplyError,
+  type ResourceDefinition,
+  type ResourceResult,
+  type TemplateDefinition,
+  type TestReply,
+  type TestRequest,
+  type ToolResult,
+} from "./client/messages.ts";
+export { type RemoteOptions, remoteServer } from "./client/remote-server.ts";
+export { RequestError, type ServerFault } from "./client/server-faults.ts";
+export {
+  type Holding,
+  type Served,
+  type TestIds,
+  type TestServer,
+  testServer,
+  type TestServerOptions,
+  type Wires,
+} from "./client/test-server.ts";
 export type { Difference } from "./transcript/differences.ts";
-export { recordTranscript, type RecordOptions } from "./transcript/record.ts";
-export { replayTranscript, type ReplayOptions } from "./transcript/replay.ts";
+export { type RecordOptions, recordTranscript } from "./transcript/record-transcript.ts";
+export { type ReplayOptions, replayTranscript } from "./transcript/replay-transcript.ts";
 export {
   readTranscript,
   type Transcript,
@@ -38,5 +50,3 @@ export {
   type TranscriptRequest,
   type TranscriptStep,
 } from "./transcript/transcript.ts";
-export { clientMatrix, type Finding, type MatrixOptions } from "./matrix/client-matrix.ts";
-export type { MatrixCall } from "./matrix/rows.ts";

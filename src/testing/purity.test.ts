@@ -27,11 +27,11 @@ test("law 4: a turn that reads the clock is named with the path that differs #cl
   assert.ok(Math.abs(Date.now() - new Date().getTime()) < 10_000, "the clock is the real one again");
 });
 
-test("law 4: a turn that rolls its own dice is named with the path that differs", () => {
+test("law 4: a turn that uses Math.random is named with the path that differs", () => {
   assert.throws(() => testActor(kindWith((state) => state.list.push(Math.random()))).turn("tools/act"), impure(/\/state\/list\/1/));
 });
 
-test("law 4: a turn that remembers something outside its state is found out", () => {
+test("law 4: a turn that stores something outside its state is found", () => {
   let seen = 0;
   assert.throws(() => testActor(kindWith((state) => (state.n = seen += 1))).turn("tools/act"), impure(/\/state\/n \(1 and 2\)/));
 });
@@ -66,13 +66,13 @@ class Scribbler implements Behaviour<{ n: number }> {
   }
 }
 
-test("law 4: a behaviour that writes to the state it was given is found out, be it an instance of a class", () => {
+test("law 4: a behaviour that writes to the given state is found, also as a class instance", () => {
   const stage = testActor(new Scribbler());
   assert.deepEqual(stage.turn("fair"), { state: { n: 1 } });
   assert.throws(() => stage.turn("foul"), impure(/it changed what it was given, at \/state\/n/));
 });
 
-test("law 4: initial, views and surfaces are held to it as well", () => {
+test("law 4: initial, views and surfaces are checked as well", () => {
   const born = actor("thing", { description: "", initial: () => ({ n: Math.random() }), tools: {} });
   assert.throws(() => testActor(born), impure(/thing: initial is not pure/));
   const seer = twice(
@@ -86,7 +86,7 @@ test("law 4: initial, views and surfaces are held to it as well", () => {
   assert.throws(() => seer.view?.({ n: 0 }, "tools/see", {}, { scopes: [] }), impure(/the view tools\/see/));
 });
 
-test("law 4: work runs once, for it may differ", async () => {
+test("law 4: work runs once, since it may differ", async () => {
   let runs = 0;
   const worker = actor("thing", {
     description: "",
@@ -107,12 +107,12 @@ test("law 4: work runs once, for it may differ", async () => {
   assert.equal(runs, 1);
 });
 
-test("law 4: a function in a state is left to the engine, which names its place", () => {
+test("law 4: a function in a state is left to the engine, which names its path", () => {
   const kind = kindWith((state) => Object.assign(state, { list: [() => 1], n: Symbol("n") }));
   assert.throws(() => testActor(kind).turn("tools/act"), { code: "STATE_NOT_JSON" });
 });
 
-test("the reply that comes to an actor that has stopped is dropped without a fault, run twice as well #cli.dev.twice", async () => {
+test("a reply to a stopped actor is dropped without a fault, also if run twice #cli.dev.twice", async () => {
   const echo = actor("echo", { description: "", autoStart: true, initial: () => ({}), messages: { hi: { run: () => "hello" } } });
   const asker = actor("asker", {
     description: "",

@@ -4,9 +4,8 @@ import { type Behaviour, EngineError, type Message } from "../core/contract/inde
 import { omitUndefined } from "../core/contract/internal.ts";
 
 /**
- * The same behaviour, each pure turn run twice and compared (law 4); `troupe dev` serves
- * through it. The second run meets another clock and another `Math.random`. Throws
- * `IMPURE`, naming the first path that differs. Work runs once: it may differ.
+ * The same behaviour, with each pure turn run twice and compared (law 4), as `troupe dev` does. The second run gets another clock and
+ * another `Math.random`. Throws `IMPURE`, naming the first path that differs. Work runs once, since it may differ.
  *
  * @example
  * ```ts
@@ -38,7 +37,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const migrate = behaviour.migrate?.bind(behaviour);
   const view = behaviour.view?.bind(behaviour);
   const surface = behaviour.surface?.bind(behaviour);
-  // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
+  // Listed one by one: a behaviour may be an instance of a class, whose methods a spread would not copy.
   const needed = {
     kind,
     version,
@@ -75,7 +74,7 @@ type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 function compared<R, T>(what: string, given: R, run: (read: R) => T): T {
   const before = structuredClone(given);
   const first = outcome(() => run(given));
-  // What is frozen throws at the first write, and names no place: a copy that is open takes it.
+  // A write to frozen data throws without naming the path. Repeated on a mutable copy, it can be located.
   const read = "thrown" in first && first.thrown instanceof TypeError ? structuredClone(given) : given;
   if (read !== given) outcome(() => run(read));
   const after = difference(before, read, "");
@@ -87,7 +86,7 @@ function compared<R, T>(what: string, given: R, run: (read: R) => T): T {
   if (apart !== undefined) {
     throw impure(
       what,
-      `run twice it differs at ${apart.path || "its root"} (${apart.shown}). Use the context's now, random() and id(), or \`work\``,
+      `run twice it differs at ${apart.path || "its root"} (${apart.values}). Use the context's now, random() and id(), or \`work\``,
     );
   }
   if ("thrown" in first) throw first.thrown;
@@ -102,7 +101,7 @@ function outcome<T>(run: () => T): Outcome<T> {
   }
 }
 
-// Two throws are the same outcome where they say the same: stacks and identities differ by nature.
+// Errors are compared by their messages: stacks and identities always differ.
 function comparable(given: Outcome<unknown>): unknown {
   if ("value" in given) return typeof given.value === "function" ? "work" : given.value;
   return { thrown: given.thrown instanceof Error ? given.thrown.message : given.thrown };
@@ -114,7 +113,7 @@ function impure(what: string, why: string): EngineError {
 
 const SHIFT_MS = 86_400_000 + 1;
 
-/** Runs with a clock a day ahead: within one millisecond two reads of the real one would agree. */
+/** Runs with a clock that is a day ahead: two reads of the real clock within one millisecond would be equal. */
 function elsewhere<T>(run: () => T): T {
   const RealDate = globalThis.Date;
   const ahead = (): number => RealDate.now() + SHIFT_MS;
@@ -133,7 +132,7 @@ function elsewhere<T>(run: () => T): T {
 
 interface Difference {
   readonly path: string;
-  readonly shown: string;
+  readonly values: string;
 }
 
 function difference(one: unknown, other: unknown, path: string): Difference | undefined {
@@ -147,7 +146,7 @@ function difference(one: unknown, other: unknown, path: string): Difference | un
     }
     return undefined;
   }
-  return { path, shown: `${brief(one)} and ${brief(other)}` };
+  return { path, values: `${brief(one)} and ${brief(other)}` };
 }
 
 function isObject(value: unknown): value is object {

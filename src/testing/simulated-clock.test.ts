@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "./index.ts";
 
-test("a simulated clock moves on only, and by a number of milliseconds", async () => {
+test("a simulated clock advances by a non-negative number of milliseconds", async () => {
   const clock = new SimulatedClock(1_000);
   let rings = 0;
   clock.after(10, () => (rings += 1));
@@ -14,7 +14,7 @@ test("a simulated clock moves on only, and by a number of milliseconds", async (
   assert.equal(clock.now(), 1_005);
 });
 
-test("a simulated clock refuses a time that is no number", () => {
+test("a simulated clock refuses a time that is not a number", () => {
   for (const ms of [Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => new SimulatedClock(ms), /is a number of milliseconds, not/);
     const clock = new SimulatedClock(1_000);

@@ -1,3 +1,4 @@
+// Owns: simulated time and randomness, and waiting for them. Does not own: the server that uses them (client/test-server.ts).
 import type { Clock, Entropy } from "../core/contract/index.ts";
 
 interface Timer {
@@ -7,7 +8,7 @@ interface Timer {
 }
 
 /**
- * Time that stands still until a test moves it. Timers run in the order of their times; what they set off settles before the next.
+ * A clock that a test advances. Timers run in the order of their times, and all that one causes settles before the next.
  *
  * @example
  * ```ts
@@ -20,13 +21,13 @@ interface Timer {
  */
 export class SimulatedClock implements Clock {
   #now: number;
-  /** How far it has been set forward, in all. */
+  /** How far it has been set forward in total, in milliseconds. */
   #set = 0;
   #order = 0;
   readonly #timers = new Set<Timer>();
   readonly #settle: () => Promise<void>;
 
-  /** Default 2024-01-01. `settled`: when what a timer sets off has run to its end; by default, all that waits for nothing but this process and its files. */
+  /** `now`: default 2024-01-01. `settled`: settles when all that a timer caused has ended; by default, all that waits only for this process and its files. */
   constructor(now = 1_704_067_200_000, settled: () => Promise<void> = settle) {
     this.#now = finite(now);
     this.#settle = settled;
@@ -58,7 +59,7 @@ export class SimulatedClock implements Clock {
     return soonest;
   }
 
-  /** Moves time on, running what falls due on the way. Rejects for less than 0 ms: `setBack` sets a clock back. */
+  /** Advances time, and runs the timers that are due meanwhile. Rejects for less than 0 ms: use `setBack`. */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY))
       throw new RangeError(`Time moves on by 0 or more milliseconds, not by ${ms}. To set the clock back, use setBack().`);
@@ -74,7 +75,7 @@ export class SimulatedClock implements Clock {
     await this.#settle();
   }
 
-  /** Somebody sets the clock back: it says less, and what waits goes on waiting as long as it would have. */
+  /** Simulates that the clock is set back: timers still fire after the same time. */
   setBack(ms: number): void {
     finite(ms);
     this.#now -= ms;
@@ -82,7 +83,7 @@ export class SimulatedClock implements Clock {
     for (const timer of this.#timers) timer.at -= ms;
   }
 
-  /** Somebody sets the clock forward, or the machine slept: it says more, and what waits goes on waiting as long as it would have. */
+  /** Simulates that the clock is set forward, or the machine slept: timers still fire after the same time. */
   setForward(ms: number): void {
     this.setBack(-ms);
   }
@@ -104,7 +105,7 @@ export function finite(ms: number): number {
 }
 
 /**
- * Ids and dice that are the same in every run.
+ * Ids and random numbers that are the same in every run.
  *
  * @example
  * ```ts
@@ -132,7 +133,7 @@ export class SimulatedEntropy implements Entropy {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
   }
 
-  /** From 0 to below `below`. */
+  /** An integer from 0 to `below - 1`. */
   under(below: number): number {
     return this.#next() % below;
   }
@@ -148,7 +149,7 @@ export class SimulatedEntropy implements Entropy {
 }
 
 /**
- * Lets everything that needs no time run to its end; what waits for a file (a store's commit) does not need any.
+ * Waits until everything that does not wait for time has ended, file operations (a store's commit) included.
  *
  * @example
  * ```ts
@@ -171,7 +172,7 @@ export async function settle(rounds = 4): Promise<void> {
 }
 
 /**
- * Waits until it holds; throws after `withinMs`, saying what did not come about.
+ * Waits until the condition holds. Throws after `withinMs` milliseconds, with a message that contains `what`.
  *
  * @example
  * ```ts

@@ -150,7 +150,7 @@ test("testActor refuses messages to an actor that has stopped, unless they start
   assert.deepEqual([shared.state, shared.stopped], [{ n: 1 }, "over"]);
 });
 
-test("C3 a message that is refused begins no life of an actor that has stopped, in testActor", async () => {
+test("C3 a refused message does not start a stopped actor in testActor", async () => {
   const subject = testActor(
     actor("shared", {
       description: "",
@@ -184,7 +184,7 @@ test("C3 a message that is refused begins no life of an actor that has stopped, 
   assert.equal(subject.stopped, undefined);
 });
 
-test("testActor refuses a time that is no number", () => {
+test("testActor refuses a time that is not a number", () => {
   assert.throws(() => testActor(kindOf(), { at: Number.NaN }), /is a number of milliseconds, not NaN/);
 });
 
@@ -237,7 +237,7 @@ test("work in testActor that waits for work of the same actor is refused as an e
   await assert.rejects(subject.work("tools/twice"), { code: "CYCLE" });
 });
 
-test("what work has started, and goes on after it, may begin work in testActor", async () => {
+test("what work has started may begin work after it in testActor", async () => {
   let later: Promise<unknown> = Promise.resolve();
   const own: TestActor<object> = testActor(
     actor("own", {

@@ -1,24 +1,25 @@
+// Owns: concurrent callers against an engine whose store fails and crashes, and the checks of its chains. Does not own: faults (faulty-store.ts).
 import assert from "node:assert/strict";
 import {
   type ActorId,
   type Behaviour,
   type ChainEvent,
   type Clock,
+  type DeadLetter,
   DEFAULT_POLICY,
   type Engine,
   type Entropy,
   isJsonObject,
   isList,
   type Json,
-  type DeadLetter,
   type Outgoing,
   type Reply,
   type Store,
 } from "../core/contract/index.ts";
-import { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
+import { type Fault, type FaultPlace, FaultyStore } from "./faulty-store.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 
-/** An account holds what it was given; what leaves one is on its way to another until it arrives there. */
+/** An account. A transfer leaves one account before it arrives at another. */
 export interface Account {
   readonly balance: number;
   /** Answers to its transfers. */
@@ -57,11 +58,11 @@ export const account: Behaviour<Account> = {
           state: { ...state, balance: state.balance - amount },
           send: [
             { to: accountOf(to), action: "deposit", args: { amount, op: `${textOf(op)}>` }, start: null, replyAs: "settled" },
-            // Has no effect there, so it leaves the outbox without a commit.
+            // Has no effect there, so it is removed from the outbox without a commit.
             { to: accountOf(to), action: "refuse", args: null },
-            // Begins nothing there, so its answer comes without a commit too.
+            // Starts nothing there, so its answer is sent without a commit, too.
             { to: "account/none", action: "refuse", args: null, start: null, replyAs: "settled" },
-            // Fails each time, so it becomes a dead letter, and its answer says so.
+            // Fails each time, so it becomes a dead letter, and its answer is an error.
             ...(poison === true ? [{ to: accountOf(to), action: "throw", args: { op: textOf(op) }, start: null, replyAs: "settled" }] : []),
           ],
         };
@@ -82,18 +83,18 @@ export const account: Behaviour<Account> = {
 
 /** A call of the workload. */
 export interface Operation {
-  /** Its name, another for each call. */
+  /** A unique name. */
   readonly op: string;
   readonly message: Outgoing;
-  /** What the sum over all accounts gains when it is applied. Default 0. */
+  /** The increase of the sum over all accounts if it is applied. Default 0. */
   readonly gain?: number;
-  /** It leaves no event: it is refused, throws or changes nothing. Default false. */
+  /** True if it leaves no event: it is refused, throws or changes nothing. Default false. */
   readonly vain?: boolean;
 }
 
 const BAGGAGE = "op=";
 
-/** The trace of an operation's call: by its baggage the event names the operation, whatever arguments the kind takes. */
+/** The trace of an operation's call. Its baggage names the operation in the event, whatever arguments the kind takes. */
 const traceOf = (op: string): { readonly baggage: string } => ({ baggage: `${BAGGAGE}${op}` });
 
 /**
@@ -126,12 +127,12 @@ interface TurnOfChain {
   readonly id: string;
   readonly from: string | undefined;
   readonly args: { readonly [key: string]: Json };
-  /** The operation, where the message came from a caller. */
+  /** The operation, if the message came from a caller. */
   readonly op: string | undefined;
   readonly sent: readonly string[];
 }
 
-/** Each actor's events, as its chain tells them. */
+/** Each actor's events, read from its chain. */
 type Chains = ReadonlyMap<ActorId, { readonly ids: readonly string[]; readonly turns: readonly TurnOfChain[] }>;
 
 const PAGE = 100;
@@ -177,7 +178,7 @@ async function readChains(engine: Engine, verify: (events: readonly ChainEvent[]
 // `.r`: the answer to a message that left no event.
 const SENT = /^([^.]+)\.(\d+)\.(\d+)(\.r)?$/u;
 
-/** C5: each actor has applied what another sent it in the order in which that was sent, and each message once. */
+/** C5: each actor has applied the messages of another in the order in which they were sent, each once. */
 function checkOrder(chains: Chains): void {
   const applied = new Set<string>();
   for (const [to, { turns }] of chains) {
@@ -218,7 +219,7 @@ function checkLetters(chains: Chains, letters: readonly DeadLetter[]): void {
 }
 
 /**
- * What callers were told, against which the chains are held.
+ * The outcomes that callers saw, to compare with the chains.
  *
  * @example
  * ```ts
@@ -236,12 +237,12 @@ export class Ledger {
     this.#acknowledged.set(wanted.op, wanted);
   }
 
-  /** Told "not applied", and never repeated. */
+  /** The call failed with "not applied", and was not repeated. */
   refuse(op: string): void {
     this.#refused.add(op);
   }
 
-  /** Never answered, and given up: applied once or not at all. */
+  /** The call was abandoned without an answer: it was applied once or not at all. */
   giveUp(wanted: Operation): void {
     this.#open.set(wanted.op, wanted);
   }
@@ -251,8 +252,8 @@ export class Ledger {
   }
 
   /**
-   * Every acknowledged operation is in the chains exactly once, none that was refused, what actors sent each other was applied in
-   * order, and dead letters are what the chains say. Resolves to the ids of each actor's events.
+   * Asserts that the chains contain every acknowledged operation exactly once and no refused one, that messages between actors were
+   * applied in order, and that dead letters match the chains. Resolves to the ids of each actor's events.
    */
   async check(
     engine: Engine,
@@ -264,14 +265,14 @@ export class Ledger {
     for (const { turns } of chains.values()) for (const { op } of turns) if (op !== undefined) seen.set(op, (seen.get(op) ?? 0) + 1);
     for (const [op, { vain = false, message }] of this.#acknowledged)
       assert.equal(seen.get(op) ?? 0, vain ? 0 : 1, `${op} ${message.action} is in the chain once if it had an effect`);
-    for (const op of this.#refused) assert.equal(seen.get(op) ?? 0, 0, `${op} was not applied, as its caller was told`);
+    for (const op of this.#refused) assert.equal(seen.get(op) ?? 0, 0, `${op} was not applied, as its caller saw`);
     for (const [op, count] of seen) assert.equal(count, 1, `${op} is there once`);
     checkOrder(chains);
     checkLetters(chains, letters);
     return new Map(Array.from(chains, ([id, { ids }]) => [id, ids]));
   }
 
-  /** Of the default workload: nothing appeared, nothing was lost, and each send was answered. */
+  /** Asserts for the default workload that the sum of all accounts is right, and each send was answered. */
   async checkAccounts(engine: Engine, letters: readonly DeadLetter[]): Promise<void> {
     const chains = await readChains(engine, () => undefined);
     const applied = new Set<string>();
@@ -328,32 +329,32 @@ export interface TortureOptions {
     readonly entropy: Entropy;
     readonly kinds: readonly Behaviour[];
   }) => Promise<Engine>;
-  /** What `open` is given. Default: `account`. They must wait for nothing real: no `fetch`, no timers of the system. */
+  /** The kinds passed to `open`. Default: `account`. They must not wait for anything real: no `fetch`, no system timers. */
   readonly kinds?: readonly Behaviour[];
-  /** The call named `op`; all chance from `dice`. Default: `operation`, which is for `account`. */
+  /** Makes the call named `op`, with all randomness from `dice`. Default: `operation`, for `account`. */
   readonly workload?: (op: string, dice: SimulatedEntropy) => Operation;
-  /** Of an engine that has come to rest at the end; throws where your actors are not as they should be. */
+  /** Called with the idle engine at the end. Throw if the actors are not as expected. */
   readonly check?: (engine: Engine) => void | Promise<void>;
-  /** Of each chain at the end; throws where it does not hold. */
+  /** Called with each chain at the end. Throw if it is invalid. */
   readonly verify?: (events: readonly ChainEvent[]) => void;
   readonly callers?: number;
   readonly callsEach?: number;
 }
 
-/** What a run of `torture` did. */
+/** The result of `torture`. */
 export interface Tortured {
   readonly crashes: number;
-  /** Where the store was when the process ended. */
+  /** The places in the store where the process crashed. */
   readonly places: ReadonlySet<FaultPlace>;
   readonly acknowledged: number;
-  /** Crashes, and how each attempt of each operation ended, in order. */
+  /** Crashes, and the outcome of each attempt of each operation, in order. */
   readonly trace: readonly string[];
   /** The ids of each actor's events. */
   readonly chains: ReadonlyMap<ActorId, readonly string[]>;
   readonly letters: readonly DeadLetter[];
 }
 
-/** A process's view of the simulated clock: its timers die with it. */
+/** A process's view of the simulated clock: its timers end with the process. */
 class ProcessClock implements Clock {
   readonly #clock: SimulatedClock;
   readonly #undos = new Set<() => void>();
@@ -394,26 +395,25 @@ interface Process {
   readonly clock: ProcessClock;
 }
 
-// 2100: later than the system's time, so that a store that was given no clock forgets no key that is still needed.
+// 2100: later than the system's time, so that a store without the simulated clock does not expire keys that are needed.
 const BEGINNING = 4_102_444_800_000;
-/** Of the simulated clock. What has not ended by then waits for something that never comes. */
+/** In simulated time. A call that has not ended by then waits for something that never happens. */
 const LONGEST_MS = 120_000;
-/** Rounds of the event loop between two moves of the clock: more than a fault's delay takes. */
+/** Rounds of the event loop between two steps of the clock: more than a fault's delay takes. */
 const ROUNDS = 4;
-/** How far the clock is moved in one go; the timers on the way run each at its time. */
+/** How far the clock advances at once. */
 const STEP_MS = 10;
 const MOST_TRIES = 60;
-/** How long a process goes on whose store broke for good. */
+/** How long a process continues after its store has failed permanently. */
 const LAST_MS = 20;
 const MOST_STARTS = 100;
 
 /**
- * Concurrent callers against an engine whose store delays, fails, loses answers and
- * crashes at seeded awaits. Half of the calls carry a key and are repeated until they
- * are acknowledged; the others are given up when they may have been applied.
+ * Runs concurrent callers against an engine whose store delays, fails, loses answers and crashes at seeded places. Half of the calls
+ * carry a key and are repeated until they are acknowledged; the others are abandoned if they may have been applied.
  *
- * Time is simulated and all chance is from the seed: with a store that waits for nothing real, as in memory, the same seed gives the
- * same run. Throws an error that names the seed where something does not hold.
+ * Time is simulated and all randomness comes from the seed: with a store that does not wait for anything real, as in memory, the same
+ * seed gives the same run. Throws an error that names the seed if a check fails.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { type AgenticServiceOptions, fromAgenticService } from "../../src/bridges/agentic/index.ts";
-import { action, act, Count, flagsOf, okOf, Puppet, viewer } from "../../src/bridges/agentic/service.fixture.ts";
+import { action, act, Count, flagsOf, okOf, FakeService, viewer } from "../../src/bridges/agentic/service.fixture.ts";
 import type { Json } from "../../src/core/contract/index.ts";
 import { listed, sameJson } from "../../src/mcp/source/index.ts";
 import { SimulatedClock } from "../../src/testing/index.ts";
@@ -154,23 +154,23 @@ async function run(
     });
   const count = new Count();
   const heard: unknown[][] = [];
-  const puppets = first.map(() => new Puppet({}, count));
+  const services = first.map(() => new FakeService({}, count));
   const world: Said[] = first.map(() => EMPTY);
   const emit = (at: number, which: keyof Said, all: Said): void => {
-    const puppet = puppets[at];
-    assert.ok(puppet !== undefined);
+    const service = services[at];
+    assert.ok(service !== undefined);
     if (which === "states")
-      puppet.told.states.set(
+      service.observables.states.set(
         Object.fromEntries(
           Object.entries(all.states).map(([key, [schema, last]]) => [key, { schema: STATE_SCHEMAS[schema], value: last }]),
         ),
       );
     else if (which === "links")
-      puppet.told.links.set(
-        Object.fromEntries(Object.entries(all.links).flatMap(([key, to]) => (puppets[to] ? [[key, puppets[to]]] : []))),
+      service.observables.links.set(
+        Object.fromEntries(Object.entries(all.links).flatMap(([key, to]) => (services[to] ? [[key, services[to]]] : []))),
       );
     else
-      puppet.told.actions.set(
+      service.observables.actions.set(
         Object.fromEntries(
           Object.entries(all.actions).map(([key, schema]) => [
             key,
@@ -189,15 +189,15 @@ async function run(
     emit(at, which, all);
   };
   for (const [at, all] of first.entries()) for (const which of ["states", "actions", "links"] as const) say(at, which, all);
-  for (const [at, puppet] of puppets.entries())
-    puppet.answer = (key) => {
-      heard.push([at, ...(puppet.calls.at(-1) ?? [key])]);
+  for (const [at, service] of services.entries())
+    service.answer = (key) => {
+      heard.push([at, ...(service.calls.at(-1) ?? [key])]);
       return undefined;
     };
 
   const clock = new SimulatedClock();
   const separator = mode.links === "flat" ? "_" : ".";
-  const root = puppets[0];
+  const root = services[0];
   assert.ok(root !== undefined);
   const source = fromAgenticService(root, { ...mode, clock, maxDepth: MAX_DEPTH, maxServices: MAX_SERVICES, stateIntervalMs: 0 });
   let known = shown(world, separator);
@@ -262,7 +262,7 @@ async function run(
   assert.ok(count.begun - count.ended <= MAX_SERVICES * 3);
   source[Symbol.dispose]();
   assert.equal(count.ended, count.begun, "disposals equal subscriptions");
-  for (const at of puppets.keys()) emit(at, "actions", EMPTY);
+  for (const at of services.keys()) emit(at, "actions", EMPTY);
   await clock.advance(1);
   assert.deepEqual(flags, []);
 }

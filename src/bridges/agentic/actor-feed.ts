@@ -1,11 +1,13 @@
+// Owns: reading one actor for its service: its states, actions and links, while it is observed. Does not own: the service object
+// (to-agentic-service.ts).
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   BLOB,
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Offer,
   type Reply,
   type Snapshot,
@@ -25,13 +27,12 @@ import {
   withoutId,
 } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
-import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
-import { fromActor } from "./marks.ts";
+import { fromBase64, trustContent } from "./json-values.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
-/** What an actor shows at a time. */
-export interface Showing {
+/** What a viewer can see of an actor at one time. */
+export interface ActorView {
   readonly states: { [key: string]: VisibleState };
   readonly actions: { [key: string]: VisibleAction };
   readonly links: { [key: string]: VisibleActor };
@@ -39,30 +40,30 @@ export interface Showing {
 
 export interface FeedOptions extends ActorRef {
   readonly viewer: Viewer;
-  readonly show: (id: ActorId) => VisibleActor;
+  readonly serviceOf: (id: ActorId) => VisibleActor;
 }
 
-interface Sight {
-  readonly showing: Showing;
-  /** What of each part a listener could see changed. */
-  readonly print: Readonly<Record<keyof Showing, Json>>;
+interface ViewSnapshot {
+  readonly view: ActorView;
+  /** Per part, what a change is noticed by: values contain functions, which cannot be compared. */
+  readonly fingerprint: Readonly<Record<keyof ActorView, Json>>;
 }
 
-const NOTHING: Sight = { showing: { states: {}, actions: {}, links: {} }, print: { states: {}, actions: {}, links: {} } };
-const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+const NO_VIEW: ViewSnapshot = { view: { states: {}, actions: {}, links: {} }, fingerprint: { states: {}, actions: {}, links: {} } };
+const NO_OFFERS: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
 
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 
-/** Reads one actor while anybody listens, and tells each part when it is another. */
+/** Reads one actor while it has listeners, and notifies those of a part when it has changed. */
 export class ActorFeed {
   readonly #options: FeedOptions;
-  readonly #listeners = new Set<(before: Sight | undefined, now: Sight) => void>();
+  readonly #listeners = new Set<(before: ViewSnapshot | undefined, now: ViewSnapshot) => void>();
   #unwatch: (() => void) | undefined;
-  #sight: Sight | undefined;
+  #current: ViewSnapshot | undefined;
   #reading = false;
   #again = false;
-  /** Each settles when the actor was read once more. */
+  /** Called after the next read. */
   #waiting: (() => void)[] = [];
   #undoRetry: (() => void) | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -71,34 +72,34 @@ export class ActorFeed {
     this.#options = options;
   }
 
-  observe<P extends keyof Showing>(part: P): Observe<Showing[P]> {
+  observe<P extends keyof ActorView>(part: P): Observe<ActorView[P]> {
     return (notify) => {
-      const listener = (before: Sight | undefined, now: Sight): void => {
-        if (before === undefined || !sameJson(before.print[part], now.print[part])) notify(now.showing[part]);
+      const listener = (before: ViewSnapshot | undefined, now: ViewSnapshot): void => {
+        if (before === undefined || !sameJson(before.fingerprint[part], now.fingerprint[part])) notify(now.view[part]);
       };
       this.#listeners.add(listener);
       this.#unwatch ??= this.#options.engine.watch(this.#options.id, () => void this.#read());
-      if (this.#sight === undefined) void this.#read();
-      else notify(this.#sight.showing[part]);
+      if (this.#current === undefined) void this.#read();
+      else notify(this.#current.view[part]);
       return () => {
         this.#listeners.delete(listener);
         if (this.#listeners.size > 0) return;
         this.#unwatch?.();
         this.#unwatch = undefined;
         this.#undoRetry?.();
-        // Nobody would be told when it is no longer so.
-        this.#sight = undefined;
+        // It would become outdated unnoticed.
+        this.#current = undefined;
       };
     };
   }
 
-  /** What can be done now. No view is computed for it. */
-  async actions(): Promise<Showing["actions"]> {
+  /** The actions available now, without computing views. */
+  async actions(): Promise<ActorView["actions"]> {
     const found = this.#find(await this.#options.engine.read(this.#options.id));
-    return found === undefined ? {} : firsts(this.#actionsOf(found));
+    return found === undefined ? {} : valuesIn(this.#actionsOf(found));
   }
 
-  // One after the other, and once more when something changed meanwhile: a slow read must not overtake a later one.
+  // One read at a time, and another one if something changed meanwhile: a slow read must not replace the result of a later one.
   async #read(): Promise<void> {
     this.#again = true;
     if (this.#reading) return;
@@ -107,20 +108,20 @@ export class ActorFeed {
       this.#again = false;
       const waiting = this.#waiting.splice(0);
       try {
-        const now = this.#see(await this.#options.engine.read(this.#options.id));
-        const before = this.#sight;
+        const now = this.#takeSnapshot(await this.#options.engine.read(this.#options.id));
+        const before = this.#current;
         if (this.#unwatch === undefined) continue;
-        this.#sight = now;
+        this.#current = now;
         this.#undoRetry?.();
         this.#retryMs = FIRST_RETRY_MS;
         for (const listener of this.#listeners) {
           safeCall(
             () => listener(before, now),
-            (error) => this.#tell(error),
+            (error) => this.#report(error),
           );
         }
       } catch (error) {
-        this.#tell(error);
+        this.#report(error);
         this.#retry();
       } finally {
         for (const settle of waiting) settle();
@@ -130,8 +131,8 @@ export class ActorFeed {
     for (const settle of this.#waiting.splice(0)) settle();
   }
 
-  /** Settles when all listeners know what there is now, or it could not be read. */
-  async #heard(): Promise<void> {
+  /** Settles when all listeners have been notified of the current state, or it could not be read. */
+  async #refreshed(): Promise<void> {
     if (this.#listeners.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
@@ -139,78 +140,78 @@ export class ActorFeed {
     await promise;
   }
 
-  // The actor may not change for long, and until it is read nothing can be done with it.
+  // The actor may not change for a long time, and has no actions until it has been read.
   #retry(): void {
     const { clock = systemClock } = this.#options;
     this.#undoRetry?.();
     this.#undoRetry = clock.after(this.#retryMs, () => void this.#read());
-    this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     safeCall(
       () => this.#options.onFault?.(error),
       () => undefined,
     );
   }
 
-  #see(snapshot: Snapshot | undefined): Sight {
-    const { kinds, show } = this.#options;
+  #takeSnapshot(snapshot: Snapshot | undefined): ViewSnapshot {
+    const { kinds, serviceOf } = this.#options;
     const found = this.#find(snapshot);
-    if (found === undefined) return NOTHING;
+    if (found === undefined) return NO_VIEW;
     const links = Object.entries(found.surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
-    return this.#sightOf(
+    return this.#snapshotOf(
       this.#statesOf(found),
       this.#actionsOf(found),
-      Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, show(to)])),
+      Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, serviceOf(to)])),
       Object.fromEntries(links),
     );
   }
 
-  /** What this viewer finds; undefined: nothing. An offer whose scopes it lacks is not among it, as it can be neither read nor called. */
-  #find(snapshot: Snapshot | undefined): Found | undefined {
+  /** The actor as this viewer may use it: without offers whose scopes it lacks. Undefined: it may not. */
+  #find(snapshot: Snapshot | undefined): ReadActor | undefined {
     const { id, kinds, viewer } = this.#options;
     const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
     if (behaviour === undefined) return undefined;
-    if (!isThere(snapshot, viewer)) return this.#notBegun(behaviour, snapshot);
-    if (isForeign(snapshot, behaviour)) return undefined;
-    const surface = behaviour.surface?.(snapshot.state, viewer, (error) => this.#tell(error)) ?? {
-      catalogue: behaviour.catalogue ?? EMPTY.catalogue,
+    if (!isAvailable(snapshot, viewer)) return this.#notStarted(behaviour, snapshot);
+    if (isUnreadable(snapshot, behaviour)) return undefined;
+    const surface = behaviour.surface?.(snapshot.state, viewer, (error) => this.#report(error)) ?? {
+      catalogue: behaviour.catalogue ?? NO_OFFERS.catalogue,
       off: {},
     };
     return { behaviour, state: snapshot.state, surface: permitted(surface, viewer) };
   }
 
-  /** Its first action begins it: what that may be, its kind says. What only reads begins nothing. */
-  #notBegun(behaviour: Behaviour, snapshot: Snapshot | undefined): Found | undefined {
+  /** An actor that its first action starts. Read-only tools do not start it. */
+  #notStarted(behaviour: Behaviour, snapshot: Snapshot | undefined): ReadActor | undefined {
     const { start, viewer } = this.#options;
     if (behaviour.catalogue === undefined || start === undefined || snapshot !== undefined) return undefined;
     const tools = behaviour.catalogue.tools.filter(({ readOnly }) => !readOnly);
     return { behaviour, state: null, surface: permitted({ catalogue: { tools, resources: [], prompts: [] }, off: {} }, viewer) };
   }
 
-  #sightOf(
+  #snapshotOf(
     states: ReadonlyMap<string, readonly [VisibleState, Json]>,
     actions: ReadonlyMap<string, readonly [VisibleAction, Json]>,
-    links: Showing["links"],
+    links: ActorView["links"],
     ids: JsonObject,
-  ): Sight {
+  ): ViewSnapshot {
     return {
-      showing: { states: firsts(states), actions: firsts(actions), links },
-      print: { states: seconds(states), actions: seconds(actions), links: ids },
+      view: { states: valuesIn(states), actions: valuesIn(actions), links },
+      fingerprint: { states: fingerprintsIn(states), actions: fingerprintsIn(actions), links: ids },
     };
   }
 
-  /** A view that throws takes away its own state only. */
-  #statesOf({ behaviour, state, surface }: Found): ReadonlyMap<string, readonly [VisibleState, Json]> {
+  /** A view that throws loses only its own state. */
+  #statesOf({ behaviour, state, surface }: ReadActor): ReadonlyMap<string, readonly [VisibleState, Json]> {
     const states = new Map<string, readonly [VisibleState, Json]>();
     for (const offer of surface.catalogue.resources) {
       if (surface.off[`resources/${offer.name}`] !== undefined) continue;
       try {
-        const shown = this.#stateOf(behaviour, state, offer);
-        if (shown !== undefined) states.set(offer.name, shown);
+        const value = this.#stateOf(behaviour, state, offer);
+        if (value !== undefined) states.set(offer.name, value);
       } catch (error) {
-        this.#tell(error);
+        this.#report(error);
       }
     }
     return states;
@@ -219,12 +220,12 @@ export class ActorFeed {
   #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [VisibleState, Json] | undefined {
     const { viewer, id, clock = systemClock } = this.#options;
     const uri = definition["uri"] ?? definition["uriTemplate"];
-    // What needs to be told which one is no state but a question.
+    // A resource template with variables is not a state.
     if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
     const reply = behaviour.view?.(state, action, {}, viewer, id, clock.now());
     if (reply === undefined || !hasOwn(reply, "ok")) return undefined;
     const { title, description } = definition;
-    const { value, type, mimeType = definition["mimeType"] } = shownOf(reply.ok);
+    const { value, type, mimeType = definition["mimeType"] } = stateValue(reply.ok);
     const schema = {
       ...(typeof title === "string" ? { title } : {}),
       ...(typeof description === "string" ? { description } : {}),
@@ -234,19 +235,19 @@ export class ActorFeed {
     return [{ schema, value }, [schema, reply.ok]];
   }
 
-  #actionsOf({ behaviour, surface }: Found): ReadonlyMap<string, readonly [VisibleAction, Json]> {
+  #actionsOf({ behaviour, surface }: ReadActor): ReadonlyMap<string, readonly [VisibleAction, Json]> {
     const offers = new Map(surface.catalogue.tools.map((offer) => [offer.name, offer]));
     const actions = new Map<string, readonly [VisibleAction, Json]>();
     for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
       const offer = offers.get(name);
       if (offer === undefined) continue;
       const parameters = isJsonObject(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
-      const said = typeof description === "string" ? description : name;
+      const text = typeof description === "string" ? description : name;
       const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
         const args = parameters.length > 0 && isJsonObject(input) ? input : {};
-        return valueOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
+        return resultOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
       };
-      actions.set(name, [{ description: said, parameters, execute }, [said, parameters]]);
+      actions.set(name, [{ description: text, parameters, execute }, [text, parameters]]);
     }
     return actions;
   }
@@ -261,8 +262,8 @@ export class ActorFeed {
       const refusal = invalidMessageReply(cause, { args });
       if (refusal !== undefined) return refusal;
       if (cause instanceof EngineError) throw cause;
-      // What it says may quote the state: it is for the author, not for who looks.
-      this.#tell(cause);
+      // The message may quote the state, so it is reported to the author, not to the caller.
+      this.#report(cause);
       throw new EngineError("CRASHED", `Looking at ${offer.name} of ${behaviour.kind} failed; nothing was changed.`, { cause });
     }
   }
@@ -273,8 +274,8 @@ export class ActorFeed {
     const args = namedArguments(argumentNames(offer), given);
     try {
       const reply = await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
-      // C8: what the call changed is known before its reply, at least to the one who called.
-      await this.#heard();
+      // C8: listeners are notified of what the call changed before its reply.
+      await this.#refreshed();
       return reply;
     } catch (error) {
       throw id !== viewer.self && error instanceof EngineError ? withoutId(error, id, kindOf(id)) : error;
@@ -282,8 +283,8 @@ export class ActorFeed {
   }
 }
 
-/** An actor as this viewer finds it. */
-interface Found {
+/** An actor as a viewer may use it. */
+interface ReadActor {
   readonly behaviour: Behaviour;
   readonly state: unknown;
   readonly surface: Surface;
@@ -298,41 +299,40 @@ function permitted(surface: Surface, { scopes }: Viewer): Surface {
   return { ...surface, catalogue: { ...catalogue, tools: tools.filter(isPermitted), resources: resources.filter(isPermitted) } };
 }
 
-/** Whether the state is of newer code, or could not be migrated: none of this code may run on it. */
-function isForeign({ version, status }: Snapshot, behaviour: Behaviour): boolean {
+/** Whether the state is from a newer version, or could not be migrated: this version's code must not run on it. */
+function isUnreadable({ version, status }: Snapshot, behaviour: Behaviour): boolean {
   return version !== behaviour.version && (version > behaviour.version || status === "failed");
 }
 
-function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {
+function isAvailable(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {
   return snapshot !== undefined && snapshot.status !== "stopped" && (snapshot.owner === undefined || snapshot.owner === principal);
 }
 
-const firsts = <T>(map: ReadonlyMap<string, readonly [T, Json]>): { [key: string]: T } =>
-  Object.fromEntries([...map].map(([key, [shown]]) => [key, shown]));
-const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): JsonObject =>
-  Object.fromEntries([...map].map(([key, [, print]]) => [key, print]));
+const valuesIn = <T>(map: ReadonlyMap<string, readonly [T, Json]>): { [key: string]: T } =>
+  Object.fromEntries([...map].map(([key, [value]]) => [key, value]));
+const fingerprintsIn = <T>(map: ReadonlyMap<string, readonly [T, Json]>): JsonObject =>
+  Object.fromEntries([...map].map(([key, [, fingerprint]]) => [key, fingerprint]));
 
-/** A resource's value without what only MCP's resources know: bytes are bytes. */
-function shownOf(said: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
-  const text = isJsonObject(said) ? said[BLOB] : undefined;
+/** The value of a resource as a state: MCP's blobs as bytes. */
+function stateValue(value: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
+  const text = isJsonObject(value) ? value[BLOB] : undefined;
   const bytes = typeof text === "string" ? fromBase64(text) : undefined;
-  if (!isJsonObject(said) || bytes === undefined) return { value: fromActor(said) };
-  return { value: bytes, type: "blob", mimeType: said["mimeType"] };
+  if (!isJsonObject(value) || bytes === undefined) return { value: trustContent(value) };
+  return { value: bytes, type: "blob", mimeType: value["mimeType"] };
 }
 
-const SAYS_NOTHING: ReadonlySet<string> = new Set(["type", "title", "description"]);
+const ANNOTATIONS: ReadonlySet<string> = new Set(["type", "title", "description"]);
 
-// Whoever has a schema that cannot be seen through gets to give arguments: those that are not wanted are refused by the actor itself.
-// `properties: {}` alone is what a kind says of a tool without input.
+// Only for the schema that a kind publishes for a tool without input. With any other schema the actor itself rejects unwanted arguments.
 function takesNothing({ properties, additionalProperties = false, ...more }: JsonObject): boolean {
   const isEmpty = isJsonObject(properties) && Object.keys(properties).length === 0 && additionalProperties === false;
-  return isEmpty && Object.keys(more).every((keyword) => SAYS_NOTHING.has(keyword));
+  return isEmpty && Object.keys(more).every((keyword) => ANNOTATIONS.has(keyword));
 }
 
-// Text alone would be an error to whoever called.
-function valueOf(reply: Reply): Json | undefined {
+// A bare string would be an error to the caller.
+function resultOf(reply: Reply): Json | undefined {
   if (hasOwn(reply, "refused")) return reply.refused.message;
   if (hasOwn(reply, "needs")) return "This asks the person first, who cannot be asked here: use a client that can ask.";
   if (reply.ok === null) return undefined;
-  return typeof reply.ok === "string" ? { text: reply.ok } : fromActor(reply.ok);
+  return typeof reply.ok === "string" ? { text: reply.ok } : trustContent(reply.ok);
 }

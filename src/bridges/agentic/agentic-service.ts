@@ -1,16 +1,16 @@
-/**
- * What an AgenticService is, by its shape alone: nothing of `@adobe/data` is needed to serve one. Calls back at once,
- * never, or many times with equal values; returns its undo.
- */
+// Owns: the interface of an AgenticService, by its shape alone: serving one needs nothing of `@adobe/data`. Does not own: serving it
+// (from-agentic-service.ts).
+
+/** Subscribes to a value; returns the function that unsubscribes. It may notify at once, later, never, or repeatedly with equal values. */
 export type Observe<T> = (notify: (value: T) => void) => () => void;
 
-/** A value and the schema it should fit. The schema may have keywords of its own, and functions in them. */
+/** A value and the schema it should match. The schema may have non-standard keywords, and functions in them. */
 export interface State {
   readonly schema?: unknown;
   readonly value: unknown;
 }
 
-/** Both shapes in use: one input of a `schema` (`false`: none), or a list of `parameters`. */
+/** An action takes either one input with a `schema` (`false`: no input), or a list of `parameters`. */
 export interface Action {
   readonly description?: string;
   readonly schema?: unknown;
@@ -18,7 +18,7 @@ export interface Action {
   execute(...input: readonly unknown[]): unknown;
 }
 
-/** States and actions that come and go with the state of a service, and links to other services. */
+/** States and actions that appear and disappear as a service's state changes, and links to other services. */
 export interface AgenticService {
   readonly serviceName?: string;
   readonly states: Observe<{ readonly [key: string]: State }>;
@@ -27,7 +27,7 @@ export interface AgenticService {
   readonly links?: Observe<{ readonly [key: string]: AgenticService }>;
 }
 
-/** Several services as one, each a link under its key. */
+/** Combines several services into one that links to each under its key. */
 export function agenticServices(services: { readonly [key: string]: AgenticService }): AgenticService {
   return {
     states: constant({}),
@@ -43,3 +43,14 @@ function constant<T>(value: T): Observe<T> {
     return () => undefined;
   };
 }
+
+/** Whether a value has the shape of an AgenticService. It need not come from any library. */
+export const isAgenticService = (value: unknown): value is AgenticService =>
+  typeof value === "object" &&
+  value !== null &&
+  "states" in value &&
+  typeof value.states === "function" &&
+  "actions" in value &&
+  typeof value.actions === "function" &&
+  "execute" in value &&
+  typeof value.execute === "function";

@@ -1,28 +1,27 @@
+// Owns: one call of an action: confirmation, deadline, and its result as a reply. Does not own: which actions there are and the
+// validation of arguments (service-source.ts).
 import {
-  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type OfferRef,
   type Reply,
 } from "../../core/contract/index.ts";
 import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
-import { bytesOf, toBase64 } from "./base64.ts";
-import { bytesIn, filled, MAX_LENGTH } from "./blobs.ts";
-import { isFromActor, toReply } from "./marks.ts";
-import type { ActionOptions } from "./options.ts";
+import { bytesOf, dataReply, isTrustedContent, jsonWithBlobs, MAX_VALUE_LENGTH, readBlob, toBase64, withBlobs } from "./json-values.ts";
 import type { Signature } from "./parameters.ts";
-import { plainOf } from "./plain-json.ts";
-import { wordsOf } from "./words-of.ts";
+import { messageOf } from "./service-faults.ts";
+import type { ActionOptions } from "./service-options.ts";
 
-/** An action that is available now. */
+/** An action that can be called now. */
 export interface Callable {
   readonly ref: OfferRef;
-  /** The links that lead to its service. */
+  /** The keys of the links from the root to its service. */
   readonly path: readonly string[];
   readonly key: string;
   readonly action: Action;
@@ -35,35 +34,35 @@ export interface CallSettings {
   readonly clock: Clock;
   readonly callMs: number;
   readonly text: "error" | "data";
-  /** What the service's URIs begin with. */
+  /** The prefix of the service's URIs. */
   readonly root: string;
 }
 
-// An action that says nothing has done what it should: clients want a block to read, and to be told so.
+// The reply of an action that returns nothing. Clients expect a content block and an explicit success.
 export const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: false };
 
 /**
- * Does it, with arguments that were checked. Throws `CRASHED` with the words of what the action threw, or of why what it
- * returned cannot be told; `STATE_TOO_LARGE`, `WORK_TIMEOUT`, `CANCELLED`.
+ * Runs an action with validated arguments. Throws `CRASHED` with the message of what the action threw, or why its result cannot be
+ * converted to JSON; `STATE_TOO_LARGE`, `WORK_TIMEOUT`, `CANCELLED`.
  */
 export async function callAction(callable: Callable, args: JsonObject, options: CallOptions, settings: CallSettings): Promise<Reply> {
   const input = callable.signature.input(args);
   if ("wrong" in input) return { refused: { code: "INVALID", message: input.wrong } };
-  const unconfirmed = askFirst(callable, args, options);
+  const unconfirmed = confirmFirst(callable, args, options);
   if (unconfirmed !== undefined) return unconfirmed;
-  return inTime(callable, run(callable, input.values, settings), options, settings);
+  return withDeadline(callable, run(callable, input.values, settings), options, settings);
 }
 
 async function run(callable: Callable, input: readonly unknown[], { text, root }: CallSettings): Promise<Reply> {
   const result = await resultOf(callable, input);
   if (result === undefined) return { ok: DONE };
   if (typeof result === "string" && text === "error")
-    return { refused: { code: "REFUSED", message: result.slice(0, MAX_LENGTH).toWellFormed() } };
+    return { refused: { code: "REFUSED", message: result.slice(0, MAX_VALUE_LENGTH).toWellFormed() } };
   try {
-    const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
+    const bytes = result instanceof Blob ? await readBlob(result) : bytesOf(result);
     if (bytes === undefined) {
-      const plain = await filled(plainOf(result));
-      return { ok: isFromActor(result) ? plain : toReply(plain) };
+      const plain = await withBlobs(jsonWithBlobs(result));
+      return { ok: isTrustedContent(result) ? plain : dataReply(plain) };
     }
     return { ok: { [CONTENT]: [blockOf(bytes, result instanceof Blob ? result.type : "", callable, root)] } };
   } catch (cause) {
@@ -73,22 +72,22 @@ async function run(callable: Callable, input: readonly unknown[], { text, root }
 
 async function resultOf({ ref, action, key, service }: Callable, input: readonly unknown[]): Promise<unknown> {
   try {
-    // `service.execute` looks whether the action is still there, but hands over one input only.
+    // `service.execute` checks that the action still exists, but passes only one input.
     return input.length > 1 ? await action.execute(...input) : await service.execute(key, input[0]);
   } catch (cause) {
-    // Of an actor behind the service, whose engine knows whether the call was applied.
+    // From an actor that is offered as a service: its engine knows whether the call was applied.
     if (cause instanceof EngineError) throw cause;
-    throw new EngineError("CRASHED", wordsOf(cause, ref), { applied: "unknown", cause });
+    throw new EngineError("CRASHED", messageOf(cause, ref), { applied: "unknown", cause });
   }
 }
 
-// The action is over by then: what could not be told of may well be done.
+// The action has ended, and may have had its effects although its result is unusable.
 function failed(cause: unknown, ref: OfferRef): EngineError {
   const code = cause instanceof EngineError ? cause.code : "CRASHED";
-  return new EngineError(code, wordsOf(cause, ref), { applied: "unknown", cause });
+  return new EngineError(code, messageOf(cause, ref), { applied: "unknown", cause });
 }
 
-// As text bytes would be letters that mean nothing to a model, of a kind that nobody names.
+// A typed block, since base64 text would mean nothing to a model.
 function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root: string): JsonObject {
   const mimeType = type === "" ? "application/octet-stream" : type;
   const data = toBase64(bytes);
@@ -98,13 +97,18 @@ function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root:
   return { type: "resource", resource: { uri, mimeType, blob: data } };
 }
 
-async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: CallOptions, { clock, callMs }: CallSettings): Promise<T> {
+async function withDeadline<T>(
+  { ref }: Callable,
+  running: Promise<T>,
+  { signal }: CallOptions,
+  { clock, callMs }: CallSettings,
+): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = (): void =>
     reject(
       new EngineError("CANCELLED", `${ref} was cancelled while it ran; look what it did before you call again.`, { applied: "unknown" }),
     );
-  const late = (): void =>
+  const timeOut = (): void =>
     reject(
       new EngineError(
         "WORK_TIMEOUT",
@@ -115,13 +119,13 @@ async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: Cal
       ),
     );
   signal?.addEventListener("abort", abort, { once: true });
-  const undo = Number.isFinite(callMs) ? clock.after(callMs, late) : () => undefined;
+  const undo = Number.isFinite(callMs) ? clock.after(callMs, timeOut) : () => undefined;
   try {
     return await Promise.race([running, promise]);
   } finally {
     undo();
     signal?.removeEventListener("abort", abort);
-    // Nobody waits for it any more.
+    // After a timeout the action's failure is not awaited.
     running.catch(() => undefined);
   }
 }
@@ -133,14 +137,14 @@ function questionOf(confirm: (args: JsonObject) => string | undefined, args: Jso
   try {
     return confirm(args);
   } catch (cause) {
-    throw new EngineError("CRASHED", wordsOf(cause, ref), { cause });
+    throw new EngineError("CRASHED", messageOf(cause, ref), { cause });
   }
 }
 
-/** What stands between a call and an action that wants to be confirmed. Undefined: nothing. */
-function askFirst({ ref, key, options }: Callable, args: JsonObject, { can, answers }: CallOptions): Reply | undefined {
+/** The question to confirm an action first, or a refusal if the answer was no. Undefined: go ahead. */
+function confirmFirst({ ref, key, options }: Callable, args: JsonObject, { can, answers }: CallOptions): Reply | undefined {
   const confirm = options?.confirm;
-  // A client that cannot be asked has its own way to ask before a tool is called.
+  // Clients without elicitation ask their user before they call a tool.
   if (confirm === undefined || confirm === false || can?.includes("elicitation") !== true) return undefined;
   const text = confirm === true ? `Do ${key}?` : typeof confirm === "string" ? confirm : questionOf(confirm, args, ref);
   if (text === undefined) return undefined;

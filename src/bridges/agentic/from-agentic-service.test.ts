@@ -72,7 +72,7 @@ function listen(source: Source, contents?: boolean): (OfferRef | "lists")[] {
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("fromAgenticService", () => {
-  it("shows the actions that are available now as tools, and states as resources #agentic.source #agentic.surface.actions", async () => {
+  it("offers the available actions as tools, and states as resources #agentic.source #agentic.surface.actions", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service, { name: "hero" });
     const lists = listed(await source.surface(viewer), "dynamic");
@@ -106,7 +106,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 0 });
   });
 
-  it("calls one or several parameters, and checks them, since the service does not #agentic.call.spread #agentic.call.validated", async () => {
+  it("passes one or several parameters, and validates them #agentic.call.spread #agentic.call.validated", async () => {
     const { service } = hero();
     using source = fromAgenticService(service);
     assert.deepEqual(await act(source, "tools/heal", { n: 5 }), DONE);
@@ -120,7 +120,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 105 });
   });
 
-  it("law 3: availability is checked when called, whatever was listed #agentic.call.availability", async () => {
+  it("law 3: availability is checked at the call, not only in the list #agentic.call.availability", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service);
     await names(source);
@@ -131,7 +131,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 0 });
   });
 
-  it("C8 one change told many times is flagged once, an equal one never, and before the reply #agentic.observe.coalesced #agentic.gap.observe", async () => {
+  it("C8 a change emitted repeatedly is flagged once, before the reply; an equal value never #agentic.observe.coalesced #agentic.gap.observe", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service);
     await source.surface(viewer);
@@ -149,7 +149,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(flags, ["lists", "resources/health"]);
   });
 
-  it("takes the older shape too: one schema or none, text as an error #agentic.source #agentic.actions.shapes", async () => {
+  it("accepts the older shape: one schema or none, text as an error #agentic.source #agentic.actions.shapes", async () => {
     const calls: unknown[] = [];
     const old: Shape = {
       states: (notify) => {
@@ -180,7 +180,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/board"), { ok: [1, 2] });
   });
 
-  it("follows links under prefixes, as they swap, without going round, and lets go of everything #agentic.surface.links", async () => {
+  it("follows links under prefixes as they change, without cycles, and unsubscribes from all #agentic.surface.links", async () => {
     let listening = 0;
     const count =
       <T>(observe: Observe<T>): Observe<T> =>
@@ -217,11 +217,11 @@ describe("fromAgenticService", () => {
     assert.equal(listening, 0);
   });
 
-  it("listens to an instance of a class as its methods are called", async () => {
+  it("calls observables of a class instance as its methods", async () => {
     class Lamp implements Shape {
       readonly #listeners = new Set<() => void>();
       #isLit = false;
-      #told<T>(now: () => T, notify: (value: T) => void): () => void {
+      #subscribe<T>(now: () => T, notify: (value: T) => void): () => void {
         const tell = (): void => notify(now());
         this.#listeners.add(tell);
         tell();
@@ -231,14 +231,14 @@ describe("fromAgenticService", () => {
         return this.#listeners.size;
       }
       states(notify: Parameters<Shape["states"]>[0]): () => void {
-        return this.#told(() => ({ lit: { schema: { type: "boolean" }, value: this.#isLit } }), notify);
+        return this.#subscribe(() => ({ lit: { schema: { type: "boolean" }, value: this.#isLit } }), notify);
       }
       actions(notify: Parameters<Shape["actions"]>[0]): () => void {
         const press = { description: "Presses.", parameters: [], execute: () => undefined };
-        return this.#told((): Readonly<Record<string, Action>> => (this.#isLit ? {} : { press }), notify);
+        return this.#subscribe((): Readonly<Record<string, Action>> => (this.#isLit ? {} : { press }), notify);
       }
       links(notify: Parameters<NonNullable<Shape["links"]>>[0]): () => void {
-        return this.#told(() => ({ self: this }), notify);
+        return this.#subscribe(() => ({ self: this }), notify);
       }
       async execute(): Promise<void> {
         this.#isLit = true;
@@ -254,7 +254,7 @@ describe("fromAgenticService", () => {
     assert.equal(lamp.listening, 0);
   });
 
-  it("does not wait for ever for a map that never comes #agentic.observe.deadline", async () => {
+  it("waits for a map only until the deadline #agentic.observe.deadline", async () => {
     const clock = new SimulatedClock();
     const service: Shape = {
       states: () => () => undefined,
@@ -270,7 +270,7 @@ describe("fromAgenticService", () => {
     );
   });
 
-  it("a throw is told with its message and the service lives on; a state that does not fit its schema is shown all the same #agentic.call.throws", async () => {
+  it("survives an action that throws, and serves a state that violates its schema #agentic.call.throws", async () => {
     let calls = 0;
     const go = (): void => {
       calls += 1;

@@ -1,13 +1,14 @@
+// Owns: `fromAgenticService`, and the check of its options. Does not own: the sources (service-source.ts, per-viewer.ts).
 import { checkOptions, FUNCTION, oneOf, type OptionTable, type Source } from "../../core/contract/index.ts";
 import { describeSource } from "../../mcp/source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
-import type { AgenticServiceOptions } from "./options.ts";
 import { PerViewer, type PerViewerOptions, type ServiceFor } from "./per-viewer.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
 import { ServiceSource } from "./service-source.ts";
 
-/** A source that listens to a service until it is disposed of. It has no chain: what it does is written nowhere (law 1). */
+/** A source that observes a service until it is disposed. It has no chain: what it does is not recorded (law 1). */
 export interface AgenticSource extends Source, Disposable {
-  /** Ends its listeners and timers; the service stays open. */
+  /** Ends its subscriptions and timers. The service stays open. */
   close(): void;
 }
 
@@ -39,9 +40,9 @@ const OPTIONS: OptionTable<PerViewerOptions> = {
 };
 
 /**
- * Serves an AgenticService: its actions as tools, its states as resources, its links under prefixes. Given a service,
- * all viewers meet it; given a function from viewer to service, each meets its own. Calls that fail: `REFUSED` with the
- * text an action returned, `CRASHED` with the message of what it threw. Throws `BAD_OPTION`.
+ * Serves an AgenticService: its actions as tools, its states as resources, its links under prefixes. A service is shared by all
+ * viewers; a function from viewer to service gives each viewer its own. Calls fail with `REFUSED` and the text that an action returned,
+ * or `CRASHED` and the message of what it threw. Throws `BAD_OPTION`.
  */
 export function fromAgenticService(service: AgenticService, options?: AgenticServiceOptions): AgenticSource;
 export function fromAgenticService(serviceFor: ServiceFor, options?: PerViewerOptions): AgenticSource;

@@ -3,21 +3,21 @@ import { describe, it } from "node:test";
 import type { Viewer } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { type AgenticService, fromAgenticService } from "./index.ts";
-import { act, action, Count, flagsOf, okOf, Puppet, tick, toolNames, viewer } from "./service.fixture.ts";
+import { act, action, Count, FakeService, flagsOf, okOf, tick, toolNames, viewer } from "./service.fixture.ts";
 
 const ben: Viewer = { principal: "ben", scopes: [] };
 
 describe("a service for each viewer", () => {
-  it("is made once for each principal, scopes and claims, and each meets its own #agentic.viewers", async () => {
-    const made: Puppet[] = [];
-    using source = fromAgenticService(async ({ principal = "nobody" }) => {
-      const puppet = new Puppet({ actions: { [`play_${principal}`]: action() }, states: { me: { value: principal.length } } });
+  it("is made once for each principal, scopes and claims, for that viewer only #agentic.viewers", async () => {
+    const made: FakeService[] = [];
+    using source = fromAgenticService(async ({ principal = "anonymous" }) => {
+      const puppet = new FakeService({ actions: { [`play_${principal}`]: action() }, states: { me: { value: principal.length } } });
       made.push(puppet);
       return puppet;
     });
     assert.deepEqual(await toolNames(source), ["play_ana"]);
     assert.deepEqual(await toolNames(source, ben), ["play_ben"]);
-    assert.deepEqual(await toolNames(source, { scopes: [] }), ["play_nobody"]);
+    assert.deepEqual(await toolNames(source, { scopes: [] }), ["play_anonymous"]);
     assert.deepEqual(okOf(await act(source, "resources/me", {}, ben)), 3);
     assert.ok("refused" in (await act(source, "tools/play_ana", {}, ben)));
     assert.equal(made.length, 3);
@@ -31,18 +31,18 @@ describe("a service for each viewer", () => {
     assert.equal(made.length, 5);
     const [mine, his] = [flagsOf(source), flagsOf(source, ben)];
     await tick();
-    made[1]?.told.actions.set({});
+    made[1]?.observables.actions.set({});
     await tick();
     assert.deepEqual([mine, his], [[], ["lists"]], "C8");
   });
 
-  it("is none where the factory gives none, and is tried again where it failed #agentic.viewers", async () => {
+  it("is absent if the factory returns none, and retried if it failed #agentic.viewers", async () => {
     let tries = 0;
     using source = fromAgenticService((who) => {
       if (who.principal === "ben") return undefined;
       tries += 1;
       if (tries === 1) throw new Error("Not yet.");
-      return new Puppet({ actions: { go: action() } });
+      return new FakeService({ actions: { go: action() } });
     });
     assert.deepEqual(await toolNames(source, ben), []);
     assert.ok("refused" in (await act(source, "tools/go", {}, ben)));
@@ -50,7 +50,7 @@ describe("a service for each viewer", () => {
     assert.deepEqual(await toolNames(source), ["go"]);
   });
 
-  it("is given up where its factory does not end, tried again, and let go if it comes after that", async () => {
+  it("times out, is retried, and is released if it arrives after that", async () => {
     const clock = new SimulatedClock();
     const released: AgenticService[] = [];
     const makings: PromiseWithResolvers<AgenticService>[] = [];
@@ -64,7 +64,7 @@ describe("a service for each viewer", () => {
     await clock.advance(55_000);
     await names;
     const again = toolNames(source);
-    const [first, next] = [new Puppet(), new Puppet({ actions: { go: action() } })];
+    const [first, next] = [new FakeService(), new FakeService({ actions: { go: action() } })];
     makings[0]?.resolve(first);
     makings[1]?.resolve(next);
     assert.deepEqual(await again, ["go"]);
@@ -72,15 +72,15 @@ describe("a service for each viewer", () => {
     assert.deepEqual(released, [first]);
   });
 
-  it("that could not be made at first is told of when it is there, and from then on its changes", async () => {
+  it("notifies listeners once it could be made, and of its changes after that", async () => {
     const clock = new SimulatedClock();
     const faults: unknown[] = [];
-    let made: Puppet | undefined;
+    let made: FakeService | undefined;
     let isDown = true;
     const source = fromAgenticService(
       () => {
         if (isDown) throw new Error("Not yet.");
-        made = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+        made = new FakeService({ actions: { go: action() }, states: { x: { value: 1 } } });
         return made;
       },
       { clock, stateIntervalMs: 0, onFault: (error) => faults.push(String(error)) },
@@ -88,16 +88,16 @@ describe("a service for each viewer", () => {
     const lists: string[] = [];
     const undo = source.watch(viewer, (ref) => lists.push(ref ?? "lists"), undefined, false);
     const state = flagsOf(source, viewer, "resources/x");
-    const gone = source.watch(viewer, () => assert.fail("It listens no more."));
+    const undoRemoved = source.watch(viewer, () => assert.fail("It listens no more."));
     await assert.rejects(toolNames(source), /Not yet/);
-    gone();
+    undoRemoved();
     assert.deepEqual([lists, state, faults], [[], [], ["Error: Not yet."]]);
     isDown = false;
     assert.deepEqual(await toolNames(source), ["go"]);
     await tick();
     assert.deepEqual([lists, state], [["lists"], ["resources/x"]]);
-    made?.told.actions.set({});
-    made?.told.states.set({ x: { value: 2 } });
+    made?.observables.actions.set({});
+    made?.observables.states.set({ x: { value: 2 } });
     await tick();
     assert.deepEqual(
       [lists, state],
@@ -107,7 +107,7 @@ describe("a service for each viewer", () => {
       ],
     );
     undo();
-    made?.told.actions.set({ go: action() });
+    made?.observables.actions.set({ go: action() });
     await tick();
     assert.equal(lists.length, 2);
     source[Symbol.dispose]();
@@ -115,11 +115,11 @@ describe("a service for each viewer", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is let go when nobody has called or listened for long, and all are with the source #agentic.viewers", async () => {
+  it("is released after it was idle, and with the source #agentic.viewers", async () => {
     const clock = new SimulatedClock();
     const count = new Count();
     const released: AgenticService[] = [];
-    const source = fromAgenticService(() => new Puppet({ actions: { go: action() } }, count), {
+    const source = fromAgenticService(() => new FakeService({ actions: { go: action() } }, count), {
       clock,
       idleMs: 1_000,
       onRelease: (service) => released.push(service),
@@ -148,16 +148,16 @@ describe("a service for each viewer", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is not released for the call that gave up, where a later one meets it", async () => {
+  it("is not released after a call timed out if a later call uses it", async () => {
     const clock = new SimulatedClock();
     const released: object[] = [];
-    const making = Promise.withResolvers<Puppet>();
+    const making = Promise.withResolvers<FakeService>();
     using source = fromAgenticService(() => making.promise, { clock, idleMs: 1_000, onRelease: (service) => released.push(service) });
     const names = assert.rejects(toolNames(source), { code: "WORK_TIMEOUT" });
     await clock.advance(55_000);
     await names;
     const again = toolNames(source);
-    const game = new Puppet({ actions: { go: action() } });
+    const game = new FakeService({ actions: { go: action() } });
     making.resolve(game);
     assert.deepEqual(await again, ["go"]);
     await tick();
@@ -166,10 +166,10 @@ describe("a service for each viewer", () => {
     assert.deepEqual(released, [game]);
   });
 
-  it("that several tokens of a principal meet is released after the last of them", async () => {
+  it("shared by several tokens of a principal is released after the last of them", async () => {
     const clock = new SimulatedClock();
     const released: object[] = [];
-    const game = new Puppet({ actions: { go: action() } });
+    const game = new FakeService({ actions: { go: action() } });
     using source = fromAgenticService(() => game, { clock, idleMs: 1_000, onRelease: (service) => released.push(service) });
     await toolNames(source, ben);
     await clock.advance(600);

@@ -1,66 +1,78 @@
-import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../../core/contract/index.ts";
-import { EngineError, systemClock } from "../../core/contract/index.ts";
+// Owns: a source with a service per viewer: when services are made, shared and released. Does not own: serving one (service-source.ts).
+import {
+  type CallOptions,
+  type ContentOf,
+  type Dirty,
+  EngineError,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { inWords, withTimeout } from "../../core/contract/internal.ts";
 import type { AgenticService } from "./agentic-service.ts";
-import { Faults } from "./faults.ts";
-import type { AgenticServiceOptions } from "./options.ts";
+import { FaultReporter } from "./service-faults.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
 import { CALL_MS, ServiceSource } from "./service-source.ts";
 
-/** The service a viewer meets; undefined: none. Called once per principal, scopes and claims, and again after the viewer was away for long. */
+/** The service of a viewer; undefined: none. Called once per principal, scopes and claims, and again after `idleMs` without use. */
 export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
 
-/** What `fromAgenticService` takes for a service per viewer: the options of one service, and when it ends. */
+/** Options of `fromAgenticService` with a service per viewer. */
 export interface PerViewerOptions extends AgenticServiceOptions {
-  /** A viewer's service is let go when nobody has called or listened for so long. Default 30 minutes. */
+  /** After so long without a call or a listener, in milliseconds, a viewer's service is released. Default 30 minutes. */
   readonly idleMs?: number;
-  /** It was let go. */
+  /** Called when a service is released. */
   readonly onRelease?: (service: AgenticService) => void;
 }
 
-interface Met {
+interface ViewerService {
   readonly source: Promise<ServiceSource | undefined>;
-  /** Calls that run and listeners. */
+  /** Running calls, and listeners. */
   users: number;
   undoIdle: (() => void) | undefined;
 }
 
-/** Who is told of what changes, for as long as it wants, whichever services its viewer meets meanwhile. */
+/** A listener outlives the service it is attached to: its viewer may get another one meanwhile. */
 interface Listener {
   readonly viewer: Viewer;
   readonly dirty: Dirty;
   readonly only: ContentOf | undefined;
   readonly contents: boolean | undefined;
-  met: Met | undefined;
+  viewerService: ViewerService | undefined;
   undo: (() => void) | undefined;
 }
 
-const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
+const NO_SURFACE: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 
-/** For each viewer the service a factory gives for it. Those without a principal meet the same one if their scopes are the same. */
+/** A source with a service per viewer, made by a factory. Viewers without a principal share one if their scopes are equal. */
 export class PerViewer implements Source, Disposable {
   readonly instructions?: string;
-  readonly #make: ServiceFor;
+  readonly #factory: ServiceFor;
   readonly #options: PerViewerOptions;
-  readonly #met = new Map<string, Met>();
+  readonly #byViewer = new Map<string, ViewerService>();
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #faults: Faults;
-  /** How many viewers use each service: the factory may return one again, as for another token of a principal. */
+  readonly #faults: FaultReporter;
+  /** How many viewers use each service. The factory may return one again, say for another token of a principal. */
   readonly #services = new Map<AgenticService, number>();
-  /** Calls of the factory that have not ended, any of which may return a service that is not in use now. */
-  #making = 0;
+  /** Calls of the factory that have not ended. Any of them may return a service that is unused now. */
+  #factoryCalls = 0;
   readonly #unused = new Set<AgenticService>();
   #closed = false;
 
-  constructor(make: ServiceFor, options: PerViewerOptions) {
+  constructor(factory: ServiceFor, options: PerViewerOptions) {
     if (options.instructions !== undefined) this.instructions = options.instructions;
-    this.#make = make;
+    this.#factory = factory;
     this.#options = options;
-    this.#faults = new Faults(options.onFault);
+    this.#faults = new FaultReporter(options.onFault);
   }
 
   surface(viewer: Viewer): Promise<Surface> {
-    return this.#use(viewer, async (source) => source?.surface() ?? NOTHING);
+    return this.#use(viewer, async (source) => source?.surface() ?? NO_SURFACE);
   }
 
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
@@ -69,16 +81,16 @@ export class PerViewer implements Source, Disposable {
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const key = keyOf(viewer);
-    const listener: Listener = { viewer, dirty, only, contents, met: undefined, undo: undefined };
-    const met = this.#meet(viewer);
+    const listener: Listener = { viewer, dirty, only, contents, viewerService: undefined, undo: undefined };
+    const viewerService = this.#serviceFor(viewer);
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
-    this.#listen(listener, met, false);
+    this.#listen(listener, viewerService, false);
     return () => {
       if (!listeners.delete(listener)) return;
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
       listener.undo?.();
-      if (listener.met !== undefined) this.#leave(viewer, listener.met);
+      if (listener.viewerService !== undefined) this.#leave(viewer, listener.viewerService);
     };
   }
 
@@ -88,92 +100,92 @@ export class PerViewer implements Source, Disposable {
 
   close(): void {
     this.#closed = true;
-    for (const met of this.#met.values()) this.#release(met);
-    this.#met.clear();
+    for (const viewerService of this.#byViewer.values()) this.#release(viewerService);
+    this.#byViewer.clear();
     this.#listeners.clear();
   }
 
   async #use<T>(viewer: Viewer, run: (source: ServiceSource | undefined) => Promise<T>): Promise<T> {
-    const met = this.#meet(viewer);
-    met.users += 1;
+    const viewerService = this.#serviceFor(viewer);
+    viewerService.users += 1;
     try {
-      return await run(await met.source);
+      return await run(await viewerService.source);
     } finally {
-      this.#leave(viewer, met);
+      this.#leave(viewer, viewerService);
     }
   }
 
-  #meet(viewer: Viewer): Met {
+  #serviceFor(viewer: Viewer): ViewerService {
     const key = keyOf(viewer);
-    const known = this.#met.get(key);
+    const known = this.#byViewer.get(key);
     known?.undoIdle?.();
     if (known !== undefined) {
       known.undoIdle = undefined;
       return known;
     }
-    const met: Met = { source: this.#open(viewer), users: 0, undoIdle: undefined };
-    if (!this.#closed) this.#met.set(key, met);
-    met.source.catch((error: unknown) => {
-      // The next to ask tries again.
-      if (this.#met.get(key) === met) this.#met.delete(key);
-      this.#faults.tell(error);
+    const viewerService: ViewerService = { source: this.#createSource(viewer), users: 0, undoIdle: undefined };
+    if (!this.#closed) this.#byViewer.set(key, viewerService);
+    viewerService.source.catch((error: unknown) => {
+      // The next call tries again.
+      if (this.#byViewer.get(key) === viewerService) this.#byViewer.delete(key);
+      this.#faults.report(error);
     });
-    // Those who listen already are of a service that could not be made.
-    for (const listener of this.#listeners.get(key) ?? []) this.#listen(listener, met, true);
-    return met;
+    // Listeners that exist already were attached to a service that could not be made.
+    for (const listener of this.#listeners.get(key) ?? []) this.#listen(listener, viewerService, true);
+    return viewerService;
   }
 
-  /** What cannot be made is listened to when it is met anew; that it is there then is a change (`isNew`). */
-  #listen(listener: Listener, met: Met, isNew: boolean): void {
+  /** Attaches a listener. `isNew`: an earlier attempt to make the service failed, so its existence is a change to report. */
+  #listen(listener: Listener, viewerService: ViewerService, isNew: boolean): void {
     const { viewer, dirty, only, contents } = listener;
-    listener.met = met;
-    met.users += 1;
+    listener.viewerService = viewerService;
+    viewerService.users += 1;
     const listen = async (): Promise<void> => {
-      const source = await met.source;
+      const source = await viewerService.source;
       if (this.#listeners.get(keyOf(viewer))?.has(listener) !== true) return;
       listener.undo = source?.watch(viewer, dirty, only, contents);
       if (isNew && source !== undefined) dirty(only?.ref);
     };
     listen().catch(() => {
-      if (listener.met === met) listener.met = undefined;
+      if (listener.viewerService === viewerService) listener.viewerService = undefined;
     });
   }
 
-  async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
-    const service = this.#closed ? undefined : await this.#made(viewer);
+  async #createSource(viewer: Viewer): Promise<ServiceSource | undefined> {
+    const service = this.#closed ? undefined : await this.#createService(viewer);
     return service === undefined ? undefined : new ServiceSource(service, this.#options);
   }
 
-  /** Throws `WORK_TIMEOUT`: the factory has not ended in time. What it makes afterwards is let go at once, as no one waits for it. */
-  async #made(viewer: Viewer): Promise<AgenticService | undefined> {
+  /** Throws `WORK_TIMEOUT` if the factory has not ended in time. A service that it returns afterwards is released at once. */
+  async #createService(viewer: Viewer): Promise<AgenticService | undefined> {
     const { clock = systemClock, callMs = CALL_MS } = this.#options;
-    const making = this.#call(viewer);
-    if (!Number.isFinite(callMs)) return making;
+    const created = this.#callFactory(viewer);
+    if (!Number.isFinite(callMs)) return created;
     let isOver = false;
     const release = (service: AgenticService | undefined): void => {
-      if (isOver && service !== undefined) this.#letGo(service);
+      if (isOver && service !== undefined) this.#releaseUse(service);
     };
-    making.then(release).catch((error: unknown) => isOver && this.#faults.tell(error));
-    return withTimeout(clock, callMs, making, () => {
+    created.then(release).catch((error: unknown) => isOver && this.#faults.report(error));
+    return withTimeout(clock, callMs, created, () => {
       isOver = true;
       throw new EngineError("WORK_TIMEOUT", `The service was not there within ${inWords(callMs)}: try again.`);
     });
   }
 
-  async #call(viewer: Viewer): Promise<AgenticService | undefined> {
-    this.#making += 1;
+  async #callFactory(viewer: Viewer): Promise<AgenticService | undefined> {
+    this.#factoryCalls += 1;
     try {
-      const service = await this.#make(viewer);
+      const service = await this.#factory(viewer);
       if (service !== undefined) this.#services.set(service, (this.#services.get(service) ?? 0) + 1);
       return service;
     } finally {
-      this.#making -= 1;
+      this.#factoryCalls -= 1;
       this.#releaseUnused();
     }
   }
 
-  /** One who was to meet it does not, or no longer. */
-  #letGo(service: AgenticService): void {
+  /** One viewer no longer uses the service. */
+  #releaseUse(service: AgenticService): void {
     const left = (this.#services.get(service) ?? 1) - 1;
     if (left > 0) this.#services.set(service, left);
     else {
@@ -184,40 +196,40 @@ export class PerViewer implements Source, Disposable {
   }
 
   #releaseUnused(): void {
-    if (this.#making > 0) return;
+    if (this.#factoryCalls > 0) return;
     for (const service of this.#unused) {
       this.#unused.delete(service);
       if (this.#services.has(service)) continue;
       try {
         this.#options.onRelease?.(service);
       } catch (error) {
-        this.#faults.tell(error);
+        this.#faults.report(error);
       }
     }
   }
 
-  #leave(viewer: Viewer, met: Met): void {
-    met.users -= 1;
-    // One that could not be made is no longer among them.
-    if (met.users > 0 || this.#met.get(keyOf(viewer)) !== met) return;
+  #leave(viewer: Viewer, viewerService: ViewerService): void {
+    viewerService.users -= 1;
+    // A service that could not be made has been removed from the map.
+    if (viewerService.users > 0 || this.#byViewer.get(keyOf(viewer)) !== viewerService) return;
     const { clock = systemClock, idleMs = 30 * 60_000 } = this.#options;
-    met.undoIdle = clock.after(idleMs, () => {
-      this.#met.delete(keyOf(viewer));
-      this.#release(met);
+    viewerService.undoIdle = clock.after(idleMs, () => {
+      this.#byViewer.delete(keyOf(viewer));
+      this.#release(viewerService);
     });
   }
 
-  #release(met: Met): void {
-    met.undoIdle?.();
+  #release(viewerService: ViewerService): void {
+    viewerService.undoIdle?.();
     const close = async (): Promise<void> => {
-      const source = await met.source;
+      const source = await viewerService.source;
       if (source === undefined) return;
       source[Symbol.dispose]();
-      this.#letGo(source.service);
+      this.#releaseUse(source.service);
     };
-    close().catch((error: unknown) => this.#faults.tell(error));
+    close().catch((error: unknown) => this.#faults.report(error));
   }
 }
 
-// What a service lets its viewer do may depend on the scopes and claims it was made for.
+// Scopes and claims too: what a service offers may depend on them.
 const keyOf = ({ principal, scopes, claims }: Viewer): string => JSON.stringify([principal ?? null, claims ?? null, ...scopes.toSorted()]);

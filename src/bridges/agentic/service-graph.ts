@@ -1,32 +1,33 @@
-import type { AgenticService } from "./agentic-service.ts";
-import { Hearing, type HearingOptions, type Part } from "./hearing.ts";
-import { isAgenticService } from "./is-agentic-service.ts";
+// Owns: the services that links reach, and the last states, actions and links of each. Does not own: what is offered of them
+// (service-source.ts).
+import type { Clock } from "../../core/contract/index.ts";
+import { type Action, type AgenticService, isAgenticService, type Observe, type State } from "./agentic-service.ts";
 
-/** A service as it last said it was, where links from the root on lead to it. */
-export interface Met {
+/** A service, and the keys of the links from the root to it. */
+export interface LinkedService {
   readonly path: readonly string[];
-  readonly hearing: Hearing;
+  readonly observed: ObservedService;
 }
 
-export interface GraphOptions extends Omit<HearingOptions, "parts"> {
+interface GraphOptions extends Omit<ObserveOptions, "parts"> {
   readonly withStates: boolean;
-  /** Otherwise only the root is listened to. */
+  /** False: only the root is observed. */
   readonly followLinks: boolean;
   readonly maxDepth: number;
   readonly maxServices: number;
 }
 
-// A service that answers being listened to by other links could go on for ever.
+// A service that emits other links whenever it is observed would keep the walk going forever.
 const MAX_ROUNDS = 8;
 
-/** The services that links reach from a root, nearest first, each listened to once, however many ways lead to it. */
+/** The services that links reach from a root, breadth first. Each is observed once, even if several paths reach it. */
 export class ServiceGraph {
   readonly #root: AgenticService;
   readonly #options: GraphOptions;
-  readonly #hearing: HearingOptions;
-  readonly #hearings = new Map<AgenticService, Hearing>();
+  readonly #observeOptions: ObserveOptions;
+  readonly #observed = new Map<AgenticService, ObservedService>();
   #stale = true;
-  #met: readonly Met[] = [];
+  #reachable: readonly LinkedService[] = [];
   #walking = false;
   #closed = false;
 
@@ -34,7 +35,7 @@ export class ServiceGraph {
     this.#root = root;
     this.#options = options;
     const parts: readonly Part[] = options.withStates ? ["states", "actions", "links"] : ["actions", "links"];
-    this.#hearing = {
+    this.#observeOptions = {
       ...options,
       parts,
       onChange: () => {
@@ -44,65 +45,65 @@ export class ServiceGraph {
     };
   }
 
-  /** Whether a service said something since `met` was last asked. */
+  /** Whether a service has emitted anything since the last call of `reachable`. */
   get isStale(): boolean {
     return this.#stale;
   }
 
-  /** As the services say now; what no link reaches any more is no longer listened to. */
-  met(): readonly Met[] {
+  /** The services that links reach now. Stops observing those that no link reaches anymore. */
+  reachable(): readonly LinkedService[] {
     for (let round = 0; this.#stale && !this.#closed && round < MAX_ROUNDS; round += 1) {
       this.#stale = false;
       this.#walking = true;
       try {
-        this.#met = this.#walk();
+        this.#reachable = this.#walk();
       } finally {
         this.#walking = false;
       }
-      const reached = new Set(this.#met.map(({ hearing }) => hearing));
-      for (const [service, hearing] of this.#hearings) {
-        if (reached.has(hearing)) continue;
-        this.#hearings.delete(service);
-        hearing.close();
+      const reached = new Set(this.#reachable.map(({ observed }) => observed));
+      for (const [service, observed] of this.#observed) {
+        if (reached.has(observed)) continue;
+        this.#observed.delete(service);
+        observed.close();
       }
     }
-    return this.#met;
+    return this.#reachable;
   }
 
-  /** Settles when nothing is missing, or waited for any longer, of what was met. Undefined: nothing is. */
+  /** Settles when each observed service has emitted all its maps or has run out of time. Undefined: all have. */
   unsettled(): Promise<unknown> | undefined {
-    const waiting = [...this.#hearings.values()].filter(({ isSettled }) => !isSettled);
+    const waiting = [...this.#observed.values()].filter(({ isSettled }) => !isSettled);
     return waiting.length === 0 ? undefined : Promise.all(waiting.map(({ settled }) => settled));
   }
 
   close(): void {
     this.#closed = true;
-    for (const hearing of this.#hearings.values()) hearing.close();
-    this.#hearings.clear();
-    this.#met = [];
+    for (const observed of this.#observed.values()) observed.close();
+    this.#observed.clear();
+    this.#reachable = [];
   }
 
-  #walk(): readonly Met[] {
+  #walk(): readonly LinkedService[] {
     const { followLinks, maxDepth, maxServices } = this.#options;
-    const met: Met[] = [];
-    const queue: { readonly service: AgenticService; readonly path: readonly string[]; readonly above: readonly AgenticService[] }[] = [
-      { service: this.#root, path: [], above: [] },
+    const reachable: LinkedService[] = [];
+    const queue: { readonly service: AgenticService; readonly path: readonly string[]; readonly ancestors: readonly AgenticService[] }[] = [
+      { service: this.#root, path: [], ancestors: [] },
     ];
-    for (const { service, path, above } of queue) {
-      const hearing = this.#hear(service);
-      met.push({ path, hearing });
+    for (const { service, path, ancestors } of queue) {
+      const observed = this.#observe(service);
+      reachable.push({ path, observed });
       if (!followLinks || path.length >= maxDepth) continue;
-      for (const [key, link] of Object.entries(hearing.links)) {
+      for (const [key, link] of Object.entries(observed.links)) {
         if (queue.length >= maxServices) break;
-        // Met again on its own way it would be shown for ever.
-        if (!this.#isService(link) || link === service || above.includes(link)) continue;
-        queue.push({ service: link, path: [...path, key], above: [...above, service] });
+        // A service that links to itself or an ancestor would be listed without end.
+        if (!this.#isService(link) || link === service || ancestors.includes(link)) continue;
+        queue.push({ service: link, path: [...path, key], ancestors: [...ancestors, service] });
       }
     }
-    return met;
+    return reachable;
   }
 
-  // To look whether it is one may fail as well, and says that it is none to be followed.
+  // The check reads properties of foreign code, which may throw. Such a link is not followed.
   #isService(link: unknown): link is AgenticService {
     try {
       return isAgenticService(link);
@@ -112,13 +113,135 @@ export class ServiceGraph {
     }
   }
 
-  #hear(service: AgenticService): Hearing {
-    let hearing = this.#hearings.get(service);
-    if (hearing === undefined) {
-      hearing = new Hearing(service, this.#hearing);
-      // Its first emission is read in this walk.
-      this.#hearings.set(service, hearing);
+  #observe(service: AgenticService): ObservedService {
+    let observed = this.#observed.get(service);
+    if (observed === undefined) {
+      // What it emits while it is constructed is read in this walk.
+      observed = new ObservedService(service, this.#observeOptions);
+      this.#observed.set(service, observed);
     }
-    return hearing;
+    return observed;
   }
+}
+
+/** Keyed maps; the values are whatever the service emits. */
+type Emitted<T> = { readonly [key: string]: T };
+type Part = "states" | "actions" | "links";
+type NamedObservable = readonly [part: Part, observe: Observe<unknown>];
+
+interface ObserveOptions {
+  readonly clock: Clock;
+  readonly firstEmissionMs: number;
+  /** Which of its observables are observed. */
+  readonly parts: readonly Part[];
+  /** Called during an emission, perhaps many times per change. */
+  readonly onChange: () => void;
+  readonly onFault?: ((error: unknown) => void) | undefined;
+}
+
+/** One service, observed: the last map of each of its observables. A map that was never emitted is empty. */
+class ObservedService {
+  readonly service: AgenticService;
+  states: Emitted<State> = {};
+  actions: Emitted<Action> = {};
+  links: Emitted<AgenticService> = {};
+  /** Settles when each map was emitted once, the deadline has passed or this is closed. */
+  readonly settled: Promise<void>;
+  readonly #settle: () => void;
+  readonly #options: ObserveOptions;
+  readonly #undo: (() => void)[] = [];
+  readonly #missing = new Set<Part>();
+  #isSettled = false;
+  #closed = false;
+
+  constructor(service: AgenticService, options: ObserveOptions) {
+    this.service = service;
+    this.#options = options;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.settled = promise;
+    this.#settle = () => {
+      this.#isSettled = true;
+      resolve();
+    };
+    const observables = options.parts.flatMap((part): readonly NamedObservable[] => this.#observableOf(part));
+    for (const [part] of observables) this.#missing.add(part);
+    if (this.#missing.size === 0) this.#settle();
+    for (const [part, observe] of observables) this.#subscribe(part, observe);
+    if (!this.#isSettled) this.#undo.push(options.clock.after(options.firstEmissionMs, this.#settle));
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#settle();
+    for (const undo of this.#undo.splice(0)) this.#guard(undo);
+  }
+
+  // An observable may be a getter that throws. It is then treated as one that never emits.
+  #observableOf(part: Part): readonly NamedObservable[] {
+    let observe: Observe<unknown> | undefined = never;
+    this.#guard(() => (observe = this.service[part]));
+    return observe === undefined ? [] : [[part, observe]];
+  }
+
+  #subscribe(part: Part, observe: Observe<unknown>): void {
+    const onEmit = (map: unknown): void => {
+      if (this.#closed) return;
+      this.#store(part, map);
+      this.#missing.delete(part);
+      if (this.#missing.size === 0) this.#settle();
+      this.#options.onChange();
+    };
+    // An observable that throws is treated as one that never emits, so that the others still work.
+    this.#guard(() => {
+      // Called as a method: a service may be an instance of a class.
+      const undo: unknown = observe.call(this.service, onEmit);
+      if (typeof undo === "function") this.#undo.push(() => void undo());
+    });
+  }
+
+  #store(part: Part, map: unknown): void {
+    switch (part) {
+      case "states":
+        this.states = this.#copy(map);
+        return;
+      case "actions":
+        this.actions = this.#copy(map);
+        return;
+      default:
+        this.links = this.#copy(map);
+    }
+  }
+
+  // Copied here, so that a getter that throws is reported as a fault of its key and loses only that key.
+  #copy<T>(map: unknown): Emitted<T> {
+    const entries: [string, T][] = [];
+    if (!isMap<T>(map)) return {};
+    this.#guard(() => {
+      for (const key of Object.keys(map)) {
+        this.#guard(() => {
+          const { [key]: item } = map;
+          if (item !== undefined) entries.push([key, item]);
+        });
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#options.onFault?.(error);
+    }
+  }
+}
+
+const never: Observe<unknown> = () => () => undefined;
+
+function isMap<T>(value: unknown): value is Emitted<T> {
+  return typeof value === "object" && value !== null;
 }

@@ -1,5 +1,6 @@
+// Owns: a service and its links as a source: its offers, their handlers, and when changes are noticed. Does not own: observing the
+// services (service-graph.ts), notifying viewers (subscriber.ts).
 import {
-  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
@@ -8,6 +9,7 @@ import {
   EngineError,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Offer,
   type OfferRef,
   type Reply,
@@ -17,32 +19,27 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { omitUndefined, hasOwn, isContent, getOwn } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn, isContent, omitUndefined } from "../../core/contract/internal.ts";
 import { checkJson, joinName, type Names, namesOf } from "../../mcp/source/index.ts";
-import type { Action, AgenticService, State } from "./agentic-service.ts";
-import { Book, type Handler } from "./book.ts";
-import { ChangeWaits } from "./change-waits.ts";
+import { type Action, type AgenticService, isAgenticService, type State } from "./agentic-service.ts";
+import { ChangeWaits, GET_STATE, linksResource, LIST_LINKS, pageTemplate, stateRefsIn } from "./built-in-offers.ts";
 import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
-import { Faults } from "./faults.ts";
-import { isAgenticService } from "./is-agentic-service.ts";
-import type { AgenticServiceOptions } from "./options.ts";
-import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
+import { type Handler, OfferTable } from "./offer-table.ts";
 import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
-import { type Met, ServiceGraph } from "./service-graph.ts";
-import { type Heard, type Look, Revisions, type StateCell } from "./state-cell.ts";
-import { snapshotOf } from "./snapshot.ts";
-import { contentOf, pageOf, stateReply } from "./state-content.ts";
-import { nameOf, States } from "./states.ts";
+import { FaultReporter } from "./service-faults.ts";
+import { type LinkedService, ServiceGraph } from "./service-graph.ts";
+import type { AgenticServiceOptions } from "./service-options.ts";
+import { contentOf, parsePageId, stateReply, statesReply } from "./state-content.ts";
+import { describeState, type EmittedState, nameOf, Revisions, type StateCell, States, type StateSnapshot } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
-import { describeState } from "./state-description.ts";
 
-/** Official clients give a call up after 60 s. */
+/** Official clients abandon a call after 60 s. */
 export const CALL_MS = 55_000;
 
-const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
 
-/** One service, and what its links lead to, as a source. */
+/** One service, and those that its links reach, as a source. */
 export class ServiceSource implements Source, Disposable {
   readonly instructions?: string;
   readonly service: AgenticService;
@@ -60,7 +57,7 @@ export class ServiceSource implements Source, Disposable {
   readonly #subscribers = new Set<Subscriber>();
   readonly #fault: (error: unknown) => void;
   readonly #signatures = new WeakMap<Action, { readonly parameters: readonly unknown[]; readonly signature: Signature }>();
-  #book: Book;
+  #offers: OfferTable;
   #scheduled = false;
   #closed = false;
 
@@ -69,8 +66,8 @@ export class ServiceSource implements Source, Disposable {
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.service = service;
     this.#options = options;
-    const faults = new Faults(options.onFault);
-    this.#fault = (error) => faults.tell(error);
+    const faults = new FaultReporter(options.onFault);
+    this.#fault = (error) => faults.report(error);
     this.#clock = clock;
     const names = namesOf(style);
     this.#names = names;
@@ -85,7 +82,7 @@ export class ServiceSource implements Source, Disposable {
       const maxMs = wait === true ? undefined : wait.maxMs;
       this.#waits = new ChangeWaits({ states: this.#states, clock, maxMs, pageLength: this.#pageLength, wants: this.#isState });
     }
-    this.#book = new Book(names, this.#fault);
+    this.#offers = new OfferTable(names, this.#fault);
     this.#graph = new ServiceGraph(service, {
       clock,
       firstEmissionMs,
@@ -100,27 +97,27 @@ export class ServiceSource implements Source, Disposable {
   }
 
   surface(): Surface | Promise<Surface> {
-    const late = this.#late();
-    return late === undefined ? this.#book.surface : late.then(() => this.#book.surface);
+    const pending = this.#firstEmissions();
+    return pending === undefined ? this.#offers.surface : pending.then(() => this.#offers.surface);
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    await this.#late();
+    await this.#firstEmissions();
     if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
-    // Of now: an action that was taken away since the list was read would still run, and the service would not say so.
+    // An action that was removed since the list was read would still run, and the service would not report it.
     this.#refresh();
-    const entry = this.#book.get(ref);
-    if (entry === undefined) return NOTHING;
+    const entry = this.#offers.get(ref);
+    if (entry === undefined) return UNKNOWN;
     const given = isJsonObject(args) ? args : {};
     const schema = entry.offer.definition["inputSchema"];
-    // The service checks nothing itself.
+    // Services do not validate.
     const checked = isJsonObject(schema) ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked) return { refused: { code: "INVALID", message: checked.wrong } };
     return entry.handler(viewer, given, options);
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
-    // What is true now is what the listener knows: later differences count from here.
+    // The listener is notified of changes relative to the current state.
     this.#refresh();
     const subscriber = new Subscriber({
       viewer,
@@ -145,7 +142,7 @@ export class ServiceSource implements Source, Disposable {
   close(): void {
     this.#closed = true;
     this.#graph.close();
-    this.#book = new Book(this.#names, this.#fault);
+    this.#offers = new OfferTable(this.#names, this.#fault);
     for (const subscriber of this.#subscribers) subscriber.close();
     this.#subscribers.clear();
     this.#waits?.close();
@@ -155,14 +152,14 @@ export class ServiceSource implements Source, Disposable {
     return (this.#options.states ?? "resources") === "resources";
   }
 
-  /** Settles when what was met has said what there is, or the time for that is over. Undefined: it has. */
-  #late(): Promise<void> | undefined {
+  /** Settles when every linked service has emitted its maps, or the time for that is over. Undefined: all have. */
+  #firstEmissions(): Promise<void> | undefined {
     this.#refresh();
-    return this.#graph.unsettled() === undefined ? undefined : this.#inTime();
+    return this.#graph.unsettled() === undefined ? undefined : this.#withinDeadline();
   }
 
-  // One deadline for all: links may lead from one service that is late to the next.
-  async #inTime(): Promise<void> {
+  // One deadline for all services: a slow service may link to another slow one.
+  async #withinDeadline(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const undo = this.#clock.after(this.#firstEmissionMs, resolve);
     await Promise.race([promise, this.#settle()]);
@@ -171,62 +168,62 @@ export class ServiceSource implements Source, Disposable {
   }
 
   async #settle(): Promise<void> {
-    for (let late = this.#graph.unsettled(); late !== undefined && !this.#closed; late = this.#graph.unsettled()) {
-      await late;
+    for (let pending = this.#graph.unsettled(); pending !== undefined && !this.#closed; pending = this.#graph.unsettled()) {
+      await pending;
       this.#refresh();
     }
   }
 
-  // Services tell one change many times, with what is not yet consistent between: it is looked at when they are done.
+  // Services emit several times per change, with inconsistent intermediate values, so changes are read once they are done.
   #schedule(): void {
     if (this.#scheduled || this.#closed) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      // Nobody called this: what is thrown here would end the process.
+      // This has no caller: an error thrown here would end the process.
       this.#guard(() => this.#refresh());
     });
   }
 
-  /** Looks at what is now; whoever listens is told of what is different from before. */
+  /** Reads what the services offer now, and notifies subscribers and waiting calls of what changed. */
   #refresh(): void {
     if (this.#closed || !this.#graph.isStale) return;
-    const before = this.#book.surface;
-    const book = this.#write(this.#graph.met());
-    this.#book = book;
-    const changed = book.surface !== before;
-    const { tools } = book.surface.catalogue;
-    if (!sameItems(before.catalogue.tools, tools)) this.#waits?.hearTools(tools, this.#revisions.next());
-    for (const subscriber of this.#subscribers) subscriber.hear(changed);
+    const before = this.#offers.surface;
+    const offers = this.#buildOffers(this.#graph.reachable());
+    this.#offers = offers;
+    const changed = offers.surface !== before;
+    const { tools } = offers.surface.catalogue;
+    if (!sameItems(before.catalogue.tools, tools)) this.#waits?.setTools(tools, this.#revisions.next());
+    for (const subscriber of this.#subscribers) subscriber.notify(changed);
     this.#waits?.wake();
   }
 
-  #write(met: readonly Met[]): Book {
-    const book = new Book(this.#names, this.#fault, this.#book);
+  #buildOffers(reachable: readonly LinkedService[]): OfferTable {
+    const book = new OfferTable(this.#names, this.#fault, this.#offers);
     const states = this.#options.states ?? "resources";
     const links = this.#options.links ?? "namespaced";
-    const heard = new Map<OfferRef, Heard>();
+    const emitted = new Map<OfferRef, EmittedState>();
     if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
     const waits = this.#waits;
     if (waits !== undefined) book.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
     if (links === "list") {
       const ref: OfferRef = "resources/list_links";
-      heard.set(ref, { value: this.#linksOf(met) });
-      const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.look().plain ?? null });
+      emitted.set(ref, { value: this.#linksOf(reachable) });
+      const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.snapshot().json ?? null });
       book.add("tools", LIST_LINKS, read);
       book.add("resources", linksResource(this.#root), read);
     }
     if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(args));
-    for (const { path, hearing } of met) {
-      for (const [key, action] of Object.entries(hearing.actions))
-        this.#guard(() => this.#addAction(book, path, key, action, hearing.service));
-      for (const [key, state] of Object.entries(hearing.states)) this.#guard(() => this.#addState(book, heard, path, key, state));
+    for (const { path, observed } of reachable) {
+      for (const [key, action] of Object.entries(observed.actions))
+        this.#guard(() => this.#addAction(book, path, key, action, observed.service));
+      for (const [key, state] of Object.entries(observed.states)) this.#guard(() => this.#addState(book, emitted, path, key, state));
     }
-    this.#states.hear(heard);
+    this.#states.update(emitted);
     return book;
   }
 
-  #addAction(book: Book, path: readonly string[], key: string, action: Action, service: AgenticService): void {
+  #addAction(book: OfferTable, path: readonly string[], key: string, action: Action, service: AgenticService): void {
     const options = getOwn(this.#options.actions ?? {}, [...path, key].join("."));
     if (options?.hidden === true || typeof action?.execute !== "function") return;
     const name = this.#nameOf(path, key);
@@ -247,30 +244,30 @@ export class ServiceSource implements Source, Disposable {
     book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
   }
 
-  #addState(book: Book, heard: Map<OfferRef, Heard>, path: readonly string[], key: string, { schema, value }: State): void {
+  #addState(book: OfferTable, emitted: Map<OfferRef, EmittedState>, path: readonly string[], key: string, { schema, value }: State): void {
     const name = this.#nameOf(path, key);
     const ref: OfferRef = `resources/${name}`;
-    if (heard.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
+    if (emitted.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
     if (!this.#showsStates) {
-      heard.set(ref, { value });
+      emitted.set(ref, { value });
       return;
     }
     const { title, description, mediaType, mimeType } = describeState(schema);
-    const told = getOwn(this.#options.stateDescriptions ?? {}, [...path, key].join(".")) ?? description;
+    const stateDescription = getOwn(this.#options.stateDescriptions ?? {}, [...path, key].join(".")) ?? description;
     const offer: Offer = {
       name,
       action: key,
       readOnly: true,
       definition: {
-        ...omitUndefined({ title, description: told }),
+        ...omitUndefined({ title, description: stateDescription }),
         uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
         mimeType,
       },
     };
-    if (book.add("resources", offer, () => this.#readState(ref))) heard.set(ref, { value, mediaType, mimeType });
+    if (book.add("resources", offer, () => this.#readState(ref))) emitted.set(ref, { value, mediaType, mimeType });
   }
 
-  // Translated once: actions come again with each change. One that is given other schemas stays the same object.
+  // Cached, since actions are emitted again with every change. Parameters are compared too: an action may be changed in place.
   #signatureOf(action: Action): Signature {
     const parameters = parametersOf(action);
     const known = this.#signatures.get(action);
@@ -290,8 +287,8 @@ export class ServiceSource implements Source, Disposable {
     const before = changedStates ? this.#states.now() : 0;
     const reply = await callAction(callable, args, options, this.#settings);
     this.#refresh();
-    // C8: what this call changed is flagged before its reply, at least to the one who called.
-    for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
+    // C8: the caller is notified of what the call changed before it gets the reply.
+    for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.flush();
     if (!hasOwn(reply, "ok")) return reply;
     if (!changedStates) return reply.ok === null ? { ok: NULL } : reply;
     const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };
@@ -300,38 +297,38 @@ export class ServiceSource implements Source, Disposable {
 
   async #readState(ref: OfferRef): Promise<Reply> {
     const cell = this.#states.cells.get(ref);
-    return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, this.#pageLength));
+    return cell === undefined ? UNKNOWN : stateReply(nameOf(ref), await contentOf(cell, this.#pageLength));
   }
 
   async #readPage({ page: id }: JsonObject): Promise<Reply> {
-    const page = typeof id === "string" ? pageOf(id) : undefined;
+    const page = typeof id === "string" ? parsePageId(id) : undefined;
     const cell = page === undefined ? undefined : this.#states.cells.get(`resources/${page.name}`);
-    if (page === undefined || cell === undefined) return NOTHING;
+    if (page === undefined || cell === undefined) return UNKNOWN;
     const content = await contentOf(cell, this.#pageLength);
-    if (content.look.revision !== page.revision)
+    if (content.snapshot.revision !== page.revision)
       return { refused: { code: "NOT_NOW", message: `The state ${page.name} has changed: read it again for its pages of now.` } };
-    return content.pages[page.at] ?? NOTHING;
+    return content.pages[page.at] ?? UNKNOWN;
   }
 
   async #getState({ keys }: JsonObject): Promise<Reply> {
-    const wanted = keysIn(keys);
+    const wanted = stateRefsIn(keys);
     const known = [...this.#states.cells.keys()].filter(this.#isState);
     const missing = [...(wanted ?? [])].filter((ref) => !known.includes(ref)).map(nameOf);
     if (missing.length > 0) return unknownStates(missing, known.map(nameOf));
-    const looks = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, Look])[] =>
-      this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.look()]] : [],
+    const snapshots = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, StateSnapshot])[] =>
+      this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.snapshot()]] : [],
     );
-    return { ok: await snapshotOf(looks) };
+    return { ok: await statesReply(snapshots) };
   }
 
-  #linksOf([root]: readonly Met[]): readonly JsonObject[] {
-    const told: JsonObject[] = [];
-    for (const [key, service] of Object.entries(root?.hearing.links ?? {})) {
+  #linksOf([root]: readonly LinkedService[]): readonly JsonObject[] {
+    const links: JsonObject[] = [];
+    for (const [key, service] of Object.entries(root?.observed.links ?? {})) {
       this.#guard(() => {
-        if (isAgenticService(service)) told.push(this.#linkOf(key, service));
+        if (isAgenticService(service)) links.push(this.#linkOf(key, service));
       });
     }
-    return told;
+    return links;
   }
 
   #linkOf(key: string, service: AgenticService): JsonObject {
@@ -344,10 +341,10 @@ export class ServiceSource implements Source, Disposable {
     };
   }
 
-  // What is told of links stands among the states.
+  // The list of links is stored as a state.
   readonly #isState = (ref: OfferRef): boolean => this.#options.links !== "list" || ref !== "resources/list_links";
 
-  // One name that clients refuse, one state that throws, must not take away all others.
+  // One invalid name, or one state that throws, must not affect the others.
   #guard(run: () => void): void {
     try {
       run();
@@ -369,15 +366,15 @@ function unknownStates(missing: readonly string[], known: readonly string[]): Re
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
 
-// As a domain value it would be nothing said; an action that returned it said it.
+// As a domain value, null means "no result". An action that returned null has a result.
 const NULL: Json = { [CONTENT]: [{ type: "text", text: "null" }], structured: null };
 
-/** Blocks stand beside what changed: as a member of it nobody would see them. */
-function withChanges(said: Json, changes: JsonObject): Json {
-  if (said === DONE) return changes;
-  if (!isContent(said)) return { result: said, ...changes };
-  const structured = said["structured"] === undefined ? changes : { result: said["structured"], ...changes };
-  return { ...said, [CONTENT]: [...said[CONTENT], { type: "text", text: JSON.stringify(structured) }], structured };
+/** Content blocks remain blocks: nested in the structured result, clients would not display them. */
+function withChanges(result: Json, changes: JsonObject): Json {
+  if (result === DONE) return changes;
+  if (!isContent(result)) return { result, ...changes };
+  const structured = result["structured"] === undefined ? changes : { result: result["structured"], ...changes };
+  return { ...result, [CONTENT]: [...result[CONTENT], { type: "text", text: JSON.stringify(structured) }], structured };
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -2,14 +2,14 @@ import type { Json, OfferRef, Reply, Source, Viewer } from "../../core/contract/
 import { listed } from "../../mcp/source/index.ts";
 import type { Action, AgenticService, Observe, State } from "./index.ts";
 
-/** Subscriptions and their undoing, over all observables that count on it. */
+/** Counts subscriptions, and their ends, over several observables. */
 export class Count {
   begun = 0;
   ended = 0;
 }
 
 /** An observable whose value a test sets; nothing is emitted before the first value. */
-export class Told<T> {
+export class TestObservable<T> {
   readonly observe: Observe<T>;
   readonly #listeners = new Set<(value: T) => void>();
   #value: { readonly of: T } | undefined;
@@ -18,7 +18,7 @@ export class Told<T> {
     for (const of of first) this.#value = { of };
     this.observe = (notify) => {
       count.begun += 1;
-      // A function of its own: one listener may come twice.
+      // A new function, since a listener may subscribe twice.
       const listener = (value: T): void => notify(value);
       this.#listeners.add(listener);
       if (this.#value !== undefined) listener(this.#value.of);
@@ -37,15 +37,15 @@ export class Told<T> {
   }
 }
 
-/** A service a test plays. */
-export class Puppet implements AgenticService {
+/** A service whose observables and replies a test sets. */
+export class FakeService implements AgenticService {
   readonly states: Observe<Readonly<Record<string, State>>>;
   readonly actions: Observe<Readonly<Record<string, Action>>>;
   readonly links: Observe<Readonly<Record<string, AgenticService>>>;
-  readonly told: {
-    readonly states: Told<Readonly<Record<string, State>>>;
-    readonly actions: Told<Readonly<Record<string, Action>>>;
-    readonly links: Told<Readonly<Record<string, AgenticService>>>;
+  readonly observables: {
+    readonly states: TestObservable<Readonly<Record<string, State>>>;
+    readonly actions: TestObservable<Readonly<Record<string, Action>>>;
+    readonly links: TestObservable<Readonly<Record<string, AgenticService>>>;
   };
   readonly calls: (readonly [string, ...unknown[]])[] = [];
   /** What the next calls return. */
@@ -59,14 +59,14 @@ export class Puppet implements AgenticService {
     } = {},
     count = new Count(),
   ) {
-    this.told = {
-      states: new Told(count, first.states ?? {}),
-      actions: new Told(count, first.actions ?? {}),
-      links: new Told(count, first.links ?? {}),
+    this.observables = {
+      states: new TestObservable(count, first.states ?? {}),
+      actions: new TestObservable(count, first.actions ?? {}),
+      links: new TestObservable(count, first.links ?? {}),
     };
-    this.states = this.told.states.observe;
-    this.actions = this.told.actions.observe;
-    this.links = this.told.links.observe;
+    this.states = this.observables.states.observe;
+    this.actions = this.observables.actions.observe;
+    this.links = this.observables.links.observe;
   }
 
   async execute(key: string, input: unknown): Promise<unknown> {

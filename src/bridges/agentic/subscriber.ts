@@ -1,12 +1,13 @@
+// Owns: which changes one viewer is notified of, and how often. Does not own: noticing them (service-source.ts, states.ts).
 import type { Clock, Dirty, OfferRef, Viewer } from "../../core/contract/index.ts";
-import type { StateCell } from "./state-cell.ts";
+import type { StateCell } from "./states.ts";
 
-export interface SubscriberOptions {
+interface SubscriberOptions {
   readonly viewer: Viewer;
   readonly dirty: Dirty;
-  /** Of this offer only, and not of the lists. */
+  /** Only changes of this offer, and none of the lists. */
   readonly only: OfferRef | undefined;
-  /** Of the contents of all, where it is not of one only. */
+  /** Changes of all states, if `only` is undefined. */
   readonly contents: boolean;
   readonly intervalMs: number;
   readonly clock: Clock;
@@ -14,40 +15,41 @@ export interface SubscriberOptions {
 }
 
 /**
- * Who is told of changes, as flags (C8). Of one state at most once in an interval, then of what is left to tell: a value
- * that is back to what it was is not told at all.
+ * Notifies one viewer of changes, as dirty flags (C8). Each state is flagged at most once per interval. At its end, a state whose value
+ * is again the one that was reported last is not flagged.
  */
 export class Subscriber {
   readonly viewer: Viewer;
   readonly #options: SubscriberOptions;
-  /** State → the revision that was told, or held from the start. */
-  readonly #told = new Map<OfferRef, number>();
+  /** State → the revision that was reported last, or was current at the start. */
+  readonly #reported = new Map<OfferRef, number>();
   readonly #quietUntil = new Map<OfferRef, number>();
-  readonly #late = new Set<OfferRef>();
+  /** States that wait for their interval to end. */
+  readonly #delayed = new Set<OfferRef>();
   #undoTimer: (() => void) | undefined;
 
   constructor(options: SubscriberOptions) {
     this.viewer = options.viewer;
     this.#options = options;
-    for (const [ref, cell] of options.cells()) if (this.#wants(ref)) this.#told.set(ref, cell.look().revision);
+    for (const [ref, cell] of options.cells()) if (this.#wants(ref)) this.#reported.set(ref, cell.snapshot().revision);
   }
 
-  /** Something may have changed; the lists did if `lists`. */
-  hear(lists: boolean): void {
+  /** Call it when states may have changed. `lists`: the lists have. */
+  notify(lists: boolean): void {
     const { only, dirty } = this.#options;
     if (lists && only === undefined) dirty();
-    for (const ref of this.#refs()) this.#consider(ref, true);
+    for (const ref of this.#refs()) this.#check(ref, true);
   }
 
-  /** Tells at once what waits for its interval to end. */
-  release(): void {
-    for (const ref of this.#late) this.#consider(ref, false);
+  /** Flags at once what waits for its interval to end. */
+  flush(): void {
+    for (const ref of this.#delayed) this.#check(ref, false);
   }
 
   close(): void {
     this.#undoTimer?.();
-    this.#late.clear();
-    this.#told.clear();
+    this.#delayed.clear();
+    this.#reported.clear();
   }
 
   *#refs(): Generator<OfferRef> {
@@ -56,7 +58,7 @@ export class Subscriber {
     if (only !== undefined || !contents) return;
     const now = cells();
     yield* now.keys();
-    for (const ref of this.#told.keys()) if (!now.has(ref)) yield ref;
+    for (const ref of this.#reported.keys()) if (!now.has(ref)) yield ref;
   }
 
   #wants(ref: OfferRef): boolean {
@@ -64,34 +66,34 @@ export class Subscriber {
     return only === undefined ? contents : only === ref;
   }
 
-  #consider(ref: OfferRef, mayWait: boolean): void {
+  #check(ref: OfferRef, mayWait: boolean): void {
     const { cells, clock, intervalMs, dirty } = this.#options;
     const leftMs = (this.#quietUntil.get(ref) ?? 0) - clock.now();
-    // More than an interval is left only where the clock was set back.
+    // More than an interval is left only if the clock was set back.
     if (mayWait && leftMs > 0 && leftMs <= intervalMs) {
-      this.#late.add(ref);
-      this.#wake();
+      this.#delayed.add(ref);
+      this.#schedule();
       return;
     }
-    this.#late.delete(ref);
+    this.#delayed.delete(ref);
     this.#quietUntil.delete(ref);
-    const revision = cells().get(ref)?.look().revision;
-    if (revision === this.#told.get(ref)) return;
-    if (revision === undefined) this.#told.delete(ref);
+    const revision = cells().get(ref)?.snapshot().revision;
+    if (revision === this.#reported.get(ref)) return;
+    if (revision === undefined) this.#reported.delete(ref);
     else {
-      this.#told.set(ref, revision);
+      this.#reported.set(ref, revision);
       if (intervalMs > 0) this.#quietUntil.set(ref, clock.now() + intervalMs);
     }
     dirty(ref);
   }
 
-  #wake(): void {
+  #schedule(): void {
     if (this.#undoTimer !== undefined) return;
     const { clock } = this.#options;
-    const soonest = Math.min(...[...this.#late].map((ref) => this.#quietUntil.get(ref) ?? 0));
+    const soonest = Math.min(...[...this.#delayed].map((ref) => this.#quietUntil.get(ref) ?? 0));
     this.#undoTimer = clock.after(Math.max(0, soonest - clock.now()), () => {
       this.#undoTimer = undefined;
-      for (const ref of this.#late) this.#consider(ref, true);
+      for (const ref of this.#delayed) this.#check(ref, true);
     });
   }
 }

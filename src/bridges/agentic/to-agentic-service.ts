@@ -1,51 +1,52 @@
+// Owns: `toAgenticService` and its types: an actor, and its linked actors, as services. Does not own: reading one (actor-feed.ts).
 import type { ActorId, Behaviour, Clock, Engine, Json, Viewer } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { addressOf } from "../../mcp/source/index.ts";
 import { ActorFeed } from "./actor-feed.ts";
 import type { Observe } from "./agentic-service.ts";
-import { fromActor } from "./marks.ts";
+import { trustContent } from "./json-values.ts";
 
 /** An actor, and how to reach it. */
 export interface ActorRef {
   readonly engine: Pick<Engine, "call" | "read" | "watch">;
   readonly id: ActorId;
-  /** Its kind, and those its links lead to; links to other kinds are left out. */
+  /** The kinds of the actor and of its linked actors. Links to other kinds are omitted. */
   readonly kinds: readonly Behaviour[];
-  /** Who looks and acts. Default: nobody in particular. The actor itself stands for it (`self`) unless it says who does. */
+  /** Who snapshots and acts. Default: an anonymous one. The actor represents it (`self`) unless it names another. */
   readonly viewer?: Viewer;
-  /** The first action begins the actor with this. Absent: it is there once something else began it. Linked actors begin as their kinds say. */
+  /** The first action starts the actor with this value. Absent: something else must start it. Linked actors start as their kinds specify. */
   readonly start?: Json;
-  /** What views take for now, and reads that failed are repeated by. */
+  /** The time of views, and of retries of failed reads. */
   readonly clock?: Clock;
   /**
-   * The actor could not be read: what was shown before stays, and it is read again. A view threw: its state is left out. Or a listener threw: the others hear all
-   * the same.
+   * Called with faults. The actor could not be read: the last values remain, and the read is retried. A view threw: its state is omitted.
+   * A listener threw: the others are notified all the same.
    */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** A JSON Schema, in the members that every dialect has alike. */
+/** A JSON Schema, with members that all dialects share. */
 export interface VisibleSchema {
   readonly title?: string;
   readonly description?: string;
-  /** Absent: whatever the value is. */
+  /** Absent: any type. */
   readonly type?: "blob";
-  /** What a resource's text or bytes are. */
+  /** The media type of a resource's text or bytes. */
   readonly mediaType?: string;
 }
 
-/** A state of the service as its user sees it now, with its schema. */
+/** A current state of the service, with its schema. */
 export interface VisibleState {
   readonly schema: VisibleSchema;
-  /** Bytes where the schema's type is `blob`. */
+  /** Bytes if the schema's type is `blob`. */
   readonly value: Json | Uint8Array;
 }
 
-/** An action as the service's user sees it now. `execute` runs it. */
+/** An action that is available now. `execute` runs it. */
 export interface VisibleAction {
   readonly description: string;
   readonly parameters: readonly VisibleSchema[];
-  /** Settles with what the tool replied: nothing where it replied nothing, text as `{ text }`. A refusal is its sentence, as text. */
+  /** Settles with the tool's reply: undefined if it has none, text as `{ text }`. A refusal settles with its message, as text. */
   execute(...input: readonly unknown[]): Promise<Json | undefined>;
 }
 
@@ -55,50 +56,49 @@ export interface VisibleActor {
   readonly states: Observe<{ [key: string]: VisibleState }>;
   readonly actions: Observe<{ [key: string]: VisibleAction }>;
   readonly links: Observe<{ [key: string]: VisibleActor }>;
-  /** Settles with nothing, or with a refusal as text. Data of a reply comes through as well, as from the library's own services. */
+  /** Settles with undefined, or with a refusal as text. Data of a reply is passed through, as the library's own services do. */
   execute(action: string, input: unknown): Promise<string | undefined>;
 }
 
 /**
- * Shows an actor as an AgenticService: what it shows now as states, what can be done now as actions, other actors as
- * links. It reads durable states only (law 2) and acts through turns (law 1); the first emission comes when the actor
- * was read. Listens to the engine while somebody listens to it. Faults of the engine reject; `needs` is an error as
- * text, since nobody can be asked here.
+ * Offers an actor as an AgenticService: its resources as states, its tools as actions, linked actors as links. It reads durable states
+ * only (law 2) and acts through turns (law 1). It watches the actor while it has subscribers; the first emission follows the first read.
+ * Faults of the engine reject. A reply with `needs` is an error as text, since questions to the user are not possible here.
  */
 export function toAgenticService(ref: ActorRef): VisibleActor {
-  return new Cast(ref).show(ref.id);
+  return new ActorServices(ref).serviceOf(ref.id);
 }
 
-const MAX_SHOWN = 1_024;
+const MAX_SERVICES = 1_024;
 
-/** The actors that links lead to, each shown as one object, so that whoever follows links can tell when they go in circles. */
-class Cast {
+/** One service object per actor, so that a caller who follows links can detect cycles. */
+class ActorServices {
   readonly #ref: ActorRef;
   readonly #viewer: Viewer;
-  readonly #shown = new Map<ActorId, VisibleActor>();
+  readonly #services = new Map<ActorId, VisibleActor>();
 
   constructor(ref: ActorRef) {
     this.#ref = ref;
     this.#viewer = { self: ref.id, ...(ref.viewer ?? { scopes: [] }) };
   }
 
-  show(id: ActorId): VisibleActor {
-    let shown = this.#shown.get(id);
-    if (shown === undefined) {
-      shown = this.#make(id);
-      this.#shown.set(id, shown);
-      for (const oldest of this.#shown.keys()) {
-        if (this.#shown.size <= MAX_SHOWN) break;
-        this.#shown.delete(oldest);
+  serviceOf(id: ActorId): VisibleActor {
+    let service = this.#services.get(id);
+    if (service === undefined) {
+      service = this.#make(id);
+      this.#services.set(id, service);
+      for (const oldest of this.#services.keys()) {
+        if (this.#services.size <= MAX_SERVICES) break;
+        this.#services.delete(oldest);
       }
     }
-    return shown;
+    return service;
   }
 
   #make(id: ActorId): VisibleActor {
     const { start: _start, ...ref } = this.#ref;
     const start = omitUndefined({ start: this.#startOf(id) });
-    const feed = new ActorFeed({ ...ref, ...start, id, viewer: this.#viewer, show: (link) => this.show(link) });
+    const feed = new ActorFeed({ ...ref, ...start, id, viewer: this.#viewer, serviceOf: (link) => this.serviceOf(link) });
     return {
       serviceName: kindOf(id),
       states: feed.observe("states"),
@@ -108,17 +108,17 @@ class Cast {
         const actions = await feed.actions();
         const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
         if (found === undefined) return `Action ${JSON.stringify(action)} is not available`;
-        const said = await found.execute(input);
-        // JSON either way: the type says what the library's does, which lets data through too.
-        if (said === undefined) return undefined;
-        const copy = JSON.parse(JSON.stringify(said));
-        fromActor(copy);
+        const result = await found.execute(input);
+        // The declared type is the library's, which also passes data through.
+        if (result === undefined) return undefined;
+        const copy = JSON.parse(JSON.stringify(result));
+        trustContent(copy);
         return copy;
       },
     };
   }
 
-  /** What a call may begin the actor with. Undefined: nothing. A link is no leave to begin an actor that others create. */
+  /** The value that a call may start the actor with. Undefined: it may not. A link does not permit starting an actor that others create. */
   #startOf(id: ActorId): Json | undefined {
     if (id === this.#ref.id) return this.#ref.start;
     const behaviour = this.#ref.kinds.find(({ kind }) => kind === kindOf(id));

@@ -99,13 +99,13 @@ describe("toJSONSchema", () => {
     ["no schema at all", false, {}],
   ];
   for (const [what, schema, made] of rows) {
-    it(`${what} is mapped or taken away #agentic.schema #agentic.gap.schema`, () => {
+    it(`${what} is mapped or removed #agentic.schema #agentic.gap.schema`, () => {
       assert.deepEqual(toJSONSchema(schema), made);
       isValid(toJSONSchema(schema));
     });
   }
 
-  it("ends where a schema contains itself, however often #agentic.schema", () => {
+  it("ends if a schema contains itself, however often #agentic.schema", () => {
     const tree: Record<string, unknown> = { type: "object" };
     tree["properties"] = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`child${i}`, tree]));
     const made = toJSONSchema(tree);
@@ -116,12 +116,12 @@ describe("toJSONSchema", () => {
     assert.ok(JSON.stringify(toJSONSchema(wide)).length < 1_000_000);
   });
 
-  it("keeps a property called __proto__, and gives nobody another prototype", () => {
+  it("preserves a property called __proto__, and sets no prototype", () => {
     const made = toJSONSchema(JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'));
     assert.equal(JSON.stringify(made), '{"properties":{"__proto__":{"type":"string"}}}');
   });
 
-  it("makes a valid schema of whatever it is given #agentic.schema", () => {
+  it("makes a valid schema of any value #agentic.schema", () => {
     const words =
       "type items properties required enum const pattern minimum exclusiveMinimum minLength anyOf not $ref $defs definitions $anchor " +
       "patternProperties dependentRequired format title default uniqueItems layout precision mediaType additionalProperties prefixItems " +

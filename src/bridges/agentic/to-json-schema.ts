@@ -1,20 +1,21 @@
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { toPlain } from "./plain-json.ts";
+// Owns: the schemas of `@adobe/data` as JSON Schema 2020-12. Does not own: which of them describe arguments (parameters.ts).
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
+import { toJson } from "./json-values.ts";
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 10_000;
 
 /**
- * A schema of `@adobe/data`, or any like it, as strict JSON Schema 2020-12: what the standard does not know is mapped where
- * it means something to a client (`blob`, `typed-buffer`, `mediaType`, tuples and bounds of older drafts) and taken away
- * where not (`layout`, `precision`, `interpolators`, …); a keyword whose value it does not allow is taken away too. A
- * schema that contains itself ends in `{}`, which allows anything, as does what lies deeper than 64 levels.
+ * Converts a schema of `@adobe/data`, or a similar one, to strict JSON Schema 2020-12. Non-standard keywords are mapped if they mean
+ * something to a client (`blob`, `typed-buffer`, `mediaType`, tuples and bounds of older drafts), and removed otherwise (`layout`,
+ * `precision`, `interpolators`, …). Keywords with invalid values are removed too. A schema that contains itself, or is nested deeper
+ * than 64 levels, is cut to `{}`, which allows anything.
  */
 export function toJSONSchema(schema: unknown): JsonObject {
   return translated(schema, "");
 }
 
-/** The same for a schema that is put at `base` (a JSON pointer) of another: what it says of itself is found there. */
+/** The same for a schema that is placed at `base` (a JSON pointer) in another one: references within it are adapted. */
 export function translated(schema: unknown, base: string): JsonObject {
   const translation = new Translation(base);
   return translation.withReferences(translation.of(schema));
@@ -28,9 +29,9 @@ const flag = (value: unknown): Json | undefined => (typeof value === "boolean" ?
 const number = (value: unknown): Json | undefined => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
 const positive = (value: unknown): Json | undefined => (typeof value === "number" && value > 0 ? number(value) : undefined);
 const count = (value: unknown): Json | undefined => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined);
-const anything = (value: unknown): Json | undefined => (value === undefined || typeof value === "function" ? undefined : toPlain(value));
-const values = (value: unknown): Json | undefined => (Array.isArray(value) ? toPlain(value) : undefined);
-// Whatever is not distinct text would make the whole schema invalid.
+const anything = (value: unknown): Json | undefined => (value === undefined || typeof value === "function" ? undefined : toJson(value));
+const values = (value: unknown): Json | undefined => (Array.isArray(value) ? toJson(value) : undefined);
+// Other values, or duplicates, would make the whole schema invalid.
 const names = (value: unknown): Json | undefined =>
   Array.isArray(value) ? [...new Set(value.filter((one) => typeof one === "string").map((one) => one.toWellFormed()))] : undefined;
 const sub: Reader = (value, _schema, translation) =>
@@ -51,7 +52,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     typeof value === "string" && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value) ? translation.anchor(value) : undefined,
   $comment: text,
   $defs: subMap,
-  // To elsewhere nothing is followed, neither by a client nor here.
+  // References to other documents are followed neither by clients nor here.
   $ref: (value) => (typeof value === "string" && /^#[!-~]*$/.test(value) ? value : undefined),
   additionalProperties: sub,
   allOf: subs,
@@ -72,7 +73,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   else: sub,
   enum: values,
   examples: values,
-  // Of draft 4: `true` says that `maximum` itself is out.
+  // In draft 4, `true` means that `maximum` itself is excluded.
   exclusiveMaximum: (value, { maximum }) => number(value === true ? maximum : value),
   exclusiveMinimum: (value, { minimum }) => number(value === true ? minimum : value),
   format: text,
@@ -124,7 +125,7 @@ function typeOf(value: unknown): Json | undefined {
 class Translation {
   readonly #base: string;
   #left = MAX_NODES;
-  readonly #above: object[] = [];
+  readonly #ancestors: object[] = [];
   readonly #anchors = new Set<string>();
   readonly #referring: Record<string, Json>[] = [];
 
@@ -132,7 +133,7 @@ class Translation {
     this.#base = base;
   }
 
-  /** Undefined: a schema before has this anchor. Schemas that are put into one have anchors of their own. */
+  /** The anchor, made unique for its parameter. Undefined: an earlier schema has this anchor. */
   anchor(name: string): string | undefined {
     if (this.#anchors.has(name)) return undefined;
     this.#anchors.add(name);
@@ -144,7 +145,7 @@ class Translation {
     return parameter === undefined ? name : `${parameter}.${name}`;
   }
 
-  /** With references to where their targets are now. One that leads nowhere is taken away: no call could be checked with it. */
+  /** Adapts references to where their targets are now. A dangling one is removed: no call could be validated with it. */
   withReferences(root: JsonObject): JsonObject {
     for (const schema of this.#referring) {
       const { $ref } = schema;
@@ -165,8 +166,8 @@ class Translation {
 
   of(schema: unknown): JsonObject {
     this.#left -= 1;
-    if (!isRaw(schema) || this.#left < 0 || this.#above.length >= MAX_DEPTH || this.#above.includes(schema)) return {};
-    this.#above.push(schema);
+    if (!isRaw(schema) || this.#left < 0 || this.#ancestors.length >= MAX_DEPTH || this.#ancestors.includes(schema)) return {};
+    this.#ancestors.push(schema);
     const clean: [string, Json][] = [];
     for (const [keyword, value] of Object.entries(schema)) {
       const read = READER_OF.get(keyword)?.(value, schema, this);
@@ -174,7 +175,7 @@ class Translation {
     }
     const mapped: Record<string, Json> = Object.fromEntries([...this.#mapped(schema), ...clean]);
     if (mapped["$ref"] !== undefined) this.#referring.push(mapped);
-    this.#above.pop();
+    this.#ancestors.pop();
     return mapped;
   }
 
@@ -195,7 +196,7 @@ class Translation {
   }
 }
 
-/** A JSON pointer's segments as they lead to a schema of a translated one; undefined: to none. */
+/** The segments of a JSON pointer, adapted to a translated schema. Undefined: there is no schema there. */
 function pathIn(root: JsonObject, segments: readonly string[]): readonly string[] | undefined {
   const path: string[] = [];
   let at: Json | undefined = root;

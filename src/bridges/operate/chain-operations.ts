@@ -1,8 +1,6 @@
-// Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit. Does not own: the form of these events
-// (core/chain), who may ask for them.
-
-import type { KeyObject } from "node:crypto";
-import { createPublicKey } from "node:crypto";
+// Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit (with JSON Merge Patch, RFC 7396). Does not
+// own: the form of these events (core/chain), who may ask for them.
+import { createPublicKey, type KeyObject } from "node:crypto";
 import {
   checkpointEntry,
   editEntry,
@@ -29,18 +27,18 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { isActorId, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { getOwn, isActorId, kindOf, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
-import { eventsOfState } from "./reading.ts";
+import { eventsOfState } from "./readers.ts";
 
-/** `LocalEngine.append`: between two turns, an event made of what the store has then. */
+/** `LocalEngine.append`: appends an event between two turns, made from the stored actor at that time. */
 export interface Appender {
   append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry>;
 }
 
 interface Stamping {
-  /** Who operates. Absent: the event does not say. */
+  /** The operator. Absent: the event names none. */
   readonly principal?: string;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
@@ -65,7 +63,7 @@ export async function fork(store: Store, from: ActorId, to: ActorId, at: number 
   return { actor: to, seq: entry.seq, head: entry.event.id };
 }
 
-/** What else a fork has of its origin. The row names the owner of the present life only; that of an earlier one is who began it. */
+/** What else a fork takes from its origin. The row names the owner of the present life only; that of an earlier life is who started it. */
 async function originOf(store: Store, from: ActorId, events: readonly ChainEvent[]): Promise<ForkOptions["origin"]> {
   const row = (await store.load(from))?.row;
   const last = events.at(-1);
@@ -172,7 +170,7 @@ async function lastCheckpoint(store: Pick<Store, "load">, id: ActorId): Promise<
   return isCheckpoint ? { seq: stored.seq, event } : undefined;
 }
 
-/** Writes the whole state as an event between two turns, signed where there is a key, and erases the bodies before it if requested. */
+/** Writes the whole state as an event between two turns, signed if there is a key, and erases the bodies before it if requested. */
 export async function checkpoint(
   engine: Appender,
   store: Store,
@@ -195,14 +193,14 @@ export async function checkpoint(
 
 /** An operator's edit. */
 export interface Edit extends Stamping {
-  /** The new state, made of the one now. Throws what is wrong about the edit. */
+  /** Returns the new state, given the current one. Throws if the edit is invalid. */
   readonly change: (state: Json) => Json;
   readonly reason: string;
-  /** Who edits. */
+  /** The editor. */
   readonly principal: string;
-  /** It was not checked by the state's schema; the event says so. */
+  /** True if the state was not checked by its schema, which the event records. */
   readonly force: boolean;
-  /** The event that the editor has seen last. Absent: whichever it is now. */
+  /** The last event that the editor has seen. Absent: the current one. */
   readonly head?: string;
   readonly maxBytes: number;
 }
@@ -239,4 +237,21 @@ export async function edit(
       if (tries === MOST_TRIES) throw new OperationError("CHANGED", `${id} keeps changing: stop its callers, or try again.`);
     }
   }
+}
+
+/** The change that `state`, or `patch`, describes. Throws `USAGE` for both or neither. */
+export function changeOf({ state, patch }: JsonObject): (before: Json) => Json {
+  if ((state === undefined) === (patch === undefined))
+    throw badUsage('Give either "state", the whole of it, or "patch", a JSON Merge Patch.');
+  return state === undefined ? (before) => mergePatch(before, patch ?? null) : () => state;
+}
+
+/** RFC 7396: members of the patch replace those of the target, objects are merged, and null removes a member. */
+export function mergePatch(target: Json, patch: Json): Json {
+  if (!isJsonObject(patch)) return patch;
+  const merged: Record<string, Json> = {};
+  const before = isJsonObject(target) ? target : {};
+  for (const [key, value] of Object.entries(before)) if (getOwn(patch, key) !== null) setOwn(merged, key, value);
+  for (const [key, value] of Object.entries(patch)) if (value !== null) setOwn(merged, key, mergePatch(getOwn(before, key) ?? null, value));
+  return merged;
 }

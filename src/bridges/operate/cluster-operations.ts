@@ -15,20 +15,20 @@ import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, notFound } from "./operation-error.ts";
 import { actorIn, type Operate, operatorIn, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
 
-/** `RestateOperator` is one. */
+/** The part of a cluster's operator that is used: of `RestateOperator`. */
 export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
-  /** Those that its nodes serve. */
+  /** The kinds that its nodes serve. */
   readonly kinds: readonly string[];
   read(id: ActorId): Promise<Snapshot | undefined>;
   call(message: Outgoing): Promise<Reply>;
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
-  /** Those that nodes have declared. */
+  /** The indexes that nodes have declared. */
   indexes(): Promise<readonly StoredIndex[]>;
-  /** A node does it, which has the code. */
+  /** Done by a node, which has the code. */
   index(name: string, operation: "rebuild" | "verify"): Promise<Json>;
 }
 
-/** The operations of a cluster: its nodes do them. */
+/** The operations of a cluster, done by its nodes. */
 export const clusterOperations =
   (cluster: OperableCluster): Operate =>
   async (operation, args) => {

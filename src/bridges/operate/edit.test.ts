@@ -10,7 +10,7 @@ import { readBody, readHeader, reexecute, verify } from "../../core/chain/index.
 import type { ChainEvent } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore, sqliteStore } from "../../core/store/index.ts";
-import { mergePatch } from "./edits.ts";
+import { mergePatch } from "./chain-operations.ts";
 import { StateMisfitError } from "./operation-error.ts";
 import { engineOperations, storeOperations } from "./operations.ts";
 
@@ -147,7 +147,7 @@ test("the paths of a schema without a library, of keys with slashes and dots", (
 
 test("an actor in memory cannot be edited, since it has no chain", async () => {
   const fleeting = actor("fleeting", {
-    description: "Gone soon.",
+    description: "Removed soon.",
     state: z.object({ n: z.number().default(0) }),
     persistence: "memory",
     tools: {},

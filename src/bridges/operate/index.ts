@@ -11,7 +11,17 @@ export {
   type StoreOperatingOptions,
 } from "./operations.ts";
 export { actorsOf, eventsOf, type Which } from "./paging.ts";
-export { clusterReader, engineReader, type ReadableCluster, type ReadableEngine, storeReader } from "./readers.ts";
-export { type ActorHealth, type ActorReader, type ActorState, eventsOfState, stateAfter } from "./reading.ts";
-export { type Replay, replayChain, type ReplayOptions } from "./replaying.ts";
+export {
+  type ActorHealth,
+  type ActorReader,
+  type ActorState,
+  clusterReader,
+  engineReader,
+  eventsOfState,
+  type ReadableCluster,
+  type ReadableEngine,
+  stateAfter,
+  storeReader,
+} from "./readers.ts";
+export { type Replay, replayChain, type ReplayOptions } from "./chain-replay.ts";
 export { isThere, verdictOn } from "./verdict.ts";

@@ -19,17 +19,16 @@ import {
 } from "../../core/contract/index.ts";
 import { closestMatch, isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { IndexOperations } from "../../core/engine/index.ts";
-import { type Appender, checkpoint, edit, fork, revert } from "./chain-operations.ts";
-import { changeOf } from "./edits.ts";
+import { type Appender, changeOf, checkpoint, edit, fork, revert } from "./chain-operations.ts";
 import { badUsage, noActor, notFound, StateMisfitError } from "./operation-error.ts";
 import { storeReader } from "./readers.ts";
 
 type Refusal = Extract<Reply, { readonly refused: unknown }>["refused"];
 
-/** One operation: what it results in. Throws `OperationError` and `TroupeError`. */
+/** Does one operation, and returns its result. Throws `OperationError` and `TroupeError`. */
 export type Operate = (operation: string, args: JsonObject) => Promise<Json>;
 
-/** `LocalEngine` is one. */
+/** The part of an engine that is used: of `LocalEngine`. */
 export interface OperableEngine extends Pick<Engine, "call" | "stop" | "restart" | "read">, Appender {
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   health(id: ActorId): { readonly failure?: string } | undefined;
@@ -39,7 +38,7 @@ export interface OperableEngine extends Pick<Engine, "call" | "stop" | "restart"
 interface Common {
   /** Reads the private key that signs checkpoints. Absent: none is signed. */
   readonly signingKey?: (file: string) => Promise<KeyObject>;
-  /** Bodies of these actors were erased: what was made of their chains is to follow. */
+  /** Called after bodies of these actors were erased, so that copies of their chains can be erased, too. */
   readonly erased?: (ids: readonly ActorId[]) => void;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
@@ -47,9 +46,9 @@ interface Common {
 
 export interface OperatingOptions extends Common {
   readonly engine: OperableEngine;
-  /** Those that the engine runs. */
+  /** The kinds that the engine runs. */
   readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits" | "catalogue">[];
-  /** The one that the engine was started with. Absent: all actors are in memory, and have no chains. */
+  /** The engine's store. Absent: all actors are in memory, and have no chains. */
   readonly store?: Store;
 }
 
@@ -70,7 +69,7 @@ export function actorIn(args: JsonObject, name = "actor"): ActorId {
   throw badUsage(`An actor is named kind/key, such as counter/main, not "${id}".`);
 }
 
-/** Who operates, as the events say. Undefined: unknown. */
+/** The operator that events name. Undefined: unknown. */
 export const operatorIn = ({ as }: JsonObject): string | undefined => (typeof as === "string" ? as : undefined);
 
 /** The scopes of a caller. */
@@ -84,12 +83,12 @@ export function refuseUnstarted(id: ActorId, found: Pick<Snapshot, "status"> | u
   if (found.status === "stopped") throw new EngineError("ACTOR_STOPPED", `${id} has stopped.`);
 }
 
-/** A restart has something to do: an actor that is stored, one that lives in this process only, or one whose beginning failed here. */
+/** Whether there is an actor to restart: a stored one, one in memory, or one whose start failed in this process. */
 async function isKnown({ engine, store }: OperatingOptions, id: ActorId): Promise<boolean> {
   return (await store?.load(id)) !== undefined || engine.health(id)?.failure !== undefined || (await engine.read(id)) !== undefined;
 }
 
-/** The operations of an engine that runs. */
+/** The operations of a running engine. */
 export const engineOperations =
   (options: OperatingOptions): Operate =>
   async (operation, args) => {
@@ -158,7 +157,7 @@ function suggesting(refusal: Refusal, action: string, kind: Pick<Behaviour, "cat
   return { refused: meant === undefined ? refusal : { ...refusal, message: `${refusal.message} Did you mean ${TOOLS}${meant}?` } };
 }
 
-/** Those that need no code of the actor's kind. */
+/** The operations that do not need the code of the actor's kind. */
 export const storeOperations =
   (options: StoreOperatingOptions): Operate =>
   async (operation, args) => {

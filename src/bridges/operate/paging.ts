@@ -8,11 +8,11 @@ const MOST_EVENTS = 100;
 
 export interface Which {
   readonly kind?: string;
-  /** Only those that come later in that order. */
+  /** Only actors after this one. */
   readonly after?: ActorId;
-  /** How many are read at once. */
+  /** The number of actors that are read at once. */
   readonly page?: number;
-  /** Called for those whose rows cannot be read. */
+  /** Called for actors whose rows cannot be read. */
   readonly damaged?: Damaged;
 }
 

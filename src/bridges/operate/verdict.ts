@@ -13,11 +13,11 @@ const seqIn = ({ data }: StoreError): number | undefined =>
   isJsonObject(data) && typeof data["seq"] === "number" ? data["seq"] : undefined;
 
 export interface VerdictOptions extends Omit<VerifyOptions, "actor"> {
-  /** Called after each page with the events done so far; the event loop turns between pages. False: it ends there. */
+  /** Called after each page with the number of events so far; there is a turn of the event loop between pages. Return false to stop. */
   readonly onPage?: (done: number) => boolean;
 }
 
-/** The verdict on one chain, also where its file cannot tell all of it: then the flaw is the first event that cannot be read. */
+/** The verdict on one chain. If its file is damaged, the flaw is the first event that cannot be read. */
 export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: VerdictOptions): Promise<Verdict> => {
   const { onPage, ...rest } = options;
   const verifier = new Verifier({ ...rest, actor });
@@ -31,7 +31,7 @@ export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, op
     } catch (error) {
       if (!isDamage(error)) throw error;
       if (limit === 1) return { ...verifier.end(), flaw: { code: "UNREADABLE", seq: seqIn(error) ?? after + 1, message: error.message } };
-      // Which of them it is shows one by one.
+      // Read one by one, to find which event it is.
       oneByOne = true;
       continue;
     }
@@ -44,7 +44,7 @@ export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, op
   }
 };
 
-/** Whether there is such an actor: one whose row is damaged is there. */
+/** Whether the actor exists. One whose row is damaged does. */
 export const isThere = async (store: { load(id: ActorId): Promise<unknown> }, id: ActorId): Promise<boolean> => {
   try {
     return (await store.load(id)) !== undefined;

@@ -1,3 +1,2 @@
-export type { DynamoSessionOptions, DynamoTables } from "./options.ts";
-export { type DynamoSessionStores, dynamoSessionStores } from "./stores.ts";
-export { createSessionTables } from "./tables.ts";
+export type { DynamoSessionOptions, DynamoTables } from "./dynamo-settings.ts";
+export { createSessionTables, type DynamoSessionStores, dynamoSessionStores } from "./stores.ts";

@@ -1,3 +1,4 @@
+// Owns: sessions in DynamoDB, one item each. Does not own: their streams (stream-store.ts).
 import {
   type AttributeValue,
   DeleteItemCommand,
@@ -6,39 +7,47 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import { type Ask, changedSession, type SessionChange, type SessionRow, type SessionStore, StoreError } from "../../core/contract/index.ts";
-import { isRefused } from "./faults.ts";
-import { expiresAt, type Place, secondsNow } from "./options.ts";
-import { dataOf, type Item, numberIn, rowOf, textIn } from "./session-item.ts";
-import type { StreamEnds } from "./stream-ends.ts";
+import {
+  type Ask,
+  changedSession,
+  isJsonObject,
+  isSessionRow,
+  type Json,
+  type SessionChange,
+  type SessionRow,
+  type SessionStore,
+  StoreError,
+} from "../../core/contract/index.ts";
+import { isConditionFailed, ITEM_BYTES } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
+import type { StreamEnds } from "./stream-head.ts";
 
-/** Of writers who collide one gets through each time. */
+/** Of colliding writers, one succeeds at each try. */
 const MOST_TRIES = 100;
 
-/** Clients send ids of any length, and none that long was put: a key has at most 2,048 bytes. */
-export const canBe = (id: string): boolean => id !== "" && id.length <= 512;
+/** Whether a session can have this id. Clients may send ids of any length, but a key has at most 2,048 bytes. */
+export const isPossibleId = (id: string): boolean => id !== "" && id.length <= 512;
 
 /**
- * One item for each session. What two processes do to it at once is decided by DynamoDB's conditions: `rev` counts its
- * writings, and a change is written to the one that was read or not at all. The AWS SDK sends a write again whose answer
- * was lost; each of them does no harm twice.
+ * Sessions as one item each. Conflicts between processes are resolved by DynamoDB's conditions: `rev` counts the writes, and a change is
+ * written only to the revision that was read. The AWS SDK repeats writes whose answer was lost; each of them is idempotent.
  */
 export class DynamoSessions implements SessionStore {
-  readonly #place: Place;
+  readonly #settings: Settings;
   readonly #ends: StreamEnds;
-  readonly #ask: Ask;
+  readonly #run: Ask;
   readonly #close: () => Promise<void>;
-  #told = false;
+  #isLogged = false;
 
-  constructor(place: Place, ends: StreamEnds, ask: Ask, close: () => Promise<void>) {
-    this.#place = place;
+  constructor(settings: Settings, ends: StreamEnds, run: Ask, close: () => Promise<void>) {
+    this.#settings = settings;
     this.#ends = ends;
-    this.#ask = ask;
+    this.#run = run;
     this.#close = close;
   }
 
   put(row: SessionRow): Promise<void> {
-    return this.#ask(async () => {
+    return this.#run(async () => {
       const before = await this.#update(row.id, {
         UpdateExpression:
           "SET #data = :data, createdAt = :created, seenAt = :seen, expiresAt = :expires, rev = if_not_exists(rev, :zero) + :one",
@@ -52,29 +61,29 @@ export class DynamoSessions implements SessionStore {
         },
         ReturnValues: "ALL_OLD",
       });
-      // A session may begin again under the id of one that has ended: its streams then do, too.
-      if (before === undefined || this.#mine(() => this.#goesOn(before, row)) !== true) await this.#ends.open(row.id);
+      // A session may start again under the id of one that has ended. Its streams then start again, too.
+      if (before === undefined || this.#readOwn(() => this.#continues(before, row)) !== true) await this.#ends.open(row.id);
     });
   }
 
   get(id: string): Promise<SessionRow | undefined> {
-    return this.#ask(async () => {
+    return this.#run(async () => {
       const item = await this.#item(id);
-      return item && this.#mine(() => rowOf(item));
+      return item && this.#readOwn(() => rowOf(item));
     });
   }
 
   change(id: string, change: SessionChange): Promise<SessionRow | undefined> {
-    return this.#ask(async () => {
+    return this.#run(async () => {
       for (let tries = 0; tries < MOST_TRIES; tries += 1) {
         const item = await this.#item(id);
-        const found = item && this.#mine(() => ({ row: rowOf(item), rev: numberIn(item, "rev") }));
+        const found = item && this.#readOwn(() => ({ row: rowOf(item), rev: numberIn(item, "rev") }));
         if (found === undefined) return undefined;
         const { row, rev } = found;
         const changed = changedSession(row, change);
         if (changed === row) return row;
         const written = await this.#update(id, {
-          // Not when it was seen: a touch may have moved that since.
+          // Without `seenAt`, which a touch may have changed since.
           UpdateExpression: "SET #data = :data, rev = :next",
           ConditionExpression: "rev = :rev",
           ExpressionAttributeNames: { "#data": "data" },
@@ -88,36 +97,36 @@ export class DynamoSessions implements SessionStore {
   }
 
   touch(id: string, seenAt: number): Promise<void> {
-    return this.#ask(async () => {
-      if (!canBe(id)) return;
+    return this.#run(async () => {
+      if (!isPossibleId(id)) return;
       await this.#update(id, {
         UpdateExpression: "SET seenAt = :seen, expiresAt = :expires",
         ConditionExpression: "attribute_exists(sessionId) AND seenAt < :seen AND expiresAt >= :now",
-        ExpressionAttributeValues: { ...this.#seen(seenAt), ":now": { N: String(secondsNow(this.#place)) } },
+        ExpressionAttributeValues: { ...this.#seen(seenAt), ":now": { N: String(secondsNow(this.#settings)) } },
       });
     });
   }
 
   delete(id: string): Promise<void> {
-    return this.#ask(async () => {
-      if (!canBe(id)) return;
-      await this.#place.client.send(new DeleteItemCommand({ TableName: this.#place.table, Key: keyOf(id) }));
+    return this.#run(async () => {
+      if (!isPossibleId(id)) return;
+      await this.#settings.client.send(new DeleteItemCommand({ TableName: this.#settings.table, Key: keyOf(id) }));
       await this.#ends.close(id);
     });
   }
 
   expire(seenBefore: number): Promise<readonly string[]> {
-    return this.#ask(async () => {
-      const gone: string[] = [];
-      if (!this.#place.sweep) return gone;
+    return this.#run(async () => {
+      const expired: string[] = [];
+      if (!this.#settings.sweep) return expired;
       const before = { ":before": { N: String(seenBefore) } };
-      const query = { TableName: this.#place.table, FilterExpression: "seenAt < :before", ExpressionAttributeValues: before };
-      for await (const { Items = [] } of paginateScan({ client: this.#place.client }, query))
+      const query = { TableName: this.#settings.table, FilterExpression: "seenAt < :before", ExpressionAttributeValues: before };
+      for await (const { Items = [] } of paginateScan({ client: this.#settings.client }, query))
         for (const item of Items) {
           const id = textIn(item, "sessionId");
-          if (await this.#deleteUnseen(id, before)) gone.push(id);
+          if (await this.#deleteUnseen(id, before)) expired.push(id);
         }
-      return gone;
+      return expired;
     });
   }
 
@@ -125,61 +134,61 @@ export class DynamoSessions implements SessionStore {
     return this.#close();
   }
 
-  // DynamoDB deletes what has expired within days, not at once.
-  #over(item: Item): boolean {
-    return secondsNow(this.#place) > numberIn(item, "expiresAt");
+  // DynamoDB deletes expired items within days, not at once.
+  #isExpired(item: Item): boolean {
+    return secondsNow(this.#settings) > numberIn(item, "expiresAt");
   }
 
-  // Of the same begin where the AWS SDK wrote it again, since the answer was lost: what was there before that is not known.
-  #goesOn(before: Item, { createdAt }: SessionRow): boolean {
-    return !this.#over(before) && numberIn(before, "createdAt") !== createdAt;
+  // With an equal `createdAt`, the AWS SDK may have repeated a write whose answer was lost. What was there before it is then unknown.
+  #continues(before: Item, { createdAt }: SessionRow): boolean {
+    return !this.#isExpired(before) && numberIn(before, "createdAt") !== createdAt;
   }
 
   #seen(seenAt: number): Record<string, AttributeValue> {
-    // What is stored may be a tenth of that older than what is true: it is touched that seldom.
-    return { ":seen": { N: String(seenAt) }, ":expires": { N: expiresAt(seenAt + this.#place.ttlMs / 10, this.#place) } };
+    // The stored time may be older than the true one by a tenth of the TTL, since sessions are touched only that often.
+    return { ":seen": { N: String(seenAt) }, ":expires": { N: expiresAt(seenAt + this.#settings.ttlMs / 10, this.#settings) } };
   }
 
   async #item(id: string): Promise<Item | undefined> {
-    if (!canBe(id)) return undefined;
-    const { client, table } = this.#place;
+    if (!isPossibleId(id)) return undefined;
+    const { client, table } = this.#settings;
     const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: keyOf(id), ConsistentRead: true }));
-    return item !== undefined && this.#mine(() => !this.#over(item)) === true ? item : undefined;
+    return item !== undefined && this.#readOwn(() => !this.#isExpired(item)) === true ? item : undefined;
   }
 
   /**
-   * What is read of an item. Undefined: something else wrote it, other servers' sessions say, which lie in a table of this name too. It
-   * counts as none: as a fault it would stand in its client's way until its time is over.
+   * What `read` returns. Undefined: the item is not from this store, say from another server with a table of the same name. It counts as
+   * absent, since a fault would block its client until the item expires.
    */
-  #mine<T>(read: () => T): T | undefined {
+  #readOwn<T>(read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== "STORE_CORRUPT") throw error;
-      if (!this.#told) this.#place.log("warning", { event: "session-item-unreadable", code: error.code, text: error.message });
-      this.#told = true;
+      if (!this.#isLogged) this.#settings.log("warning", { event: "session-item-unreadable", code: error.code, text: error.message });
+      this.#isLogged = true;
       return undefined;
     }
   }
 
-  /** What `ReturnValues` asks for; undefined also where the condition does not hold. */
+  /** The attributes that `ReturnValues` requests. Undefined also if the condition does not hold. */
   async #update(id: string, input: Omit<UpdateItemCommandInput, "TableName" | "Key">): Promise<Item | undefined> {
     try {
-      const command = new UpdateItemCommand({ ...input, TableName: this.#place.table, Key: keyOf(id) });
-      return (await this.#place.client.send(command)).Attributes;
+      const command = new UpdateItemCommand({ ...input, TableName: this.#settings.table, Key: keyOf(id) });
+      return (await this.#settings.client.send(command)).Attributes;
     } catch (error) {
-      if (isRefused(error)) return undefined;
+      if (isConditionFailed(error)) return undefined;
       throw error;
     }
   }
 
-  /** False: it was seen meanwhile, or another process deleted it. */
+  /** False: it was used meanwhile, or another process deleted it. */
   async #deleteUnseen(id: string, before: Record<string, AttributeValue>): Promise<boolean> {
     const condition = { ConditionExpression: "seenAt < :before", ExpressionAttributeValues: before };
     try {
-      await this.#place.client.send(new DeleteItemCommand({ TableName: this.#place.table, Key: keyOf(id), ...condition }));
+      await this.#settings.client.send(new DeleteItemCommand({ TableName: this.#settings.table, Key: keyOf(id), ...condition }));
     } catch (error) {
-      if (isRefused(error)) return false;
+      if (isConditionFailed(error)) return false;
       throw error;
     }
     await this.#ends.close(id);
@@ -188,3 +197,45 @@ export class DynamoSessions implements SessionStore {
 }
 
 const keyOf = (id: string): Record<string, AttributeValue> => ({ sessionId: { S: id } });
+
+export type Item = Readonly<Record<string, AttributeValue>>;
+
+const damaged = (): StoreError =>
+  new StoreError("STORE_CORRUPT", "An item in DynamoDB is no session of this store: let nothing else write to its tables.");
+
+export function numberIn(item: Item, name: string): number {
+  const value = Number(item[name]?.N);
+  if (!Number.isSafeInteger(value)) throw damaged();
+  return value;
+}
+
+export function textIn(item: Item, name: string): string {
+  const value = item[name]?.S;
+  if (value === undefined) throw damaged();
+  return value;
+}
+
+export function jsonIn(item: Item, name: string): Json {
+  try {
+    const value: Json = JSON.parse(textIn(item, name));
+    return value;
+  } catch {
+    throw damaged();
+  }
+}
+
+/** All of a row except what a touch changes. Throws `STORE_FULL`. */
+function dataOf(row: SessionRow): string {
+  const text = JSON.stringify({ ...row, id: undefined, createdAt: undefined, seenAt: undefined });
+  if (Buffer.byteLength(text) > ITEM_BYTES)
+    throw new StoreError("STORE_FULL", "This session is larger than DynamoDB keeps in one item (400 KB): let clients subscribe to less.");
+  return text;
+}
+
+function rowOf(item: Item): SessionRow {
+  const data = jsonIn(item, "data");
+  const row = { id: textIn(item, "sessionId"), createdAt: numberIn(item, "createdAt"), seenAt: numberIn(item, "seenAt") };
+  const whole = isJsonObject(data) ? { ...data, ...row } : undefined;
+  if (!isSessionRow(whole)) throw damaged();
+  return whole;
+}

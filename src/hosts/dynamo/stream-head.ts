@@ -1,17 +1,17 @@
-import { GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+// Owns: the head item of a session's streams: which messages count, and whether it is closed. Does not own: the messages (stream-messages.ts).
+import { type AttributeValue, DeleteItemCommand, GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Json, StoreError } from "../../core/contract/index.ts";
-import { isRefused } from "./faults.ts";
-import { type Place, secondsNow } from "./options.ts";
-import { jsonIn, numberIn, textIn } from "./session-item.ts";
-import { headKey } from "./stream-ends.ts";
+import { isConditionFailed, isMissingTable } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
+import { jsonIn, numberIn, textIn } from "./session-store.ts";
 
-/** A message's place: where it is among all of its session, and which of those that were written for there it is. */
+/** The position of a message in its session, and a mark that distinguishes it from others written for that position. */
 export interface Mark {
   readonly n: number;
   readonly mark: string;
 }
 
-/** A stream, by its last message. */
+/** A stream, identified by its last message. */
 export interface Written extends Mark {
   readonly name: string;
   /** Messages stored, and their bytes. */
@@ -19,39 +19,39 @@ export interface Written extends Mark {
   readonly bytes: number;
 }
 
-/** What a session's streams are: nothing that is not said here counts. */
+/** The streams of a session. Messages that the head does not lead to do not count. */
 export interface Head {
-  /** Another after each writing; undefined: it is the first. */
+  /** Changes with each write. Undefined: there is no head yet. */
   readonly rev?: string;
-  /** Of the latest message. */
+  /** The number of the latest message. */
   readonly last: number;
   readonly closed: boolean;
-  /** In seconds: after that its streams are gone, whether or not DynamoDB has deleted it. */
+  /** In seconds. After that its streams have expired, whether or not DynamoDB has deleted them. */
   readonly until: number;
-  /** In the order they were last written to. */
+  /** In the order of their last writes. */
   readonly streams: readonly Written[];
 }
 
-export async function readHead(place: Place, session: string): Promise<Head> {
-  const { client, streamTable, clock } = place;
+export async function readHead(settings: Settings, session: string): Promise<Head> {
+  const { client, streamTable, clock } = settings;
   const { Item: item } = await client.send(new GetItemCommand({ TableName: streamTable, Key: headKey(session), ConsistentRead: true }));
-  // Numbers go on from the time, so that none comes again where DynamoDB has deleted the head of a session that goes on.
+  // Numbers start at the time, so that none is repeated after DynamoDB has deleted the head of a session that continues.
   if (item === undefined) return { last: Math.max(0, Math.floor(clock.now()) - 1), closed: false, until: Infinity, streams: [] };
   const rev = textIn(item, "rev");
   const until = numberIn(item, "expiresAt");
   if (item["closed"]?.BOOL === true) return { rev, last: 0, closed: true, until, streams: [] };
-  const streams = secondsNow(place) > until ? [] : streamsOf(jsonIn(item, "streams"));
+  const streams = secondsNow(settings) > until ? [] : streamsOf(jsonIn(item, "streams"));
   return { rev, last: numberIn(item, "last"), closed: false, until, streams };
 }
 
-/** In place of the one that was read. False: it is another by now. */
+/** Replaces the head that was read. False: it has changed meanwhile. */
 export async function writeHead(
-  place: Place,
+  settings: Settings,
   session: string,
   before: Head,
   { rev, last, until, streams }: Head & { readonly rev: string },
 ): Promise<boolean> {
-  const { client, streamTable } = place;
+  const { client, streamTable } = settings;
   try {
     await client.send(
       new UpdateItemCommand({
@@ -71,7 +71,7 @@ export async function writeHead(
     );
     return true;
   } catch (error) {
-    if (isRefused(error)) return false;
+    if (isConditionFailed(error)) return false;
     throw error;
   }
 }
@@ -87,4 +87,46 @@ function streamsOf(value: Json): readonly Written[] {
     if (typeof n !== "number" || typeof count !== "number" || typeof bytes !== "number") throw damaged();
     return { name, n, mark, count, bytes };
   });
+}
+
+const headKey = (session: string): Record<string, AttributeValue> => ({ sessionId: { S: session }, item: { S: "head" } });
+
+/** Opens and closes the streams of a session. Closed ones take no messages, so that calls that outlive their session store nothing. */
+export class StreamEnds {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  close(session: string): Promise<void> {
+    const { streamTable, clock, entropy } = this.#settings;
+    return this.#try(
+      new UpdateItemCommand({
+        TableName: streamTable,
+        Key: headKey(session),
+        UpdateExpression: "SET closed = :yes, rev = :rev, expiresAt = :expires REMOVE streams",
+        ExpressionAttributeValues: {
+          ":yes": { BOOL: true },
+          ":rev": { S: entropy.hex(8) },
+          ":expires": { N: expiresAt(clock.now(), this.#settings) },
+        },
+      }),
+    );
+  }
+
+  /** Discards the streams of an earlier session with that id. */
+  open(session: string): Promise<void> {
+    return this.#try(new DeleteItemCommand({ TableName: this.#settings.streamTable, Key: headKey(session) }));
+  }
+
+  // A server without streams in DynamoDB needs no table for them. With streams, the first message fails.
+  async #try(command: UpdateItemCommand | DeleteItemCommand): Promise<void> {
+    const { client } = this.#settings;
+    try {
+      await (command instanceof UpdateItemCommand ? client.send(command) : client.send(command));
+    } catch (error) {
+      if (!isMissingTable(error)) throw error;
+    }
+  }
 }

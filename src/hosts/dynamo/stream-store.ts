@@ -1,52 +1,52 @@
+// Owns: streams in DynamoDB: numbering messages and appending them. Does not own: their items (stream-messages.ts), the head (stream-head.ts).
 import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../../core/contract/index.ts";
-import { ITEM_BYTES } from "./faults.ts";
-import { Messages } from "./messages.ts";
-import { expiresAt, type Place, secondsNow } from "./options.ts";
-import { canBe } from "./session-store.ts";
-import type { StreamEnds } from "./stream-ends.ts";
-import { type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
+import { ITEM_BYTES } from "./dynamo-errors.ts";
+import { expiresAt, secondsNow, type Settings } from "./dynamo-settings.ts";
+import { isPossibleId } from "./session-store.ts";
+import { type Head, type Mark, readHead, type StreamEnds, writeHead, type Written } from "./stream-head.ts";
+import { StreamMessages } from "./stream-messages.ts";
 
 type Event = NonNullable<Awaited<ReturnType<StreamStore["after"]>>>;
 
-/** Of writers who collide one gets through each time. */
+/** Of colliding writers, one succeeds at each try. */
 const MOST_TRIES = 100;
-/** Of longer ones no event id is read back. */
+/** Event ids of streams with longer names cannot be parsed. */
 const NAME_LENGTH = 256;
-/** Heads that are remembered, so that an append need not read first. */
+/** Cached heads, so that an append need not read first. */
 const MOST_HEADS = 1_000;
 
 /**
- * What was sent in a session, numbered through all of its streams. A message counts once the session's head names it, and
- * the head is written in place of the one that was read or not at all: so of two processes that append at once each gets
- * a number of its own, and none appends to what has ended.
+ * The messages of sessions, numbered across the streams of each. A message counts once the session's head names it, and the head is
+ * replaced only if it is the one that was read. So two processes that append at once get different numbers, and none appends to a
+ * session that has ended.
  */
 export class DynamoStreams implements StreamStore {
-  readonly #place: Place;
+  readonly #settings: Settings;
   readonly #ends: StreamEnds;
-  readonly #messages: Messages;
-  readonly #ask: Ask;
+  readonly #messages: StreamMessages;
+  readonly #run: Ask;
   readonly #close: () => Promise<void>;
   readonly #heads = new Map<string, Head>();
-  /** Those of one process do not collide with each other. */
+  /** Writes of one process do not collide with each other. */
   readonly #queues = new Queues<string>();
 
-  constructor(place: Place, ends: StreamEnds, ask: Ask, close: () => Promise<void>) {
-    this.#place = place;
+  constructor(settings: Settings, ends: StreamEnds, run: Ask, close: () => Promise<void>) {
+    this.#settings = settings;
     this.#ends = ends;
-    this.#messages = new Messages(place);
-    this.#ask = ask;
+    this.#messages = new StreamMessages(settings);
+    this.#run = run;
     this.#close = close;
   }
 
   append(session: string, stream: string, message: Json): Promise<string> {
-    return this.#ask(() => this.#queues.run(session, () => this.#append(session, stream.toWellFormed(), JSON.stringify(message))));
+    return this.#run(() => this.#queues.run(session, () => this.#append(session, stream.toWellFormed(), JSON.stringify(message))));
   }
 
   after(session: string, id: string): Promise<Event | undefined> {
-    return this.#ask(async () => {
+    return this.#run(async () => {
       const place = readEventId(id);
-      if (place === undefined || !canBe(session)) return undefined;
-      const { streams } = await readHead(this.#place, session);
+      if (place === undefined || !isPossibleId(session)) return undefined;
+      const { streams } = await readHead(this.#settings, session);
       const last = streams.find(({ name }) => name === place.stream);
       const messages = last && (await this.#messages.after(session, last, place));
       if (messages === undefined) return undefined;
@@ -55,8 +55,8 @@ export class DynamoStreams implements StreamStore {
   }
 
   delete(session: string): Promise<void> {
-    return this.#ask(async () => {
-      if (!canBe(session)) return;
+    return this.#run(async () => {
+      if (!isPossibleId(session)) return;
       this.#heads.delete(session);
       await this.#ends.close(session);
       await this.#messages.dropAll(session);
@@ -68,18 +68,18 @@ export class DynamoStreams implements StreamStore {
   }
 
   async #append(session: string, name: string, text: string): Promise<string> {
-    if (!canBe(session) || name.length > NAME_LENGTH)
+    if (!isPossibleId(session) || name.length > NAME_LENGTH)
       throw new StoreError("STORE_FULL", `A session's id has at most 512 characters here, and a stream's name ${NAME_LENGTH}.`);
-    const { bounds, entropy } = this.#place;
+    const { bounds, entropy } = this.#settings;
     const mark = entropy.hex(8);
     const bytes = Buffer.byteLength(text);
-    // A longer one gets its number, and whoever asks for it is told that it is gone.
+    // A longer message gets a number, but is not stored: resuming after it works, resuming before it does not.
     const fits = bytes <= Math.min(bounds.bytes, ITEM_BYTES);
     let lost: Mark | undefined;
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const head = await this.#head(session);
       if (lost !== undefined) {
-        // The answer to the writing may have been lost, and not the writing.
+        // The write may have succeeded although its answer was lost.
         if (await this.#reached(session, head, name, lost)) return eventId(name, lost.n);
         await this.#messages.take(session, name, lost);
       }
@@ -91,11 +91,11 @@ export class DynamoStreams implements StreamStore {
       const written = await this.#bounded(session, grown);
       const others = head.streams.filter((one) => one.name !== name);
       const dropped = others.slice(0, Math.max(0, others.length + 1 - bounds.streams));
-      const until = Number(expiresAt(this.#place.clock.now(), this.#place));
+      const until = Number(expiresAt(this.#settings.clock.now(), this.#settings));
       const next = { rev: mark, last: at.n, closed: false, until, streams: [...others.slice(dropped.length), written] };
-      if (await writeHead(this.#place, session, head, next)) {
+      if (await writeHead(this.#settings, session, head, next)) {
         this.#remember(session, next);
-        // Nobody reaches them any more: what cannot be deleted goes by its time to live.
+        // They are unreachable: those that cannot be deleted now are deleted by their time to live.
         for (const old of dropped) await this.#messages.drop(session, old.name).catch(() => undefined);
         return eventId(name, at.n);
       }
@@ -105,9 +105,9 @@ export class DynamoStreams implements StreamStore {
     throw new StoreError("STORE_CONFLICT", "Others wrote to this session with every attempt to: try again.");
   }
 
-  // Once there is twice too much: then each message is read for that about once.
+  // Only at twice the bounds, so that each message is read about once for trimming.
   async #bounded(session: string, grown: Written): Promise<Written> {
-    const { bounds } = this.#place;
+    const { bounds } = this.#settings;
     if (grown.count <= 2 * bounds.messages && grown.bytes <= 2 * bounds.bytes) return grown;
     return { ...grown, ...(await this.#messages.trim(session, grown)) };
   }
@@ -120,7 +120,7 @@ export class DynamoStreams implements StreamStore {
 
   async #head(session: string): Promise<Head> {
     const known = this.#heads.get(session);
-    return known !== undefined && secondsNow(this.#place) <= known.until ? known : readHead(this.#place, session);
+    return known !== undefined && secondsNow(this.#settings) <= known.until ? known : readHead(this.#settings, session);
   }
 
   #remember(session: string, head: Head): void {

@@ -1,5 +1,5 @@
 // Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
-import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { badEvent } from "./refusals.ts";
 
 /** The kinds of event: REST APIs (payload 1.0), HTTP APIs and function URLs (2.0), load balancers. */
@@ -175,7 +175,7 @@ function pairsAt(bag: JsonObject, single: string, multi: string): Pairs {
   const lists = objectAt(bag, multi);
   if (lists === undefined) return Object.entries(objectAt(bag, single) ?? {}).map(([name, value]) => pair(single, name, value));
   return Object.entries(lists).flatMap(([name, values]) => {
-    if (!Array.isArray(values)) throw badEvent(`The event's ${multi} has no list under "${shown(name)}".`);
+    if (!Array.isArray(values)) throw badEvent(`The event's ${multi} has no list under "${shortened(name)}".`);
     return values.map((value: unknown) => pair(multi, name, value));
   });
 }
@@ -191,9 +191,9 @@ function listAt(bag: JsonObject, name: string): readonly string[] {
 }
 
 /** A name from outside, shortened for an error message. */
-export const shown = (name: string): string => name.slice(0, 64);
+export const shortened = (name: string): string => name.slice(0, 64);
 
 function pair(where: string, name: string, value: unknown): readonly [string, string] {
-  if (typeof value !== "string") throw badEvent(`The event's ${where} has no text under "${shown(name)}".`);
+  if (typeof value !== "string") throw badEvent(`The event's ${where} has no text under "${shortened(name)}".`);
   return [name, value];
 }

@@ -1,6 +1,6 @@
 // Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
-import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { type HttpEvent, shown } from "./event.ts";
+import { type Caller, isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
+import { type HttpEvent, shortened } from "./event.ts";
 import { badEvent, LambdaRefusal } from "./refusals.ts";
 
 /** Headers that concern the connection, or a body in transit; `host` is set from the platform. */
@@ -61,13 +61,13 @@ function headersOf({ headers: sent }: HttpEvent): Headers {
   for (const [raw, value] of sent) {
     const name = raw.toLowerCase();
     if (seen.has(name) && (ONCE.has(name) || name.startsWith("mcp-")))
-      throw badEvent(`The header ${shown(name)} was sent twice: send it once.`);
+      throw badEvent(`The header ${shortened(name)} was sent twice: send it once.`);
     seen.add(name);
     if (DROPPED.has(name)) continue;
     try {
       headers.append(name, value);
     } catch {
-      throw badEvent(`The header "${shown(name)}" is none that HTTP has, or has a value it cannot have.`);
+      throw badEvent(`The header "${shortened(name)}" is none that HTTP has, or has a value it cannot have.`);
     }
   }
   return headers;

@@ -1,8 +1,9 @@
+// Owns: the attributes of spans and metrics. Does not own: their values' source (core/contract/observer.ts).
 import type { ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { Attributes } from "./api.ts";
+import type { Attributes } from "./open-telemetry-api.ts";
 
-/** A name that a stranger chose would be a series of its own: methods that are none are one. */
+/** The methods that are reported by name. All others are one series, since clients could create any number of them. */
 const METHODS: ReadonlySet<string> = new Set([
   "initialize",
   "ping",
@@ -34,7 +35,7 @@ const transportOf = (peer: string | undefined): string | undefined => {
   return peer.startsWith("unix") ? "unix" : "tcp";
 };
 
-/** What a span has from its begin on. */
+/** The attributes of a span at its start. */
 export const spanAttributes = (request: ObservedRequest): Attributes => ({
   "mcp.method.name": request.method,
   "jsonrpc.request.id": String(request.id),
@@ -48,7 +49,7 @@ export const spanAttributes = (request: ObservedRequest): Attributes => ({
   ...nameOf(request),
 });
 
-/** What a duration is counted under: few values each, and no client's word. A tool's name is the server's once the tool has answered. */
+/** The attributes of a duration: few values each, and none chosen by a client. A tool's name is known to the server once the tool has answered. */
 export const metricAttributes = (request: ObservedRequest, failure: ObservedFailure | undefined): Attributes => ({
   "mcp.method.name": methodOf(request),
   ...omitUndefined({ "mcp.protocol.version": request.revision, "network.transport": transportOf(request.peer) }),

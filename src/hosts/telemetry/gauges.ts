@@ -1,12 +1,14 @@
+// Owns: metrics that are read when they are collected: figures of the server, and the delay of the event loop. Does not own: durations
+// of requests (open-telemetry.ts).
 import type { Figure, Figures } from "../../core/contract/index.ts";
-import type { Meter, MetricOptions, Observable } from "./api.ts";
+import type { Meter, MetricOptions, Observable } from "./open-telemetry-api.ts";
 
-interface Told extends MetricOptions {
+interface Metric extends MetricOptions {
   readonly figure: Figure;
   readonly name: string;
 }
 
-const GAUGES: readonly Told[] = [
+const GAUGES: readonly Metric[] = [
   {
     figure: "sessions",
     name: "troupe.sessions",
@@ -36,7 +38,7 @@ const GAUGES: readonly Told[] = [
     unit: "{page}",
   },
 ];
-const COUNTERS: readonly Told[] = [
+const COUNTERS: readonly Metric[] = [
   { figure: "faults", name: "troupe.faults", description: "Crashes and other faults, as the log has them.", unit: "{fault}" },
   {
     figure: "slowTurns",
@@ -46,18 +48,18 @@ const COUNTERS: readonly Told[] = [
   },
 ];
 
-/** What there is just now, summed over all who show it, for whenever somebody collects. */
+/** Current figures, summed over all their sources when metrics are collected. */
 export class Gauges {
-  readonly #shown = new Set<() => Figures>();
+  readonly #sources = new Set<() => Figures>();
 
   constructor(meter: Meter) {
     const instruments = new Map<Figure, Observable>(GAUGES.map((one) => [one.figure, meter.createObservableGauge(one.name, one)]));
     for (const one of COUNTERS) instruments.set(one.figure, meter.createObservableCounter(one.name, one));
     meter.addBatchObservableCallback(
       (result) => {
-        const shown = Array.from(this.#shown, (figures) => figures());
+        const all = Array.from(this.#sources, (figures) => figures());
         for (const [figure, instrument] of instruments) {
-          const numbers = shown.flatMap((one) => one[figure] ?? []);
+          const numbers = all.flatMap((one) => one[figure] ?? []);
           if (numbers.length > 0)
             result.observe(
               instrument,
@@ -69,8 +71,33 @@ export class Gauges {
     );
   }
 
-  show(figures: () => Figures): () => void {
-    this.#shown.add(figures);
-    return () => void this.#shown.delete(figures);
+  add(figures: () => Figures): () => void {
+    this.#sources.add(figures);
+    return () => void this.#sources.delete(figures);
   }
+}
+
+const NANOSECONDS = 1e9;
+
+/**
+ * Reports the delay of the event loop since the last collection, under the names of OpenTelemetry's convention for Node.js. Does
+ * nothing without Node.js. Measuring needs a timer every 20 ms, which does not keep the process alive.
+ */
+export function observeEventLoop(meter: Meter): void {
+  const delay = globalThis.process?.getBuiltinModule?.("node:perf_hooks").monitorEventLoopDelay({ resolution: 20 });
+  if (delay === undefined) return;
+  const gauge = (name: string, description: string) => meter.createObservableGauge(name, { description, unit: "s" });
+  const p99 = gauge("nodejs.eventloop.delay.p99", "Event loop delay, 99th percentile.");
+  const max = gauge("nodejs.eventloop.delay.max", "Event loop delay, maximum.");
+  delay.enable();
+  meter.addBatchObservableCallback(
+    (result) => {
+      // Nothing was measured since the last collection.
+      if (delay.count === 0) return;
+      result.observe(p99, delay.percentile(99) / NANOSECONDS);
+      result.observe(max, delay.max / NANOSECONDS);
+      delay.reset();
+    },
+    [p99, max],
+  );
 }

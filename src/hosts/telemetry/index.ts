@@ -1,3 +1,2 @@
-export { isOpenTelemetryApi, type OpenTelemetryApi } from "./api.ts";
-export { flush } from "./flush.ts";
-export { isHeard, openTelemetry } from "./open-telemetry.ts";
+export { isOpenTelemetryApi, type OpenTelemetryApi } from "./open-telemetry-api.ts";
+export { flush, isHeard, openTelemetry } from "./open-telemetry.ts";

@@ -6,7 +6,7 @@ import { isHeard, isOpenTelemetryApi, openTelemetry } from "./index.ts";
 
 // With an SDK: test/telemetry.
 
-test("the API as it is published is taken, by its type too, and nothing else is", () => {
+test("accepts the API as it is published, by its type too, and nothing else", () => {
   assert.ok(isOpenTelemetryApi(api));
   for (const wrong of [
     undefined,
@@ -20,7 +20,7 @@ test("the API as it is published is taken, by its type too, and nothing else is"
     assert.ok(!isOpenTelemetryApi(wrong));
 });
 
-test("without an SDK nobody hears, and requests go on in their client's trace", () => {
+test("without an SDK nothing is reported, and requests remain in their client's trace", () => {
   assert.ok(!isHeard(api));
   const observer = openTelemetry(api);
   const observation = observer.begun({ method: "tools/call", id: 1, name: "add", trace: { traceparent: "00-1-2-01" } });
@@ -30,15 +30,15 @@ test("without an SDK nobody hears, and requests go on in their client's trace", 
     7,
   );
   observation.ended({ kind: "error", code: -32_602, message: "no" });
-  let asked = 0;
+  let reads = 0;
   observer.shows?.(() => {
-    asked += 1;
+    reads += 1;
     return {};
   })();
-  assert.equal(asked, 0, "nobody collects");
+  assert.equal(reads, 0, "nothing collects");
 });
 
-test("each method of the protocol is counted under its name, and whatever a client makes up under one", () => {
+test("each method of the protocol is counted by its name, and all others under one", () => {
   const counted = (method: string) => metricAttributes({ method, id: 1 }, undefined)["mcp.method.name"];
   for (const method of ["tools/call", "subscriptions/listen", "tasks/get", "tasks/list", "tasks/result", "tasks/update", "tasks/cancel"])
     assert.equal(counted(method), method);

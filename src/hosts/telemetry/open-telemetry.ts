@@ -1,17 +1,18 @@
-import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
+// Owns: spans and durations of requests, and flushing the SDK. Does not own: attributes (attributes.ts), gauges (gauges.ts).
 import type { JsonObject, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
 import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
-import { observeEventLoop } from "./event-loop.ts";
-import { Gauges } from "./gauges.ts";
+import { Gauges, observeEventLoop } from "./gauges.ts";
+import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./open-telemetry-api.ts";
 
 const NAME = "troupe";
-/** Those of the convention, in seconds, and finer ones below: most calls take less than the least of its. */
+/** The boundaries of the convention, in seconds, and finer ones below them: most calls take less time than its lowest. */
 const BOUNDARIES = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /**
- * `openTelemetry(api)`, of `import * as api from "@opentelemetry/api"`: spans and metrics of the requests that a server answers, after OpenTelemetry's semantic conventions for MCP, for whatever SDK the
- * process has registered with that API; without one, nothing. A span's parent is the trace that came in the request's `_meta`, and actors are given the
- * span as theirs. Names, codes, ids and durations; never arguments or results.
+ * `openTelemetry(api)`, with `import * as api from "@opentelemetry/api"`: spans and metrics of the requests that a server answers, by
+ * OpenTelemetry's semantic conventions for MCP. They go to the SDK that the process has registered with that API; without one, nothing
+ * is reported. A span's parent is the trace in the request's `_meta`, and the span is the parent of those of actors. Contains names,
+ * codes, ids and durations; never arguments or results.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
@@ -27,11 +28,11 @@ export function openTelemetry(api: OpenTelemetryApi): Required<Observer> {
   });
   return {
     begun: (request) => new RequestObservation(request, { api, tracer, duration }),
-    shows: (figures) => gauges.show(figures),
+    shows: (figures) => gauges.add(figures),
   };
 }
 
-/** Whether an SDK takes any of it, as far as that can be seen: spans that are sampled, or metrics. */
+/** Whether an SDK receives spans or metrics, as far as this can be detected. */
 export function isHeard(api: OpenTelemetryApi): boolean {
   const { metrics, trace, context, SpanKind } = api;
   if (metrics.getMeter(NAME).constructor !== api.createNoopMeter().constructor) return true;
@@ -75,7 +76,7 @@ class RequestObservation implements Observation {
   ended(failure?: ObservedFailure): void {
     const { method, name } = this.#request;
     const { api, duration } = this.#of;
-    // A tool that is none must not name a span.
+    // The name of an unknown tool must not become a span's name.
     if (name !== undefined && failure?.kind !== "error") this.#span.updateName(`${method} ${name}`);
     if (failure !== undefined) {
       this.#span.setAttributes(failureAttributes(failure));
@@ -84,4 +85,20 @@ class RequestObservation implements Observation {
     this.#span.end();
     duration.record((performance.now() - this.#begun) / 1_000, metricAttributes(this.#request, failure), this.#context);
   }
+}
+
+/**
+ * Makes the SDK send buffered data: the last spans of a process that is about to end. Settles also if that fails, or if there is no SDK:
+ * the API itself has no `forceFlush`, only the providers of the SDK do.
+ */
+export async function flush({ metrics, trace }: OpenTelemetryApi): Promise<void> {
+  const tracers: object = trace.getTracerProvider();
+  // The API returns a proxy for the provider that the SDK registers.
+  const behind: unknown = "getDelegate" in tracers && typeof tracers.getDelegate === "function" ? tracers.getDelegate() : tracers;
+  await Promise.allSettled([behind, metrics.getMeterProvider()].map(flushed));
+}
+
+async function flushed(provider: unknown): Promise<void> {
+  if (typeof provider !== "object" || provider === null || !("forceFlush" in provider)) return;
+  if (typeof provider.forceFlush === "function") await provider.forceFlush();
 }

@@ -1,20 +1,21 @@
+// Owns: a test client's scripted answers to questions of the server. Does not own: receiving the questions (connection.ts).
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
-import type { Notification, Question } from "./message.ts";
+import type { Notification, Question } from "./messages.ts";
 
 type AnswerValue = string | number | boolean | null | undefined | readonly AnswerValue[] | Answer;
 
 /**
- * A result. Members may be undefined: without `exactOptionalPropertyTypes`, TypeScript gives each element of an array the members of
- * all others as optional ones.
+ * A result. Members may be undefined: without `exactOptionalPropertyTypes`, TypeScript adds to each element of an array the members of
+ * all other elements, as optional ones.
  */
 interface Answer {
   readonly [member: string]: AnswerValue;
 }
 
-/** Results one after the other, or a function of the question. */
+/** Results in order, or a function of the question's `params`. */
 export type Script = readonly Answer[] | ((params: JsonObject) => Answer | Promise<Answer>);
 
-/** What the client answers when the server asks. What is absent, the client says it cannot. */
+/** Answers to questions of the server. The client declares the capabilities for those that are present. */
 export interface AnswerScripts {
   /** To `elicitation/create`: `{ action: "accept", content: { … } }`, `{ action: "decline" }`, `{ action: "cancel" }`. */
   readonly elicitation?: Script;
@@ -30,10 +31,10 @@ const NAMES: Readonly<Record<string, keyof AnswerScripts>> = {
   "roots/list": "roots",
 };
 
-/** Plays the scripts, and remembers what was asked. */
+/** Answers from the scripts, and records the questions. */
 export class Answers {
-  /** All the server asked so far, in order. */
-  readonly asked: Notification[] = [];
+  /** All questions of the server so far, in order. */
+  readonly questions: Notification[] = [];
   readonly #scripts: AnswerScripts;
   readonly #played = new Map<string, number>();
 
@@ -41,14 +42,14 @@ export class Answers {
     this.#scripts = scripts;
   }
 
-  /** What the client says it can be asked. */
+  /** The capabilities that the client declares. */
   get capabilities(): JsonObject {
     return Object.fromEntries(Object.keys(this.#scripts).map((name) => [name, {}]));
   }
 
-  /** Undefined: the script is over, or there is none. */
+  /** Undefined: the script has ended, or there is none. */
   async answer({ method, params }: Pick<Question, "method" | "params">): Promise<JsonObject | undefined> {
-    this.asked.push({ method, params });
+    this.questions.push({ method, params });
     const name = Object.hasOwn(NAMES, method) ? NAMES[method] : undefined;
     const script = name === undefined ? undefined : this.#scripts[name];
     if (script === undefined) return undefined;

@@ -4,7 +4,6 @@ import * as z from "zod";
 import { actor, refuse } from "../../core/actor/index.ts";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { house } from "./house.fixture.ts";
 import {
   assertError,
   assertHasTools,
@@ -22,11 +21,12 @@ import {
   testServer,
   toolText,
 } from "../index.ts";
+import { exampleSource } from "./example-source.fixture.ts";
 
 const failed = (message: RegExp) => ({ name: "AssertionError", message });
 
-test("requests as a client would make them are answered, with the ids they carry #apptheory.properties.testkit", async () => {
-  await using server = await testServer(house().source);
+test("the request builders make valid requests, whose ids the replies carry #apptheory.properties.testkit", async () => {
+  await using server = await testServer(exampleSource().source);
   const client = server.client();
   const begun = await client.raw(initializeRequest("first", { protocolVersion: "2025-06-18" }));
   assert.deepEqual([begun.id, begun.result?.["protocolVersion"]], ["first", "2025-06-18"]);
@@ -35,7 +35,7 @@ test("requests as a client would make them are answered, with the ids they carry
     listToolsRequest(2),
     callToolRequest(3, "greet", { name: "Ada" }),
     listResourcesRequest(20),
-    readResourceRequest(21, "house://door"),
+    readResourceRequest(21, "home://door"),
     listPromptsRequest(30),
     getPromptRequest(31, "knock", { times: "2" }),
   ]) {
@@ -139,8 +139,8 @@ export const mustNotCompile = {
   },
 };
 
-test("assertions hold, or say what there is instead #apptheory.properties.testkit", async () => {
-  await using server = await testServer(house().source);
+test("assertions pass, or print what there is instead #apptheory.properties.testkit", async () => {
+  await using server = await testServer(exampleSource().source);
   const client = server.client({ era: "modern" });
   const greeted = await client.raw(callToolRequest(1, "greet", { name: "Ada" }));
   assertToolResult(greeted, "Hello, Ada.");
@@ -163,12 +163,12 @@ test("assertions hold, or say what there is instead #apptheory.properties.testki
   assert.throws(() => assertHasTools(unknown, "fly"), failed(/no list of tools/));
 });
 
-test("no JSON-RPC response is told as what came instead", async () => {
+test("a missing JSON-RPC response is reported with what arrived instead", async () => {
   await using server = await testServer({ exchange: () => ({ status: 404, body: '{"error":"session not found"}' }) });
   await assert.rejects(server.client().raw(listToolsRequest(1)), /status 404, \{"error":"session not found"\}/);
 });
 
-test("a pattern that is used twice matches from the beginning each time, whatever its flags", () => {
+test("a pattern used twice matches from the start each time, whatever its flags", () => {
   const done = { content: [{ type: "text", text: "Done." }] };
   for (const pattern of [/Done/g, /Done/y]) for (let time = 0; time < 2; time += 1) assertToolResult(done, pattern);
 });

@@ -1,12 +1,11 @@
 // Owns: assertions about what a server or an actor answered. Does not own: getting the answer (client.ts, testActor.ts).
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
-import { isJsonObjects, objectIn, type TestReply } from "./message.ts";
+import { isJsonObject, type JsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
+import { isJsonObjects, objectIn, shapes, type TestReply, type ToolResult } from "./messages.ts";
 import { faultsBehind } from "./server-faults.ts";
-import { shapes, type ToolResult } from "./results.ts";
 
-// The assertions' own class, which every runner shows as such; none of theirs is needed.
+// Node's own class, which every test runner prints as an assertion error.
 function wrong(operator: string, message: string, actual: unknown, expected: unknown): AssertionError {
   return new AssertionError({ message: `${message}\n${inspect(actual, { depth: 6, breakLength: 100 })}`, actual, expected, operator });
 }
@@ -42,8 +41,8 @@ export const toolText = (result: ToolResult): string =>
   result.content.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 
 /**
- * Of a tool that did what it should, without `isError`: this text exactly, one that matches, or this object as its
- * `structuredContent`. Takes a result, or a response with one.
+ * Asserts that a tool succeeded (no `isError`) with exactly this text, text that matches, or this object as its `structuredContent`.
+ * Takes a result, or a response with one.
  *
  * @example
  * ```ts
@@ -84,16 +83,16 @@ function assertText(found: string, expected: string | RegExp): void {
   throw wrong("assertToolResult", `The tool's text is ${JSON.stringify(found)}, not ${String(expected)}:`, found, expected);
 }
 
-// Not by `test`, which begins a pattern with the flag g where its last match ended.
+// Not by `test`, which for the flag g starts after the last match.
 const matches = (found: string, expected: string | RegExp): boolean =>
   typeof expected === "string" ? found === expected : found.search(expected) !== -1;
 
-/** What may hold a refusal: a tool's result, a JSON-RPC response, the reply of an engine or of a view, or a turn. */
+/** A value that may be a refusal: a tool's result, a JSON-RPC response, the reply of an engine or of a view, or a turn. */
 export type Refusable = ToolResult | TestReply | Reply | Turn<unknown> | "later" | undefined;
 
 /**
- * Passes if the call was refused, with this sentence or one that matches the pattern, and with this code, if given. An author's code that
- * throws an error has crashed: that is not a refusal.
+ * Asserts that the call was refused, with this message or one that matches the pattern, and with this code, if given. If an author's
+ * code throws an error, it has crashed: that is not a refusal.
  *
  * @example
  * ```ts
@@ -181,7 +180,7 @@ function codeIn({ code }: JsonObject): string | undefined {
 }
 
 /**
- * Of a JSON-RPC response (`client.raw`), or what a call of the client rejected with.
+ * Asserts a JSON-RPC error with this code. Takes a response (`client.raw`), or what a call of the client rejected with.
  *
  * @example
  * ```ts
@@ -214,7 +213,7 @@ export function assertError(actual: unknown, code: number): void {
 }
 
 /**
- * Takes a list of tools, or the response to `tools/list`; others may be there too.
+ * Asserts that the list contains these tools, among others. Takes a list of tools, or the response to `tools/list`.
  *
  * @example
  * ```ts

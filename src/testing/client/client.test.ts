@@ -5,8 +5,6 @@ import * as z from "zod";
 import { actor, blob } from "../../core/actor/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { counterKind } from "./counter.fixture.ts";
-import { house } from "./house.fixture.ts";
 import {
   assertHasTools,
   assertRefused,
@@ -14,32 +12,34 @@ import {
   callToolRequest,
   RequestError,
   settle,
-  testServer,
-  type TestEra,
-  until,
   type TestClientOptions,
+  type TestEra,
+  testServer,
   type TestServer,
+  until,
 } from "../index.ts";
+import { counterKind } from "./counter.fixture.ts";
+import { exampleSource } from "./example-source.fixture.ts";
 
 const ERAS: readonly TestEra[] = ["legacy", "modern"];
 const accept = { action: "accept", content: { yes: true } };
 
 for (const era of ERAS) {
   describe(`the test client, ${era}`, () => {
-    test("meets all a source offers, initialized by whatever comes first #apptheory.capabilities.stable #apptheory.testing #apptheory.properties.testkit", async () => {
-      await using server = await testServer(house().source);
+    test("uses everything a source offers, and initializes before its first request #apptheory.capabilities.stable #apptheory.testing #apptheory.properties.testkit", async () => {
+      await using server = await testServer(exampleSource().source);
       const client = server.client({ era });
       assertHasTools(await client.listTools(), "greet", "leave");
       assertToolResult(await client.callTool("greet", { name: "Ada" }), "Hello, Ada.");
       assert.deepEqual(
         (await client.listResources()).map(({ uri }) => uri),
-        ["house://door"],
+        ["home://door"],
       );
       assert.deepEqual(
         (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
-        ["house://room/{name}"],
+        ["home://room/{name}"],
       );
-      assert.equal((await client.readResource("house://room/hall")).contents[0]?.["text"], "room hall");
+      assert.equal((await client.readResource("home://room/hall")).contents[0]?.["text"], "room hall");
       assert.deepEqual(
         (await client.listPrompts()).map(({ name }) => name),
         ["knock"],
@@ -48,13 +48,13 @@ for (const era of ERAS) {
         type: "text",
         text: "Knock 3 times.",
       });
-      assert.deepEqual(await client.complete({ uri: "house://room/{name}" }, "name", "at"), ["attic"]);
-      assert.equal((await client.initialize())["instructions"], "A house.");
+      assert.deepEqual(await client.complete({ uri: "home://room/{name}" }, "name", "at"), ["attic"]);
+      assert.equal((await client.initialize())["instructions"], "A exampleSource.");
       assert.equal(typeof client.sessionId, era === "legacy" ? "string" : "undefined");
     });
 
-    test("rejects where the server says no, and takes a failed tool's result as one", async () => {
-      await using server = await testServer(house().source);
+    test("rejects for a JSON-RPC error, and returns the result of a failed tool", async () => {
+      await using server = await testServer(exampleSource().source);
       const client = server.client({ era });
       const refused = { name: "RequestError", code: -32602, method: "tools/call" };
       await assert.rejects(client.callTool("fly"), refused);
@@ -62,24 +62,24 @@ for (const era of ERAS) {
       assert.equal((await client.callTool("break"))["isError"], true);
     });
 
-    test("hears of lists and resources that change", async () => {
-      const { source, shut } = house();
+    test("is notified of changed lists and resources", async () => {
+      const { source, shut } = exampleSource();
       await using server = await testServer(source, { listMode: { modern: "dynamic" } });
       const client = server.client({ era });
       await client.listTools();
-      await client.subscribe("house://door");
+      await client.subscribe("home://door");
       shut();
       await client.notifications.first("notifications/tools/list_changed");
       const { params } = await client.notifications.first(({ method }) => method === "notifications/resources/updated");
-      assert.equal(params["uri"], "house://door");
+      assert.equal(params["uri"], "home://door");
       assert.ok(!(await client.listTools()).some(({ name }) => name === "leave"));
       await assert.rejects(client.notifications.first("notifications/never", 1), /notifications\/never\. What came: notifications\//);
       assert.match(inspect(client.notifications), /^\[\s+\{\s+(?:jsonrpc: '2\.0',\s+)?method: 'notifications\//);
     });
 
-    test("reads progress while the tool runs: it ends only once the client has seen it", async () => {
+    test("receives progress while the tool runs", async () => {
       const gate = Promise.withResolvers<void>();
-      await using server = await testServer(house(gate.promise).source);
+      await using server = await testServer(exampleSource(gate.promise).source);
       const client = server.client({ era });
       const result = client.callTool("slow", {}, { progressToken: "p" });
       const { params } = await client.notifications.first("notifications/progress");
@@ -88,8 +88,8 @@ for (const era of ERAS) {
       assertToolResult(await result, "Done.");
     });
 
-    test("answers by script what the server asks, and says which answer is missing", async () => {
-      await using server = await testServer(house().source);
+    test("answers the server's questions by script, and names a missing answer", async () => {
+      await using server = await testServer(exampleSource().source);
       const client = server.client({ era, answers: { elicitation: [accept] } });
       assertToolResult(await client.callTool("sure"), /"yes":true/);
       assert.equal(client.asked[0]?.params["message"], "Sure?");
@@ -118,28 +118,28 @@ for (const era of ERAS) {
       assert.equal((await server.engine?.read("counter/tester"))?.messageCount, 2);
     });
 
-    test("is whoever the test says", async () => {
+    test("calls as the principal that the test sets", async () => {
       await using server = await testServer([counterKind]);
       assertToolResult(await server.client({ era, principal: "ada" }).callTool("add"), "1");
       assertToolResult(await server.client({ era, principal: "bob" }).callTool("add"), "1");
       assertToolResult(await server.client({ era, principal: "ada" }).callTool("add"), "2");
-      // Without a name a legacy client has its session; a modern one needs a handle of its own, so nobody's count goes on.
-      const nobody = await server.client({ era, principal: null }).raw(callToolRequest(1, "add"));
-      assert.notDeepEqual(nobody.result?.["content"], [{ type: "text", text: "3" }]);
+      // Without a name a legacy client has its session; a modern one needs a handle of its own, so no count continues.
+      const anonymous = await server.client({ era, principal: null }).raw(callToolRequest(1, "add"));
+      assert.notDeepEqual(anonymous.result?.["content"], [{ type: "text", text: "3" }]);
     });
 
-    test("has the scopes the test says", async () => {
+    test("calls with the scopes that the test sets", async () => {
       const source = registry({
         tools: {
           erase: {
             description: "Erases.",
             enabled: ({ viewer: { scopes } }) => scopes.includes("write") || "You may not write.",
-            work: () => "Gone.",
+            work: () => "Erased.",
           },
         },
       });
       await using server = await testServer(source);
-      assertToolResult(await server.client({ era, scopes: ["write"] }).callTool("erase"), "Gone.");
+      assertToolResult(await server.client({ era, scopes: ["write"] }).callTool("erase"), "Erased.");
       assert.equal((await server.client({ era }).callTool("erase"))["isError"], true);
     });
 
@@ -167,7 +167,7 @@ async function recorded(era: TestEra, seed = 1): Promise<readonly string[]> {
     await client[Symbol.asyncDispose]();
     await settle();
   };
-  for (const served of [house().source, [counterKind]]) {
+  for (const served of [exampleSource().source, [counterKind]]) {
     await using server = await testServer(served, { seed, receipts: true });
     await play(server);
   }
@@ -178,7 +178,7 @@ async function recorded(era: TestEra, seed = 1): Promise<readonly string[]> {
 describe("streams", () => {
   test("come frame by frame while a tool runs", async () => {
     const gate = Promise.withResolvers<void>();
-    await using server = await testServer(house(gate.promise).source);
+    await using server = await testServer(exampleSource(gate.promise).source);
     const client = server.client();
     await client.initialize();
     const stream = client.stream(callToolRequest(9, "slow", {}, { progressToken: 1 }));
@@ -192,9 +192,9 @@ describe("streams", () => {
     assertToolResult(await stream.reply, "Done.");
   });
 
-  test("that break off are resumed after the last event that came", async () => {
+  test("are resumed after the last event received", async () => {
     const gate = Promise.withResolvers<void>();
-    await using server = await testServer(house(gate.promise).source);
+    await using server = await testServer(exampleSource(gate.promise).source);
     const client = server.client();
     await client.initialize();
     const stream = client.stream(callToolRequest(9, "slow", {}, { progressToken: 1 }));
@@ -210,8 +210,8 @@ describe("streams", () => {
     assert.equal(stream.frames.length, 2);
   });
 
-  test("an answer that is no stream is one frame; one nobody answers says what came", async () => {
-    await using server = await testServer(house().source);
+  test("an answer that is not a stream is one frame; a missing answer is explained", async () => {
+    await using server = await testServer(exampleSource().source);
     const client = server.client();
     await client.initialize();
     const frames = await client.stream(callToolRequest(9, "greet", { name: "Bob" })).all();
@@ -224,8 +224,8 @@ describe("streams", () => {
     assert.equal((await client.raw(callToolRequest(10, "greet"))).error?.message.includes("initialize"), true);
   });
 
-  test("C8 a client that does not read holds nothing up, and hears what is dirty once it reads", async () => {
-    const { source, shut } = house();
+  test("C8 a client that does not read delays nothing, and is notified of what is dirty once it reads", async () => {
+    const { source, shut } = exampleSource();
     await using server = await testServer(source);
     const client = server.client();
     await client.listTools();
@@ -241,8 +241,8 @@ describe("streams", () => {
 });
 
 describe("the test server", () => {
-  test("is a gateway as it is, or one made with its wires and closed with it", async () => {
-    const { source } = house();
+  test("is a finished gateway, or one made with its wires and closed with it", async () => {
+    const { source } = exampleSource();
     await using own = createGateway({ source, info: { name: "own", version: "2" } });
     await using around = await testServer(own);
     assertToolResult(await around.client({ era: "modern" }).callTool("greet", { name: "Ada" }), "Hello, Ada.");
@@ -265,16 +265,16 @@ describe("the test server", () => {
     assert.ok(closed);
   });
 
-  test("repeats arguments in headers where a modern tool asks for it, whatever they are written in", async () => {
-    await using server = await testServer(house().source);
+  test("repeats arguments in headers as a modern tool requires, in any script", async () => {
+    await using server = await testServer(exampleSource().source);
     const client = server.client({ era: "modern" });
     await client.listTools();
     for (const town of ["Ulm", "Łódź ", "=?base64?x?="]) assertToolResult(await client.callTool("whereabouts", { town }), town);
     assertToolResult(await client.callTool("whereabouts"), "nowhere");
   });
 
-  test("time stands still until it is moved: a session ends after its time", async () => {
-    await using server = await testServer(house().source, { sessionTtlMs: 60_000 });
+  test("time passes only by `advance`: a session ends after its time", async () => {
+    await using server = await testServer(exampleSource().source, { sessionTtlMs: 60_000 });
     const client = server.client({ listen: false });
     await client.callTool("count");
     await server.clock.advance(200_000);
@@ -301,7 +301,7 @@ describe("the test server", () => {
     );
   });
 
-  test("a failed call's assertion prints what the author's code threw, and where, which no client is shown", async () => {
+  test("an assertion prints what the author's code threw, and where, unlike the reply", async () => {
     await using server = await testServer([counterKind]);
     const result = await server.client().callTool("crash");
     assert.ok(!JSON.stringify(result).includes("a secret"));
@@ -314,7 +314,7 @@ describe("the test server", () => {
   });
 });
 
-test("readText gives a resource's text, and says so if it has none", async () => {
+test("readText returns a resource's text, and throws if it has none", async () => {
   await using server = await testServer(
     registry({ resources: { word: { uri: "a://word", view: () => "hello" }, picture: { uri: "a://picture", view: () => blob("AAAA") } } }),
   );

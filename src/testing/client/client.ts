@@ -1,27 +1,28 @@
+// Owns: `TestClient`, the methods that tests call. Does not own: its requests (conversation.ts), its connection (connection.ts).
 import type { Closable, JsonObject } from "../../core/contract/index.ts";
-import type { CallMore, TestClientOptions } from "./call-options.ts";
-import { Conversation, type ServerUnderTest } from "./conversation.ts";
-import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
-import { objectIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
-import type { Notifications } from "./notifications.ts";
+import { ClientConnection, type Notifications, type TestEra } from "./connection.ts";
+import { type CallMore, Conversation, type ServerUnderTest, type TestClientOptions } from "./conversation.ts";
+import { type Exchanging, type HttpCall, type HttpRequest, replyOf, TestStream } from "./http-call.ts";
 import {
   type Definition,
   listed,
+  type Notification,
+  objectIn,
   type PromptResult,
   type ResourceDefinition,
   type ResourceResult,
   shaped,
   shapes,
   type TemplateDefinition,
+  type TestReply,
+  type TestRequest,
   type ToolResult,
-} from "./results.ts";
+} from "./messages.ts";
 import { toolsOf } from "./tool-calls.ts";
-import { replyOf, TestStream } from "./test-stream.ts";
-import { type TestEra, Wire } from "./wire.ts";
 
 /**
- * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
- * What the server answers with a JSON-RPC error rejects with `RequestError`.
+ * An MCP client in the test's process, without sockets and timers. It initializes before its first request. A call that the server
+ * answers with a JSON-RPC error rejects with `RequestError`.
  *
  * @example
  * ```ts
@@ -52,9 +53,9 @@ import { type TestEra, Wire } from "./wire.ts";
 export class TestClient<Tools = unknown> implements Closable {
   /** The tools of the kinds that are served, as functions: `client.tools.open({ door: "front" })`. For others, `callTool`. */
   readonly tools: Tools = toolsOf<Tools>(this);
-  /** What the server told it unasked, on any stream. */
+  /** The notifications of the server, on any stream. */
   readonly notifications: Notifications;
-  readonly #wire: Wire;
+  readonly #connection: ClientConnection;
   readonly #listens: boolean;
   readonly #conversation: Conversation;
   #begun: Promise<JsonObject> | undefined;
@@ -68,27 +69,27 @@ export class TestClient<Tools = unknown> implements Closable {
       peer: "in-process",
     };
     const { info = { name: "test-client", version: "1.0.0" }, listen = true } = options;
-    this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
-    this.#conversation = new Conversation(this.#wire, info, server);
+    this.#connection = new ClientConnection({ served, caller, era, revision, headers, answers, onCall });
+    this.#conversation = new Conversation(this.#connection, info, server);
     this.#listens = listen;
-    this.notifications = this.#wire.notifications;
+    this.notifications = this.#connection.notifications;
   }
 
   get era(): TestEra {
-    return this.#wire.era;
+    return this.#connection.era;
   }
 
-  /** As the server gave it last; undefined in the modern era. */
+  /** The session's id, as the server last sent it. Undefined in the modern era. */
   get sessionId(): string | undefined {
-    return this.#wire.session;
+    return this.#connection.session;
   }
 
-  /** What the server asked of it, in order. */
+  /** The questions of the server, in order. */
   get asked(): readonly Notification[] {
-    return this.#wire.answers.asked;
+    return this.#connection.answers.questions;
   }
 
-  /** The result of `initialize`, or of `server/discover`; asked for once. */
+  /** The result of `initialize`, or of `server/discover`. Requested once. */
   initialize(): Promise<JsonObject> {
     return (this.#begun ??= this.#conversation.begin(this.#listens));
   }
@@ -99,7 +100,7 @@ export class TestClient<Tools = unknown> implements Closable {
     return tools;
   }
 
-  /** A result with `isError` is a result. */
+  /** A result with `isError` does not reject. */
   async callTool(name: string, args: JsonObject = {}, more: CallMore = {}): Promise<ToolResult> {
     return shaped("tools/call", await this.request("tools/call", { name, arguments: args }, more), shapes.toolResult);
   }
@@ -116,7 +117,7 @@ export class TestClient<Tools = unknown> implements Closable {
     return shaped("resources/read", await this.request("resources/read", { uri }), shapes.resourceResult);
   }
 
-  /** The text of a resource's first content. Throws if it has none: `readResource` gets bytes. */
+  /** The text of a resource's first content. Throws if it has none: use `readResource` for bytes. */
   async readText(uri: string): Promise<string> {
     const { contents } = await this.readResource(uri);
     const text = contents[0]?.["text"];
@@ -132,7 +133,7 @@ export class TestClient<Tools = unknown> implements Closable {
     return shaped("prompts/get", await this.request("prompts/get", { name, arguments: args }), shapes.promptResult);
   }
 
-  /** Values for an argument: of a prompt by its name, of a resource template by its URI. */
+  /** Completions for an argument of a prompt (by its name) or of a resource template (by its URI). */
   async complete(ref: { readonly prompt: string } | { readonly uri: string }, argument: string, value = ""): Promise<readonly string[]> {
     const of = "prompt" in ref ? { type: "ref/prompt", name: ref.prompt } : { type: "ref/resource", uri: ref.uri };
     const result = await this.request("completion/complete", { ref: of, argument: { name: argument, value } });
@@ -140,64 +141,64 @@ export class TestClient<Tools = unknown> implements Closable {
     return Array.isArray(values) ? values.map(String) : [];
   }
 
-  /** Hears of changes of a resource from now on. */
+  /** Subscribes to changes of a resource. */
   async subscribe(uri: string): Promise<void> {
     if (this.era === "legacy") await this.request("resources/subscribe", { uri });
     else await this.#conversation.listen({ resourceSubscriptions: [uri] });
   }
 
-  /** The result of any method. Pages are not followed; what the server asks on the way is answered. */
+  /** The result of any method. Pages are not followed. Questions of the server meanwhile are answered. */
   async request(method: string, params: JsonObject = {}, more: CallMore = {}): Promise<JsonObject> {
     if (method !== "initialize") await this.initialize();
     return this.#conversation.result(method, params, more);
   }
 
-  /** Sends a request as it is, a modern one in its envelope unless it has one; nothing goes before it. Its response, be it an error. */
+  /** Sends a request unchanged, without initializing first; a modern one gets its envelope unless it has one. Returns its response, which may be an error. */
   async raw(request: TestRequest, headers?: Readonly<Record<string, string>>): Promise<TestReply> {
     return replyOf(this.#conversation.post(request, headers));
   }
 
-  /** As `raw`, event by event while it runs. */
+  /** Like `raw`, but returns the events of the response as they arrive. */
   stream(request: TestRequest, headers?: Readonly<Record<string, string>>): TestStream {
     return new TestStream(this.#conversation.post(request, headers));
   }
 
-  /** What followed that event on its stream, and what is still to come there. Legacy. */
+  /** Resumes a stream after that event. Legacy era. */
   resume(lastEventId: string): TestStream {
-    return new TestStream(this.#wire.get({ "last-event-id": lastEventId }));
+    return new TestStream(this.#connection.get({ "last-event-id": lastEventId }));
   }
 
-  /** A notification of the client. */
+  /** Sends a notification. */
   async notify(method: string, params: JsonObject = {}): Promise<void> {
     await this.#conversation.notify(method, params);
   }
 
-  /** Any HTTP request, with nothing added: for what no client should send. */
+  /** Sends any HTTP request unchanged, say an invalid one. */
   http(request: HttpRequest): HttpCall {
-    return this.#wire.http(request);
+    return this.#connection.http(request);
   }
 
-  /** Stops reading its streams: the server sees them as not ready until `resumeReading`. */
+  /** Stops reading its streams: to the server they are not ready until `resumeReading`. */
   pauseReading(): void {
-    this.#wire.pause(true);
+    this.#connection.pause(true);
   }
 
   resumeReading(): void {
-    this.#wire.pause(false);
+    this.#connection.pause(false);
   }
 
-  /** Ends the session, as a client that says goodbye. Legacy. */
+  /** Ends the session with a DELETE request, and returns its status. Legacy era. */
   async endSession(): Promise<number> {
-    return (await this.#wire.delete().done).status;
+    return (await this.#connection.delete().done).status;
   }
 
   close(): Promise<void> {
     return this[Symbol.asyncDispose]();
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without ending the session. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#wire.leave();
+    this.#connection.leave();
   }
 
   async #list<T extends JsonObject>(method: string, list: string, fits: (bag: JsonObject) => bag is T): Promise<readonly T[]> {

@@ -6,8 +6,8 @@ import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import { assertToolResult, testServer } from "../index.ts";
 
-const bell = actor("bell", {
-  description: "A bell.",
+const buzzer = actor("buzzer", {
+  description: "A buzzer.",
   state: z.object({ waiting: z.string().default("") }),
   tools: {
     wait: {
@@ -32,17 +32,17 @@ const bell = actor("bell", {
 });
 
 test("a call that waits for an actor's timer rejects with its name, and says how to move time", async () => {
-  await using server = await testServer([bell]);
+  await using server = await testServer([buzzer]);
   await assert.rejects(server.client().tools.wait(), {
     message:
       "tools/call wait cannot finish until simulated time passes or another call ends it. " +
-      'The timer "ring" of bell/main fires in 900_000 ms. ' +
+      'The timer "ring" of buzzer/main fires in 900_000 ms. ' +
       "Make the call without `await`, move time (await server.clock.advance(900_000)), then await the call.",
   });
 });
 
 test("a call that is awaited after time was moved is not rejected", async () => {
-  await using server = await testServer([bell]);
+  await using server = await testServer([buzzer]);
   const client = server.client();
   const first = client.tools.wait();
   await server.clock.advance(900_000);
@@ -54,15 +54,15 @@ test("a call that is awaited after time was moved is not rejected", async () => 
 });
 
 test("while the process waits for something real, a call is not rejected", async () => {
-  await using server = await testServer([bell]);
+  await using server = await testServer([buzzer]);
   const call = server.client().tools.wait();
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   await server.clock.advance(900_000);
   assertToolResult(await call, "Rung.");
 });
 
-test("a call that waits for nothing visible causes a warning with the next timer, and goes on", async () => {
-  await using server = await testServer([bell]);
+test("a call that waits for nothing visible causes a warning with the next timer, and continues", async () => {
+  await using server = await testServer([buzzer]);
   const warned = once(process, "warning");
   const call = server.client().tools.hang();
   const [warning] = await warned;

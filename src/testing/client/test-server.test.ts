@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import { testServer } from "../index.ts";
+import { counterKind } from "./counter.fixture.ts";
 
 const leaf = actor("leaf", {
   description: "One of many.",
@@ -39,7 +40,7 @@ const tree = actor("tree", {
   },
 });
 
-test("what a turn sent, and what that set off, has arrived when time that was moved settles, however much it is", async () => {
+test("messages of a turn, and those they cause, have arrived when `advance` settles", async () => {
   await using server = await testServer([tree, leaf]);
   await server.client().callTool("spring", { leaves: 5_000 });
   await server.clock.advance(0);
@@ -47,7 +48,7 @@ test("what a turn sent, and what that set off, has arrived when time that was mo
   assert.deepEqual((await server.engine.read(tree.id("main")))?.state, { leaves: 5_000 });
 });
 
-test("actors that never come to rest end the wait, and are told of", async () => {
+test("actors that never come to rest end the wait with an error", async () => {
   const server = await testServer([tree, leaf]);
   await server.client().callTool("echo");
   await assert.rejects(server.clock.advance(0), /do not come to rest/);
@@ -55,8 +56,51 @@ test("actors that never come to rest end the wait, and are told of", async () =>
   await server[Symbol.asyncDispose]();
 });
 
-test("the engine of kinds is a local one, with all it has", async () => {
+test("the engine of kinds is a LocalEngine", async () => {
   await using server = await testServer([tree]);
   assert.deepEqual(await server.engine.letters(), []);
   assert.deepEqual((await server.engine.prune({ before: server.clock.now() })).ended, []);
+});
+
+const session = async (server: Awaited<ReturnType<typeof testServer>>): Promise<string | undefined> => {
+  const client = server.client({ listen: false });
+  await client.initialize();
+  return client.sessionId;
+};
+
+test("queued ids name the next sessions, then the sequence continues", async () => {
+  await using server = await testServer([counterKind]);
+  server.ids.queue("a", "b");
+  assert.equal(await session(server), "a");
+  assert.equal(await session(server), "b");
+  const drawn = await session(server);
+  assert.match(drawn ?? "", /^[0-9a-f]{32}$/);
+  await using again = await testServer([counterKind]);
+  assert.equal(await session(again), drawn);
+});
+
+test("queued ids are not used for actors", async () => {
+  await using server = await testServer([counterKind]);
+  server.ids.queue("a", "b");
+  await server.client({ era: "modern", listen: false }).callTool("roll");
+  await server.client({ era: "modern", listen: false }).callTool("add");
+  assert.equal(await session(server), "a");
+});
+
+test("reset clears the queue and restarts the sequence", async () => {
+  await using server = await testServer([counterKind]);
+  const { ids } = server;
+  // A server has drawn by now what it needs before its first client.
+  ids.reset();
+  const drawn = [ids.uuid(), ids.hex(16), ids.hex(4)];
+  ids.queue("never");
+  ids.reset();
+  assert.deepEqual([ids.uuid(), ids.hex(16), ids.hex(4)], drawn);
+});
+
+test("an id that a header cannot contain is refused, and none of its call is queued", async () => {
+  await using server = await testServer([counterKind]);
+  for (const wrong of ["", "a b", "é", "a\n", "x".repeat(129)])
+    assert.throws(() => server.ids.queue("good", wrong), /is no id a client could send back: queue 1 to 128 visible ASCII/);
+  assert.notEqual(await session(server), "good");
 });

@@ -1,8 +1,9 @@
+// Owns: `testServer`: a server in the test process on a simulated clock, its ids and clients. Does not own: its clients (client.ts).
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
 import type {
-  Closable,
   Behaviour,
   Clock,
+  Closable,
   Engine,
   Entropy,
   Index,
@@ -12,40 +13,39 @@ import type {
   StreamStore,
 } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";
-import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
-import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
+import type { TestClientOptions } from "./conversation.ts";
 import type { Exchanging } from "./http-call.ts";
 import { type FaultOrigin, ServerFault } from "./server-faults.ts";
 import { StalledCalls } from "./stalled-calls.ts";
-import { TestIds } from "./test-ids.ts";
 import type { Kinds, ToolCalls } from "./tool-calls.ts";
 
-/** What makes a server the same in every run: give it these. */
+/** Options that make a server deterministic. Pass them on to it. */
 export interface Wires {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly rateLimit: false;
-  /** Fills `faults` with what handlers throw; an `onError` of your own, given after the wires, hears it instead. */
+  /** Fills `faults` with what handlers throw. Your own `onError`, given after the wires, replaces it. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What has a gateway, as `createServer` makes it. */
+/** A server that has a gateway, as `createServer` returns it. */
 export type Holding = { readonly gateway: Exchanging } & Partial<AsyncDisposable>;
 
-// A hundred thousand turns: more than any test means to have at one moment.
+// About a hundred thousand turns, more than a test plausibly has at one moment.
 const MOST_ROUNDS = 100;
-// A server that is closed lets its calls end for a while, and the clock stands still.
+// A server that is being closed waits a while for its calls, and simulated time does not pass by itself.
 const GRACE_MS = 60_000;
 
 /**
- * Kinds of actors, for which an engine in memory is made; a source; an AgenticService; a function that makes a server of these
- * wires, as `createServer` takes them among its options; or a server as it is, with whatever clock and ids it has.
+ * Kinds of actors, for which an engine in memory is made; a source; an AgenticService; a function that makes a server with these wires
+ * as options of `createServer`; or a finished server, with its own clock and ids.
  */
 export type Served =
   | readonly Behaviour[]
@@ -57,39 +57,39 @@ export type Served =
 
 /** Options of `testServer`. */
 export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source" | "clock" | "entropy">> {
-  /** Of ids and randomness. Default 1. */
+  /** The seed of ids and randomness. Default 1. */
   readonly seed?: number;
-  /** Where the clock stands, ms since 1970. Default 2024-01-01. */
+  /** The time at the start, in milliseconds since 1970. Default 2024-01-01. */
   readonly now?: number;
-  /** Indexes over the contents of actors, where kinds are served. */
+  /** Indexes over the contents of actors, if kinds are served. */
   readonly indexes?: readonly Index[];
 }
 
-// By one of these each is known; `act` is a source's.
+// Each kind of server has one of these members; `act` is that of a source.
 const SERVED = ["exchange", "gateway", "act"] as const;
 const NOT_SERVED =
   "There is nothing here to test: give testServer a list of kinds, a source, an AgenticService, a function that makes a server, a gateway or what has one, or remoteServer(url).";
 
-/** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
+/** A server in the test's process, on a simulated clock: two runs of a test give the same bytes. */
 export interface TestServer<Tools = unknown> extends Closable {
   readonly exchange: Exchanging["exchange"];
   readonly remote: boolean;
   readonly clock: SimulatedClock;
-  /** Randomness of the actors. */
+  /** The actors' randomness. */
   readonly entropy: SimulatedEntropy;
-  /** By which the server names its sessions and requests: `server.ids.queue("a", "b")`. */
+  /** The ids of sessions and requests: `server.ids.queue("a", "b")`. */
   readonly ids: TestIds;
-  /** Of the actors, where kinds are served. */
+  /** The actors' engine, if kinds are served. */
   readonly engine: Engine | undefined;
-  /** What broke inside, in order, with the author's own line: no client is shown it. */
+  /** Faults inside the server, in order, with the line of the author's code. Clients never see them. */
   readonly faults: readonly ServerFault[];
-  /** Another client, closed with the server. Its `tools` are those of the kinds served, or of `kinds`. */
+  /** Another client, closed with the server. Its `tools` are typed from the served kinds, or from `kinds`. */
   client<const K extends Kinds>(options: TestClientOptions & { readonly kinds: K }): TestClient<ToolCalls<K>>;
   client(options?: TestClientOptions): TestClient<Tools>;
 }
 
 /**
- * A server in this process, of kinds, a source, a service or a server of your own. Throws if there is nothing to serve.
+ * Starts a server in this process, from kinds, a source, a service or your own server. Throws if there is nothing to serve.
  *
  * @example
  * ```ts
@@ -126,7 +126,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   let changes = 0;
   const clock = new SimulatedClock(now, () => atRest(() => changes));
   const entropy = new SimulatedEntropy(seed);
-  // Of their own, so that what a test queues or resets never names an actor's message.
+  // Separate from the actors' randomness, so that queued or reset ids never name an actor's message.
   const ids = new TestIds((seed ?? 1) + 1);
   const faults: ServerFault[] = [];
   await using building = new AsyncDisposableStack();
@@ -186,7 +186,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   };
 }
 
-/** What a turn sends takes a while to arrive, and is followed by more: until nothing has changed any more. */
+/** Messages between actors are delivered asynchronously and may cause more: waits until nothing changes anymore. */
 async function atRest(changes: () => number): Promise<void> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const before = changes();
@@ -205,3 +205,42 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 const isKinds = (served: Served): served is readonly Behaviour[] => Array.isArray(served);
 
 const exchanging = (server: Exchanging | Holding): Exchanging => ("gateway" in server ? server.gateway : server);
+
+// Characters that need no escape in a header or a JSON string, since a session's id appears in both.
+const VALID_ID = /^[\x21-\x7e]{1,128}$/;
+const ID_BYTES = 16;
+
+/** The ids that a server under test gives to sessions and requests: those the test queued, otherwise a deterministic sequence. */
+export class TestIds implements Entropy {
+  readonly #seed: number;
+  readonly #queued: string[] = [];
+  #drawn: SimulatedEntropy;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#drawn = new SimulatedEntropy(seed);
+  }
+
+  /** The next ids, in that order. Throws if a header could not contain one. */
+  queue(...ids: readonly string[]): void {
+    const wrong = ids.find((id) => !VALID_ID.test(id));
+    if (wrong !== undefined)
+      throw new Error(`${JSON.stringify(wrong)} is no id a client could send back: queue 1 to 128 visible ASCII characters.`);
+    this.#queued.push(...ids);
+  }
+
+  /** Clears the queue and restarts the sequence. Ids in use are repeated, so call it only before there are sessions. */
+  reset(): void {
+    this.#queued.length = 0;
+    this.#drawn = new SimulatedEntropy(this.#seed);
+  }
+
+  // Keys and marks have other lengths: a queued name would be no secret.
+  hex(bytes: number): string {
+    return (bytes === ID_BYTES ? this.#queued.shift() : undefined) ?? this.#drawn.hex(bytes);
+  }
+
+  uuid(): string {
+    return this.#queued.shift() ?? this.#drawn.uuid();
+  }
+}

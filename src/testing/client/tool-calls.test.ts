@@ -60,7 +60,7 @@ test("a test client's tools are functions, in both eras", async () => {
   }
 });
 
-test("a tool that the client does not see is refused with the ones that it does", async () => {
+test("calling an unknown tool names the tools that the client sees", async () => {
   await using server = await testServer([chest]);
   const { tools }: { readonly tools: object } = server.client();
   const call = async (name: string): Promise<unknown> => {
@@ -75,7 +75,7 @@ test("a tool that the client does not see is refused with the ones that it does"
   });
 });
 
-test("a client's tools are not taken for a promise", async () => {
+test("a client's tools are not a thenable", async () => {
   await using server = await testServer([chest]);
   const { tools } = server.client();
   assert.equal(await Promise.resolve(tools), tools);

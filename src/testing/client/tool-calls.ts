@@ -2,10 +2,10 @@
 import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
 import type { Behaviour, Json, JsonObject } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
-import type { CallMore } from "./call-options.ts";
 import type { TestClient } from "./client.ts";
-import { RequestError } from "./request-error.ts";
-import type { ToolResultParts } from "./results.ts";
+import type { CallMore } from "./conversation.ts";
+import type { ToolResultParts } from "./messages.ts";
+import { RequestError } from "./server-faults.ts";
 
 /** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
 type ToolCall<A, R> =
@@ -17,7 +17,7 @@ type ResultOf<R> = ToolResultParts & { readonly structuredContent?: Structured<R
 /** `R` itself, where it is JSON. `Json & R` would be a union with `string & R` and others, which cannot be spread. */
 type Structured<R> = unknown extends R ? Json : R extends Json ? R : R & JsonObject;
 
-/** A kind that only links reach has no tool of its own name. One that handles address takes its handle with each call. */
+/** A kind reached only through links has no tools at the top level. A kind addressed by handle takes its handle with each call. */
 type CallsOf<K, P = PerOf<K>, T = ToolsOf<K>> = [P] extends ["link"]
   ? unknown
   : {

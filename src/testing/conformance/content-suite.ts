@@ -1,7 +1,8 @@
+// Owns: the tests of every `ContentStore`.
 import assert from "node:assert/strict";
 import type { ContentStore, Digest } from "../../core/contract/index.ts";
 
-/** A place for contents, opened as often as a test wants. */
+/** A place where contents are stored, which a test can open repeatedly. */
 export interface ContentPlace extends Disposable {
   open(bounds?: { readonly pieceBytes?: number; readonly totalBytes?: number }): ContentStore;
 }
@@ -31,7 +32,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
   };
 
   describe(name, () => {
-    it("bytes are got by their SHA-256, once however often they were put", async (store) => {
+    it("bytes are read by their SHA-256, and stored once", async (store) => {
       assert.equal(await store.put(bytes("hello")), HELLO);
       assert.equal(await store.put(bytes("hello")), HELLO);
       assert.deepEqual(await store.get(HELLO), bytes("hello"));
@@ -42,7 +43,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual(await store.get(empty), new Uint8Array());
     });
 
-    it("neither who put bytes nor who got them can change what is kept", async (store) => {
+    it("stored bytes cannot be changed through buffers that were put or got", async (store) => {
       const mine = bytes("hello");
       const putting = store.put(mine);
       mine.fill(0);
@@ -68,7 +69,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       await assert.rejects(store.label("a", "x", NOWHERE), refused("STORE_CONFLICT"));
     });
 
-    it("labels come in pages, in the order of their characters, whatever they hold", async (store) => {
+    it("labels are listed in pages, in the order of their characters", async (store) => {
       const digest = await store.put(bytes("1"));
       const names = ["a/b", "../..", "%", "é", "z", "\u{1f600}", "\uffee", "' OR 1", "__proto__", "b"];
       for (const each of names) await store.label("s", each, digest);
@@ -87,7 +88,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual(await store.labels("other", 10), []);
     });
 
-    it("a space tells what was put into it, in pages", async (store) => {
+    it("a space lists what was put into it, in pages", async (store) => {
       const digests: Digest[] = [];
       for (let n = 0; n < 7; n += 1) digests.push(await store.put(bytes("x".repeat(n)), "s"));
       await store.put(bytes("elsewhere"));
@@ -109,7 +110,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual(await store.contents("u", 10), []);
     });
 
-    it("collecting drops what neither a label nor its caller names, from its spaces too", async (store) => {
+    it("collecting drops what neither a label nor its caller names, also from spaces", async (store) => {
       const [labelled, live, dead, deader] = await Promise.all(
         ["labelled", "live", "dead", "deader"].map((each) => store.put(bytes(each), "s")),
       );
@@ -141,7 +142,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       for (const digest of [fresh, again, named]) assert.equal(await store.has(digest), true);
     });
 
-    it("puts beside a collection of many are all there afterwards", async (store) => {
+    it("puts during a collection of many are all there afterwards", async (store) => {
       const before = await Promise.all(Array.from({ length: 700 }, (_, n) => store.put(bytes(`before ${n}`))));
       const keep = before.filter((_, n) => n % 2 === 0);
       const putting: Promise<Digest>[] = [];
@@ -176,7 +177,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual(await store.collect([]), { kept: 0, dropped: 1, bytes: 1 });
     });
 
-    bounds("what is larger than it may be is refused, and nothing of it kept", { pieceBytes: 10, totalBytes: 25 }, async (store) => {
+    bounds("content that is too large is refused, and nothing of it stored", { pieceBytes: 10, totalBytes: 25 }, async (store) => {
       await assert.rejects(store.put(bytes("12345678901")), refused("STORE_FULL"));
       const first = await store.put(bytes("1234567890"));
       await store.put(bytes("0987654321"));
@@ -187,7 +188,7 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       await store.put(bytes("third one"));
     });
 
-    it("names that another could be taken for, or of no bounded length, are refused", async (store) => {
+    it("ambiguous or unbounded names are refused", async (store) => {
       const digest = await store.put(bytes("1"));
       for (const label of ["", "x".repeat(1_025), "é".repeat(513)])
         await assert.rejects(store.label("s", label, digest), refused("STORE_FULL"));
@@ -197,11 +198,11 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
       await store.label("s", "x".repeat(1_024), digest);
     });
 
-    it("a closed one says STORE_CLOSED to everything", async (store) => {
+    it("a closed store throws STORE_CLOSED", async (store) => {
       const digest = await store.put(bytes("1"));
       await store[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
-      const asked = [
+      const calls = [
         () => store.put(bytes("2")),
         () => store.get(digest),
         () => store.has(digest),
@@ -211,11 +212,11 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
         () => store.contents("s", 1),
         () => store.collect([]),
       ];
-      for (const ask of asked) await assert.rejects(ask(), refused("STORE_CLOSED"));
+      for (const ask of calls) await assert.rejects(ask(), refused("STORE_CLOSED"));
     });
 
     if (!options.durable) return;
-    it("what was put and labelled is there when it is opened again", async (store, place) => {
+    it("contents and labels are there when the store is opened again", async (store, place) => {
       const digest = await store.put(bytes("hello"), "s");
       await store.label("s", "l", digest);
       await store[Symbol.asyncDispose]();

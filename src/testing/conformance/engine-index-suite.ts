@@ -1,3 +1,4 @@
+// Owns: the tests of every engine with indexes. Does not own: those of stores with indexes (index-suite.ts).
 import assert from "node:assert/strict";
 import { index } from "../../core/actor/index.ts";
 import {
@@ -20,7 +21,7 @@ import { SimulatedEntropy, until } from "../simulated-clock.ts";
 export type IndexedEngine = Pick<Engine, "call" | "stop"> &
   Required<Pick<Engine, "query" | "watchIndex">> & { readonly indexes: IndexOperations };
 
-/** What an engine under test is opened with. */
+/** The options of an engine under test. */
 export interface IndexedKinds {
   readonly kinds: readonly Behaviour[];
   readonly indexes: readonly Index[];
@@ -31,7 +32,7 @@ export interface OpenedIndexes extends AsyncDisposable {
   readonly engine: IndexedEngine;
   /** Settles when queries have the rows of all turns so far. Absent: they have them when the reply comes. */
   arrived?(): Promise<void>;
-  /** Another engine on what the first left durable. */
+  /** Another engine on the durable data of the first. */
   reopen(other: IndexedKinds): Promise<IndexedEngine>;
 }
 
@@ -287,7 +288,7 @@ export function engineIndexSuite(name: string, openEngine: OpenIndexes, { actors
       await assert.rejects(engine.indexes.rebuild("mine"), unknown);
     });
 
-    it("a viewer gets the rows that the index's rule shows it #index.visible", [mine, reported, clerks, broken], async (stage) => {
+    it("a viewer gets the rows that the index's rule permits #index.visible", [mine, reported, clerks, broken], async (stage) => {
       const { engine, set, call } = stage;
       await set({ a: { reporter: "eve" } });
       await set({ b: { reporter: "ann" } }, "bob");
@@ -306,24 +307,24 @@ export function engineIndexSuite(name: string, openEngine: OpenIndexes, { actors
       assert.equal(await keysOf(engine, mine), "a b", "without a viewer: all");
     });
 
-    it("C8 watchers hear whose row changed, and queries have it then #index.maintained", [open, reported], async (stage) => {
+    it("C8 watchers are notified whose row changed, and queries have it then #index.maintained", [open, reported], async (stage) => {
       const { engine, call } = stage;
       await call("a", "set", { severity: 1, reporter: "eve" });
-      const events: { readonly event: IndexEvent; readonly shown: Promise<string> }[] = [];
+      const events: { readonly event: IndexEvent; readonly keys: Promise<string> }[] = [];
       const heard = (key: string): typeof events => events.filter(({ event }) => event.id === idOf(key));
-      const undo = engine.watchIndex(open, (event) => events.push({ event, shown: keysOf(engine, open) }));
+      const undo = engine.watchIndex(open, (event) => events.push({ event, keys: keysOf(engine, open) }));
       const principals: (readonly string[] | undefined)[] = [];
       engine.watchIndex(reported, (event) => principals.push(event.principals));
       await call("b", "set", { severity: 0 }, "bob");
       await until("a new row", () => heard("b").length > 0);
       const [added] = heard("b");
-      assert.deepEqual([added?.event, await added?.shown], [{ id: idOf("b"), owner: "bob" }, "b a"]);
+      assert.deepEqual([added?.event, await added?.keys], [{ id: idOf("b"), owner: "bob" }, "b a"]);
       // An engine may also call the listener with the rows that are there when it begins to watch.
       const before = heard("a").length;
       await call("a", "note", "It changes no row.");
       await call("b", "end", null, "bob");
-      await until("it is gone", () => heard("b").length > 1);
-      assert.deepEqual([await heard("b")[1]?.shown, heard("b").length, heard("a").length], ["a", 2, before]);
+      await until("its row is removed", () => heard("b").length > 1);
+      assert.deepEqual([await heard("b")[1]?.keys, heard("b").length, heard("a").length], ["a", 2, before]);
       await call("a", "set", { reporter: "ann" });
       await until("both principals", () => principals.some((both) => both?.join(" ") === "eve ann"));
       undo();
@@ -369,11 +370,11 @@ export function engineIndexSuite(name: string, openEngine: OpenIndexes, { actors
       const expected = changed.filter((_, n) => n % 3 !== 0).map(([key]) => key);
       const last = expected.at(-1);
       assert.ok(last !== undefined);
-      const shown = async (): Promise<readonly string[]> => (await engine.query(open, { limit: 1_000 })).items.map(({ key }) => key);
-      assert.deepEqual(await shown(), expected);
+      const keys = async (): Promise<readonly string[]> => (await engine.query(open, { limit: 1_000 })).items.map(({ key }) => key);
+      assert.deepEqual(await keys(), expected);
       await Promise.all([set({ k1: { severity: 1_000 }, [last]: { isOpen: false } }), engine.indexes.rebuild("open")]);
       await arrived();
-      assert.deepEqual(await shown(), [...expected.slice(1, -1), "k1"]);
+      assert.deepEqual(await keys(), [...expected.slice(1, -1), "k1"]);
       assert.deepEqual((await engine.indexes.verify("open")).flaws, []);
     });
 
@@ -421,7 +422,7 @@ interface Row {
   readonly severity: number;
 }
 
-/** Both indexes always show what a list of all states shows. */
+/** Both indexes always return what a list of all states would. */
 async function checkRandom(first: Stage, dice: SimulatedEntropy, steps: number): Promise<void> {
   let stage = first;
   const states = new Map<string, Row>();
@@ -461,7 +462,7 @@ async function checkRandom(first: Stage, dice: SimulatedEntropy, steps: number):
   for (const { name } of [open, byTitle]) assert.deepEqual((await stage.engine.indexes.verify(name)).flaws, []);
 }
 
-/** As code without types, or a client, may make them. */
+/** Queries that untyped code, or a client, may make. */
 const BAD_QUERIES: readonly string[] = [
   '{"limit":0}',
   '{"limit":1001}',

@@ -1,27 +1,28 @@
+// Owns: a workload whose chain must be the same text in every engine. Does not own: comparing the chains (tests of engines).
 import {
-  DEFAULT_POLICY,
-  EngineError,
   type Behaviour,
+  DEFAULT_POLICY,
   type Engine,
+  EngineError,
   type Json,
   type Outgoing,
   type Turn,
 } from "../../core/contract/index.ts";
 
-/** A call of the golden workload: what is sent, and the code it ends with where it must fail. */
+/** A call of the golden workload, and its error code if it must fail. */
 export interface GoldenCall {
   readonly outgoing: Outgoing;
   readonly fails?: string;
 }
 
-/** Whom it tells: begun from outside, so that it is nobody's child. */
+/** The receiver of its messages. Started from outside, so that it has no parent. */
 const OTHER = "golden/other";
 
 type Ledger = { readonly [key: string]: Json };
 
 const isLedger = (state: unknown): state is Ledger => typeof state === "object" && state !== null && !Array.isArray(state);
 
-/** Acts on its state in every way a commit must write down the same, whatever engine runs it. */
+/** A behaviour whose turns cover all that a commit stores, which must be the same in every engine. */
 export const golden = (persistence: "disk" | "distributed"): Behaviour => ({
   kind: "golden",
   version: 3,
@@ -90,7 +91,7 @@ export const golden = (persistence: "disk" | "distributed"): Behaviour => ({
   redact: ({ args }) => (isLedger(args) && "secret" in args ? { ...args, secret: "•" } : args),
 });
 
-/** What is secret goes into no state. */
+/** Secrets are not stored in a state. */
 const entries = (value: Json | undefined): Ledger =>
   isLedger(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => name !== "secret")) : {};
 const items = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
@@ -147,20 +148,20 @@ export function goldenCalls(to: `golden/${string}` = "golden/some%20one"): reado
   ];
 }
 
-/** Runs the calls one after the other and returns what each was told: its reply, or its error's code. */
+/** Runs the calls in order, and returns the outcome of each: its reply, or the code and message of its error. */
 export async function runGolden(engine: Pick<Engine, "call">, calls: readonly GoldenCall[]): Promise<readonly Json[]> {
-  const told: Json[] = [];
+  const outcomes: Json[] = [];
   for (const { outgoing, fails } of calls) {
-    const said = await engine.call(outgoing).then(
+    const outcome = await engine.call(outgoing).then(
       (reply): Json => ({ ...reply }),
       (error: unknown): Json => {
         if (error instanceof EngineError) return { fault: error.code, message: error.message };
         throw error;
       },
     );
-    if (fails !== undefined && !(isLedger(said) && said["fault"] === fails))
-      throw new Error(`${outgoing.action} should have failed with ${fails}, and was told ${JSON.stringify(said)}.`);
-    told.push(said);
+    if (fails !== undefined && !(isLedger(outcome) && outcome["fault"] === fails))
+      throw new Error(`${outgoing.action} should have failed with ${fails}, but ended with ${JSON.stringify(outcome)}.`);
+    outcomes.push(outcome);
   }
-  return told;
+  return outcomes;
 }

@@ -1,8 +1,9 @@
+// Owns: the tests of every store with indexes. Does not own: those of engines (engine-index-suite.ts).
 import assert from "node:assert/strict";
 import type { ActorId, FoundRows, IndexedRow, IndexShape, IndexStore, RowOf, RowQuery, Store } from "../../core/contract/index.ts";
 import { searchableText, searchTerms } from "../../core/contract/internal.ts";
 import { ChainWriter } from "./store-entries.ts";
-import type { StoreSuiteOptions } from "./store-suite.ts";
+import type { StoreSuiteOptions } from "./store-stage.ts";
 
 const SHAPE: IndexShape = { name: "open", kind: "door", fields: ["title", "rank"], order: "rank", definition: "1" };
 const ALL: RowQuery = { conditions: [], descending: false, limit: 1_000, count: false };
@@ -158,7 +159,7 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
       for (const actor of actors) await store.commit(actor.id, actor.next());
       await indexes.declare(SHAPE);
       let page = await indexes.build("open", byCount, 1);
-      // Turns of an actor before the builder, and of one behind it.
+      // Turns of an actor that the build has yet to reach, and of one that it has passed.
       for (const actor of [actors[0], actors[2]])
         if (actor !== undefined)
           await store.commit(actor.id, actor.next({ indexed: [{ index: "open", before: row(null, 1), after: row(null, 2) }] }));
@@ -226,16 +227,16 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
       const texts = { ...SHAPE, text: ["notes"] };
       assert.equal(await indexes.declare(texts), false);
       await built(indexes, () => undefined);
-      const said = (n: number, ...notes: readonly string[]): IndexedRow => ({
+      const rowWith = (n: number, ...notes: readonly string[]): IndexedRow => ({
         ...row(n % 2 === 0 ? "even" : "odd", n),
         text: searchableText(notes),
       });
       const rows = [
-        said(0, "The disk is full"),
-        said(1, "Full, the disk?", "Is it"),
-        said(2),
-        said(3, "diskette"),
-        said(4, "DISK\0 failure"),
+        rowWith(0, "The disk is full"),
+        rowWith(1, "Full, the disk?", "Is it"),
+        rowWith(2),
+        rowWith(3, "diskette"),
+        rowWith(4, "DISK\0 failure"),
       ];
       const actors = rows.map((after, n) => ({ writer: new ChainWriter(`door/${n}`), after }));
       for (const { writer, after } of actors) await store.commit(writer.id, writer.next({ indexed: [{ index: "open", after }] }));
@@ -259,11 +260,11 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
         store.commit(first.writer.id, first.writer.next({ indexed: [{ index: "open", before: first.after, after, hasSameText }] }));
       await change({ ...first.after, columns: ["even", 9] }, true);
       assert.equal(await found("disk"), "140");
-      await change(said(0, "quiet"), false);
+      await change(rowWith(0, "quiet"), false);
       assert.deepEqual([await found("disk"), await found("quiet")], ["14", "0"]);
       await change(undefined, false);
       assert.equal(await found("quiet"), "");
-      const wanted: RowOf = (id) => (id === "door/0" ? undefined : id === "door/4" ? said(4, "other") : rows[Number(id.at(-1))]);
+      const wanted: RowOf = (id) => (id === "door/0" ? undefined : id === "door/4" ? rowWith(4, "other") : rows[Number(id.at(-1))]);
       assert.deepEqual((await indexes.verify("open", wanted, 10)).flaws, [{ id: "door/4", flaw: "different" }]);
       await built(indexes, wanted, 2);
       assert.deepEqual([await found("disk*"), await found("other")], ["13", "4"]);

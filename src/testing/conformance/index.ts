@@ -1,9 +1,4 @@
-export { contentSuite, type ContentPlace } from "./content-suite.ts";
-export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
-export { indexSuite } from "./index-suite.ts";
-export { sessionSuite, streamSuite, type SessionPlace, type StreamPlace } from "./session-suite.ts";
-export { ChainWriter, messageTo, type EntryOptions } from "./store-entries.ts";
-export { storeSuite, type StorePlace, type StoreSuiteOptions } from "./store-suite.ts";
+export { type ContentPlace, contentSuite } from "./content-suite.ts";
 export {
   engineIndexSuite,
   type IndexedEngine,
@@ -13,6 +8,12 @@ export {
   type OpenIndexes,
 } from "./engine-index-suite.ts";
 export { engineSuite } from "./engine-suite.ts";
-export { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
-export { chainOf, goldenWorkload, turnSuite, type OpenEngine, type Opened, type SuiteOptions } from "./turn-suite.ts";
-export { exportedBy, transferSuite, type Exported, type TransferPlace } from "./transfer-suite.ts";
+export { golden, type GoldenCall, goldenCalls, runGolden } from "./golden.ts";
+export { indexSuite } from "./index-suite.ts";
+export { type SessionPlace, sessionSuite, type StreamPlace, streamSuite } from "./session-suite.ts";
+export { ChainWriter, type EntryOptions, messageTo } from "./store-entries.ts";
+export type { StorePlace, StoreSuiteOptions } from "./store-stage.ts";
+export { storeSuite } from "./store-suite.ts";
+export { type Hooks, type Tally, tallyKind } from "./suite-kinds.ts";
+export { type Exported, exportedBy, type TransferPlace, transferSuite } from "./transfer-suite.ts";
+export { chainOf, goldenWorkload, type Opened, type OpenEngine, type SuiteOptions, turnSuite } from "./turn-suite.ts";

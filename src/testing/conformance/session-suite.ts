@@ -1,12 +1,13 @@
+// Owns: the tests of every `SessionStore` and `StreamStore`.
 import assert from "node:assert/strict";
 import type { SessionRow, SessionStore, StreamStore } from "../../core/contract/index.ts";
 
-/** Where sessions are kept, opened as often as a test wants. */
+/** A place where sessions are stored, which a test can open repeatedly. */
 export interface SessionPlace extends Disposable {
   open(): SessionStore;
 }
 
-/** Where streams are stored: opened again, it has what was stored. */
+/** A place where streams are stored, which a test can open again. */
 export interface StreamPlace extends Disposable {
   open(bounds: { readonly messages: number; readonly bytes: number; readonly streams: number }): StreamStore;
 }
@@ -22,7 +23,7 @@ const session = (id: string, more: Partial<SessionRow> = {}): SessionRow => ({
   ...more,
 });
 
-/** Registers the tests every `SessionStore` passes. `durable`: rows are there when the place is opened again, and by others at once. */
+/** Registers the tests every `SessionStore` passes. `durable`: rows are there when the place is opened again, and can be opened several times at once. */
 export function sessionSuite(name: string, options: { readonly durable: boolean; readonly place: () => SessionPlace }): void {
   const { describe, test } = process.getBuiltinModule("node:test");
   const it = (title: string, run: (store: SessionStore, again: () => SessionStore) => Promise<void>): void => {
@@ -40,7 +41,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
     });
   };
   describe(name, () => {
-    it("a session is got as it was put, also by another process #sessions.restart #apptheory.properties.store", async (store, again) => {
+    it("a session is read as it was put, also by another process #sessions.restart #apptheory.properties.store", async (store, again) => {
       const plain = session("a");
       const whole = session("b", {
         principal: "iss|sub",
@@ -59,7 +60,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual((await store.get("a"))?.subscriptions, ["y"]);
     });
 
-    it("changes at once undo nothing of each other, and make no session", async (store, again) => {
+    it("concurrent changes do not undo each other, and create no session", async (store, again) => {
       if (store.change === undefined) return;
       const other = again();
       assert.equal(await store.change("a", { subscribe: "x://1" }), undefined);
@@ -81,13 +82,13 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual(row, rest);
     });
 
-    it("a touch moves the time it was seen, forwards only, and makes no session", async (store) => {
+    it("a touch moves `seenAt` forwards only, and creates no session", async (store) => {
       await store.put(session("a"));
       await store.touch("a", 5_000);
       await store.touch("a", 4_000);
-      await store.touch("nobody", 5_000);
+      await store.touch("unknown", 5_000);
       assert.deepEqual(await store.get("a"), session("a", { seenAt: 5_000 }));
-      assert.equal(await store.get("nobody"), undefined);
+      assert.equal(await store.get("unknown"), undefined);
     });
 
     it("sessions last seen before a time expire, and are named once #sessions.idle", async (store, again) => {
@@ -100,7 +101,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.ok(await store.get("new"));
     });
 
-    it("a deleted session is not there #apptheory.properties.store", async (store) => {
+    it("a deleted session is missing #apptheory.properties.store", async (store) => {
       await store.put(session("a"));
       await store.delete("a");
       await store.delete("a");
@@ -127,7 +128,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
     });
   };
   describe(name, () => {
-    it("what followed an event on its stream is given again, in order, and nothing of other streams #gateway.http.event-ids", async (store) => {
+    it("messages after an event of its stream are returned in order, and none of other streams #gateway.http.event-ids", async (store) => {
       const a1 = await store.append("s", "a", { n: 1 });
       await store.append("s", "b ☃/\n", { n: 10 });
       const a2 = await store.append("s", "a", ["☃", null]);
@@ -168,7 +169,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
         assert.equal(await store.after("s", bad), undefined, bad);
     });
 
-    it("a stream keeps a bounded number of messages: a client that saw the last dropped one misses nothing", async (store) => {
+    it("a stream stores a bounded number of messages, those after the last dropped one", async (store) => {
       const ids: string[] = [];
       for (let n = 0; n < 12; n += 1) ids.push(await store.append("s", "a", n));
       assert.equal(await store.after("s", ids[5] ?? ""), undefined);
@@ -178,7 +179,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
       );
     });
 
-    it("a stream keeps a bounded number of bytes", async (store) => {
+    it("a stream stores a bounded number of bytes", async (store) => {
       const one = await store.append("s", "a", "x".repeat(400));
       const two = await store.append("s", "a", "y".repeat(400));
       const three = await store.append("s", "a", "z".repeat(400));
@@ -191,7 +192,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
       assert.equal(await store.after("s", two), undefined);
     });
 
-    it("a session keeps a bounded number of streams: the one written to longest ago goes", async (store) => {
+    it("a session stores a bounded number of streams, and drops the least recently written", async (store) => {
       const a = await store.append("s", "a", 1);
       const b = await store.append("s", "b", 1);
       const c = await store.append("s", "c", 1);
@@ -203,7 +204,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
       assert.ok(await store.after("s", c));
     });
 
-    it("a stream that is dropped leaves others alone, where the store drops single ones", async (store) => {
+    it("dropping a stream does not affect others, if the store can drop single ones", async (store) => {
       const a = await store.append("s", "a", 1);
       const b = await store.append("s", "b", 1);
       const other = await store.append("t", "a", 1);
@@ -214,7 +215,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
       assert.ok(await store.after("t", other));
     });
 
-    it("deleting a session's streams leaves others alone", async (store) => {
+    it("deleting a session's streams does not affect others", async (store) => {
       const a = await store.append("s", "a", 1);
       const b = await store.append("t", "a", 1);
       await store.delete("s");

@@ -1,3 +1,4 @@
+// Owns: entries and messages for the suites of stores. Does not own: the tests (store-suite.ts).
 import { hash } from "node:crypto";
 import type { ActorId, ChainEvent, Entry, Json, Message, Row } from "../../core/contract/index.ts";
 

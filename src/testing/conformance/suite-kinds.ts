@@ -1,10 +1,11 @@
+// Owns: the behaviour that the suites of engines run. Does not own: the tests (engine-suite.ts, turn-suite.ts).
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   DEFAULT_POLICY,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Message,
   type Outgoing,
   type Policy,
@@ -18,11 +19,11 @@ export interface Tally {
   readonly log: readonly string[];
 }
 
-/** What a test can do to work while it runs. */
+/** How a test observes and delays work. */
 export interface Hooks {
   /** Work waits here. */
   readonly gate?: () => Promise<unknown>;
-  /** Told when a message is received, work is begun and it is aborted. */
+  /** Called when a message is received, and when work starts or is aborted. */
   readonly saw?: (what: string, message: Message) => void;
 }
 
@@ -37,8 +38,7 @@ const idOf = (value: Json | undefined): ActorId => {
 };
 
 /**
- * A plain behaviour that does one thing of each sort. `kind` decides nothing but the
- * name; `policy` the rest.
+ * A behaviour with an action for each feature of an engine. `kind` is only its name.
  */
 export function tallyKind(
   kind: string,
@@ -176,8 +176,8 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
         await hooks.gate?.();
         return { state: { ...state, n: -1 }, ...refuse("NO", "No.") };
       };
-    case "late":
-      // Ignores its signal and then uses its context all the same.
+    case "overrun":
+      // Ignores its signal, and uses its context after its time.
       return async (context) => {
         hooks.saw?.("work", message);
         await hooks.gate?.();
@@ -208,7 +208,7 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
   }
 }
 
-/** What JSON cannot carry, past the compiler. */
+/** A string that JSON cannot represent: a lone surrogate. */
 const NOT_TEXT: string = JSON.parse('"\\ud800"');
 
 function outgoing(args: JsonObject): Outgoing {

@@ -1,27 +1,28 @@
+// Owns: the tests of every pair of exporter and importer. Does not own: entries (store-entries.ts).
 import assert from "node:assert/strict";
 import type {
   ActorId,
   ChainEvent,
   Clock,
+  DeadLetter,
   Entry,
+  ExportedActor,
   Exporter,
   Importer,
   KeyedCall,
-  DeadLetter,
   Row,
-  ExportedActor,
   Undelivered,
 } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../simulated-clock.ts";
 import { ChainWriter, type EntryOptions, messageTo } from "./store-entries.ts";
 
-/** A place that actors leave and come to. Opened for one at a time. */
+/** A place that actors are exported from and imported to. Opened for one at a time. */
 export interface TransferPlace extends AsyncDisposable {
   importer(clock: Clock): Importer | Promise<Importer>;
   exporter(clock: Clock): Exporter | Promise<Exporter>;
 }
 
-/** All that an exporter tells, read to its end. */
+/** All that an exporter yields. */
 export interface Exported {
   readonly actors: readonly {
     readonly actor: ExportedActor;
@@ -109,7 +110,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
   };
 
   describe(name, () => {
-    it("C7 what came in goes out as it was: rows, texts, erased bodies, replies, and the order of all of them", async (to, clock) => {
+    it("C7 an imported actor is exported unchanged: rows, texts, erased bodies, replies, order", async (to, clock) => {
       const until = clock.now() + 60_000;
       const calls: KeyedCall[] = [
         { key: "ann\nk1", call: "c1", until, reply: { ok: { a: [1, null] } } },
@@ -118,7 +119,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
       ];
       const rich: Partial<Row> = {
         owner: "iss|sub ☃",
-        parent: "house/h",
+        parent: "home/h",
         muted: true,
         status: "failed",
         policy: { expireMs: 5, idleMs: 7 },
@@ -132,7 +133,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
         if (index < 32) erased.entries[index] = { ...entry, event: { id: entry.event.id, header: entry.event.header } };
       const travellers = [...few, erased];
       const undelivered = ["m.2", "m.1"].map((id, failures) => ({ message: messageTo("door/old", id), failures }));
-      const letters = [{ message: messageTo("gone/x", "m.0"), why: "NO_ACTOR: three times", at: 77 }];
+      const letters = [{ message: messageTo("missing/x", "m.0"), why: "NO_ACTOR: three times", at: 77 }];
       await takes(to, clock, async (importer) => {
         for (const actor of travellers) await actor.comesTo(importer);
         for (const one of undelivered) assert.equal(await importer.message(one), true);
@@ -145,13 +146,13 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
       );
     });
 
-    it("a chain of thousands of events comes back in order", async (to, clock) => {
+    it("a chain of thousands of events is exported in order", async (to, clock) => {
       const long = new Written("door/long", 4_200);
       await takes(to, clock, (importer) => long.comesTo(importer));
       assert.deepEqual((await tells(to, clock)).actors, [long.whole]);
     });
 
-    it("a reply that has expired stays behind", async (to, clock) => {
+    it("an expired reply is not exported", async (to, clock) => {
       const soon = { key: "a\nk", call: "c", until: clock.now() + 10, reply: { ok: 1 } };
       const actor = new Written("door/a", 1, {}, [soon, { ...soon, key: "b\nk", until: clock.now() + 20 }]);
       await takes(to, clock, (importer) => actor.comesTo(importer));
@@ -162,7 +163,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
       );
     });
 
-    it("what was aborted, or never committed, is not there, nor anything of it", async (to, clock) => {
+    it("an aborted or uncommitted import leaves nothing", async (to, clock) => {
       const [first, lost, second, third] = ["a", "b", "c", "d"].map(
         (key) => new Written(`door/${key}`, 70, {}, [{ key: "k", call: "c", until: clock.now() + 9 }]),
       );
@@ -184,7 +185,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
       assert.deepEqual((await tells(to, clock)).actors, [first.whole, lost.whole, second.whole]);
     });
 
-    it("what is there already is told; what differs is refused and stays as it was", async (to, clock) => {
+    it("existing data is reported; different data is refused and stays unchanged", async (to, clock) => {
       const actor = new Written("door/a", 5);
       const message = { message: messageTo("door/a", "m.1"), failures: 2 };
       const letter = { message: messageTo("door/a", "m.2"), why: "w", at: 1 };
@@ -199,7 +200,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
         assert.equal(await importer.actor(actor.actor), undefined);
         assert.equal(await importer.message(message), false);
         assert.equal(await importer.letter(letter), false);
-        // Who died here meanwhile is not sent again.
+        // An actor that has ended here meanwhile gets no messages.
         assert.equal(await importer.message({ ...letter, failures: 0 }), false);
         await assert.rejects(importer.actor(new Written("door/a", 4).actor), conflict);
         await assert.rejects(importer.actor(new Written("door/a", 6).actor), conflict);

@@ -1,3 +1,4 @@
+// Owns: the tests of engines that need one actor only. Does not own: the other ones (engine-suite.ts).
 import assert from "node:assert/strict";
 import {
   type ActorId,
@@ -12,7 +13,7 @@ import {
   type Reply,
 } from "../../core/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
-import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
+import { type Hooks, type Tally, tallyKind } from "./suite-kinds.ts";
 
 /** What the suite gives to each engine that it opens. */
 export interface SuiteOptions {
@@ -26,11 +27,11 @@ export interface SuiteOptions {
 /** An engine under test, and the place that outlives it. */
 export interface Opened extends AsyncDisposable {
   readonly engine: Engine;
-  /** Another engine on what the first left durable, which is dropped without a goodbye. */
+  /** Another engine on the durable data of the first, which is dropped without closing it. */
   reopen(kinds?: readonly Behaviour[]): Promise<Engine>;
 }
 
-/** How time passes: a clock that waits for what its timers set off, where that leaves the process. */
+/** The clock of the suite. `advance` waits for all that its timers caused, also outside the process. */
 export interface SuiteClock {
   readonly clock?: () => SimulatedClock;
 }
@@ -56,7 +57,7 @@ export async function chainOf(engine: Engine, id: ActorId): Promise<ChainEvent[]
   return events;
 }
 
-/** State as a tally, or a failed test. */
+/** The state as a tally. Fails the test if it is not one. */
 export async function tallyOf(engine: Engine, id: ActorId = TALLY): Promise<Tally> {
   const state: unknown = (await engine.read(id))?.state;
   assert.ok(isTally(state), `${id} has no tally`);
@@ -121,7 +122,7 @@ export function turnSuite(
   };
 
   describe(`${name}: one actor`, () => {
-    it("a call of an actor that never began is refused, and begins nothing", async (engine) => {
+    it("a call of an actor that never started is refused, and starts nothing", async (engine) => {
       await rejects(engine.call({ to: TALLY, action: "add", args: null }), "NO_ACTOR");
       assert.equal(await engine.read(TALLY), undefined);
       await rejects(engine.call(say("add", null, { to: idIs("unheard-of") })), "UNKNOWN_KIND");
@@ -129,7 +130,7 @@ export function turnSuite(
         await rejects(engine.call(say("add", null, { to: bad })), "BAD_ID");
     });
 
-    it("an actor begins with a message that has `start`, and tells its seq, head and status", async (engine) => {
+    it("an actor starts with a message that has `start`; a read has its seq, head and status", async (engine) => {
       assert.deepEqual(await engine.call(say("add", { by: 2 }, { start: { n: 40 } })), { ok: 42 });
       assert.deepEqual(await engine.call({ to: TALLY, action: "add", args: null }), { ok: 43 });
       const now = await engine.read(TALLY);
@@ -150,7 +151,7 @@ export function turnSuite(
       });
     });
 
-    it("a first turn without effect begins the actor, a refused one does not", async (engine) => {
+    it("a first turn without effect starts the actor, a refused one does not", async (engine) => {
       assert.deepEqual(await engine.call(say("refuse")), { refused: { code: "NO", message: "No." } });
       assert.equal(await engine.read(TALLY), undefined);
       assert.deepEqual(await engine.call(say("get")), { ok: 0 });
@@ -172,28 +173,28 @@ export function turnSuite(
       assert.deepEqual(await Promise.all([working, behind]), [{ ok: 11 }, { ok: 12 }]);
     });
 
-    it("C2 when a reply is told its turn is read, and watchers have been told before #engine.c2 #spec.7.state.consistent", async (engine) => {
-      const told: string[] = [];
-      const undo = engine.watch(TALLY, (change) => told.push(`change ${change.seq}`));
-      const undoKind = engine.watch("tally/*", (change) => told.push(`kind ${change.seq} ${change.status}`));
+    it("C2 when a call settles its turn is visible, and watchers have been notified #engine.c2 #spec.7.state.consistent", async (engine) => {
+      const seen: string[] = [];
+      const undo = engine.watch(TALLY, (change) => seen.push(`change ${change.seq}`));
+      const undoKind = engine.watch("tally/*", (change) => seen.push(`kind ${change.seq} ${change.status}`));
       const reply = await engine.call(say("add")).then(async (ok) => {
-        told.push("reply");
+        seen.push("reply");
         return ok;
       });
       assert.deepEqual(reply, { ok: 1 });
-      assert.deepEqual(told, ["change 1", "kind 1 live", "reply"]);
+      assert.deepEqual(seen, ["change 1", "kind 1 live", "reply"]);
       assert.equal((await tallyOf(engine)).n, 1);
       undo();
       undoKind();
       await engine.call(say("add"));
-      assert.equal(told.length, 3);
+      assert.equal(seen.length, 3);
     });
 
-    it("C2 many calls at once each get their own reply, in order", async (engine) => {
+    it("C2 concurrent calls each get their own reply, in order", async (engine) => {
       const replies = await Promise.all(Array.from({ length: 300 }, () => engine.call(say("add"))));
-      const told = replies.map((reply) => ("ok" in reply ? Number(reply.ok) : 0));
+      const values = replies.map((reply) => ("ok" in reply ? Number(reply.ok) : 0));
       assert.deepEqual(
-        engine.traits.has("call-order") ? told : told.toSorted((one, other) => one - other),
+        engine.traits.has("call-order") ? values : values.toSorted((one, other) => one - other),
         Array.from({ length: 300 }, (_, index) => index + 1),
       );
       assert.equal((await chainOf(engine, TALLY)).length, 300);
@@ -218,7 +219,7 @@ export function turnSuite(
       assert.deepEqual(await again.call(say("add")), { ok: 3 });
     });
 
-    it("C3 what work recorded before it refused stays said, and nothing else of it; a record alone is an event", async (engine, opened) => {
+    it("C3 of refused work only what it recorded is stored; a record alone is an event", async (engine, opened) => {
       await engine.call(say("add"));
       assert.deepEqual(await engine.call(say("record-refused", { what: { paid: 3 } })), { refused: { code: "NO", message: "No." } });
       assert.deepEqual(await tallyOf(engine), { n: 1, log: [] });
@@ -232,12 +233,12 @@ export function turnSuite(
       assert.deepEqual(await again.call(say("add")), { ok: 2 });
     });
 
-    it("a call is answered from the top with what was needed", async (engine) => {
+    it("a call is repeated from the start with the answers it needed", async (engine) => {
       assert.deepEqual(await engine.call(say("needs"), { answers: { name: "Ann" }, can: ["elicitation"] }), { ok: { name: "Ann" } });
       assert.deepEqual((await tallyOf(engine)).log, ["Ann"]);
     });
 
-    it("state that is not JSON is refused by its path, and state past its bound #actors.state-bound #packet.isolation.limits", async (engine) => {
+    it("state that is not JSON is refused with its path, and state beyond its bound #actors.state-bound #packet.isolation.limits", async (engine) => {
       await engine.call(say("add"));
       await assert.rejects(engine.call(say("not-json")), { code: "STATE_NOT_JSON", applied: false, message: /state\.log\[0\]/ });
       await rejects(engine.call(say("grow", { bytes: 1_100_000 })), "STATE_TOO_LARGE");
@@ -247,7 +248,7 @@ export function turnSuite(
       assert.deepEqual(await engine.call(say("add")), { ok: 2 });
     });
 
-    it("half a character in what a call brings is refused where a turn or work fails on it, by its path", async (engine) => {
+    it("a lone surrogate in a call is refused with its path if a turn or work fails on it", async (engine) => {
       await engine.call(say("add"));
       const half: string = JSON.parse('"\\ud800"');
       for (const [action, args, path] of [
@@ -270,7 +271,7 @@ export function turnSuite(
       assert.equal((await chainOf(engine, TALLY)).length, 1);
     });
 
-    it("law 2: what is read is frozen, and stays as it was read #actors.freeze #spec.7.state.consistent", async (engine) => {
+    it("law 2: a state that was read is frozen, and does not change #actors.freeze #spec.7.state.consistent", async (engine) => {
       await engine.call(say("note", { text: "one" }));
       const before = await tallyOf(engine);
       assert.ok(Object.isFrozen(before) && Object.isFrozen(before.log));
@@ -278,7 +279,7 @@ export function turnSuite(
       assert.deepEqual(before.log, ["one"]);
     });
 
-    it("law 4: a turn's time and dice are the message's, and in the chain", async (engine) => {
+    it("law 4: a turn's time and randomness are the message's, and in the chain", async (engine) => {
       const reply = await engine.call(say("when"));
       assert.ok("ok" in reply);
       const [event] = await chainOf(engine, TALLY);
@@ -287,7 +288,7 @@ export function turnSuite(
       assert.match(body.message.seed, /^[0-9a-f]{32}$/u);
     });
 
-    it("C7 each event names the one before it, and what is secret was never written #chain.redact #gateway.trace", async (engine) => {
+    it("C7 each event names its predecessor, and secrets are not written #chain.redact #gateway.trace", async (engine) => {
       await engine.call(say("note", { text: "a", secret: "hush" }));
       await engine.call(say("work"));
       await engine.call(say("note", { text: "b" }, { trace: { traceparent: "00-1-2-01" } }));
@@ -305,7 +306,7 @@ export function turnSuite(
       assert.match(chain[2]?.body ?? "", /00-1-2-01/);
     });
 
-    it("what was durable is there when the engine comes back: state, seq and head", async (engine, opened) => {
+    it("durable state, seq and head are there after a restart", async (engine, opened) => {
       for (let turn = 0; turn < 150; turn += 1) await engine.call(say("note", { text: `line ${turn}` }));
       const before = await engine.read(TALLY);
       const again = await opened.reopen();
@@ -359,7 +360,7 @@ export function turnSuite(
       assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 1 });
     });
 
-    it("stopping ends the life; `start` begins another, without it the actor has stopped", async (engine) => {
+    it("stopping ends the life; `start` begins another one", async (engine) => {
       await engine.call(say("add"));
       await engine.stop(TALLY, "enough");
       assert.equal((await engine.read(TALLY))?.status, "stopped");
@@ -371,7 +372,7 @@ export function turnSuite(
       assert.equal((await engine.read(TALLY))?.status, "stopped");
     });
 
-    it("a state of an older version is migrated in memory, one of a newer is refused #actors.migrate", async (engine, opened) => {
+    it("a state of an older version is migrated in memory, a newer one is refused #actors.migrate", async (engine, opened) => {
       await engine.call(say("add", { by: 5 }));
       const newer = tallyKind("tally", { persistence: disk }, given, {
         version: 2,

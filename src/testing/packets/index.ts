@@ -1,5 +1,11 @@
-export type { McpError, McpRequest, McpResponse, McpResult } from "./mcp-exchange.ts";
-export { packetTest, type PacketTest, type PacketTestOptions } from "./packet-test.ts";
-export type { Where } from "./effect-assertions.ts";
-export type { ActorKind, StartOptions, StartTestActor, TestActor } from "./test-actor.ts";
-export type { Partially } from "./state-assertion.ts";
+export type { Partially, Where } from "./packet-assertions.ts";
+export {
+  type McpError,
+  type McpRequest,
+  type McpResponse,
+  type McpResult,
+  type PacketTest,
+  packetTest,
+  type PacketTestOptions,
+} from "./packet-test.ts";
+export type { ActorKind, StartOptions, StartTestActor, TestActor } from "./packet-actors.ts";

@@ -9,13 +9,13 @@ import * as z from "zod";
 const assistant = actorCapability("research_assistant", {
   intent: "Answers research questions, and remembers them",
   initialState: { conversation_history: Array<{ query: string; at: number }>(), remembered: { topics: Array<string>() } },
-  effects: [auditLog("info", "research.asked"), counter("research.queries")],
+  effects: [auditLog("info", "research.requested"), counter("research.queries")],
   timeout: idle(60_000),
   messages: {
     crash: {
       match: { query: "crash" },
       run() {
-        throw new RangeError("The shelf broke.");
+        throw new RangeError("The index broke.");
       },
     },
     dice: {
@@ -163,7 +163,7 @@ void test("what a capability says no to rejects with PacketError, and its cause 
   await assert.rejects(on.sendActorMessage(one, { query: "crash" }), (error) => {
     assert.ok(error instanceof PacketError && error.cause instanceof Error);
     assert.equal(error.type, "actor_crash");
-    assert.deepEqual(error.cause.cause, new RangeError("The shelf broke."));
+    assert.deepEqual(error.cause.cause, new RangeError("The index broke."));
     return true;
   });
   await on.assertActorStateContains(one, { conversation_history: [] });
@@ -195,26 +195,26 @@ void test("time moves when the test moves it: an actor ends after its timeout, o
   await assert.rejects(on.getActorState(usual), { name: "PacketError", type: "actor_not_found" });
   await on.assertActorStateContains(long, { conversation_history: [{ query: "a" }] });
   assert.deepEqual(await on.sendActorMessage(usual, { query: "b" }), { answered: 1 });
-  const [asked] = (await on.getActorState(usual)).conversation_history;
-  assert.equal(asked?.at, on.clock.now());
+  const [first] = (await on.getActorState(usual)).conversation_history;
+  assert.equal(first?.at, on.clock.now());
 });
 
 void test("effects are asserted by what was declared, by name and by sort, with what else must hold #packet.implied.10-effects", async () => {
   await using on = await kit();
-  const none = await complaint(() => on.assertEffectExecuted("research.asked"));
-  assert.match(none.message, /No effect 'research.asked'. There was none at all.\nDeclare it under effects/);
+  const none = await complaint(() => on.assertEffectExecuted("research.requested"));
+  assert.match(none.message, /No effect 'research.requested'. There was none at all.\nDeclare it under effects/);
   const one = await on.startTestActor(assistant);
   await on.sendActorMessage(one, { query: "a" }, { trace_id: "t1" });
   await assert.rejects(on.sendActorMessage(one, { query: "crash" }));
-  on.assertEffectExecuted(auditLog("info", "research.asked"));
-  on.assertEffectExecuted("research.asked", { actor_id: "test-1", trace_id: "t1", user_id: "tester", error: undefined });
+  on.assertEffectExecuted(auditLog("info", "research.requested"));
+  on.assertEffectExecuted("research.requested", { actor_id: "test-1", trace_id: "t1", user_id: "tester", error: undefined });
   on.assertEffectExecuted("audit_log", { error: "actor_crash" });
   on.assertMetricEmitted("research.queries", { value: 1, capability_id: "research_assistant" });
   assert.equal(on.effects.length, 4);
-  assert.match((await complaint(() => on.assertEffectExecuted(auditLog("error", "research.asked")))).message, /level: 'info'/);
+  assert.match((await complaint(() => on.assertEffectExecuted(auditLog("error", "research.requested")))).message, /level: 'info'/);
   const elsewhere = await complaint(() => on.assertMetricEmitted("research.queries", { actor_id: "test-2" }));
   assert.match(elsewhere.message, /No metric 'research.queries' where \{ actor_id: 'test-2' \}. There were 4:\n[^]*test-1/);
-  await complaint(() => on.assertMetricEmitted("research.asked"));
+  await complaint(() => on.assertMetricEmitted("research.requested"));
   await complaint(() => on.assertEffectExecuted("research.queries", { trace_id: "t1", error: "actor_crash" }));
 });
 
@@ -245,7 +245,7 @@ void test("a tool call speaks to its user's own actor #packet.security.authoriza
 
 for (const persistence of ["disk", "distributed"] as const)
   void test(`with a store, actors that are ${persistence} keep their state beyond their end #packet.actor.persistence #packet.phase.3-persistence #packet.forward.backends #packet.implied.6-survives`, async () => {
-    const kept = actorCapability("kept", {
+    const counting = actorCapability("counting", {
       intent: "Counts",
       initialState: { count: 0 },
       persistence,
@@ -257,17 +257,17 @@ for (const persistence of ["disk", "distributed"] as const)
         },
       },
     });
-    await assert.rejects(packetTest({ capabilities: [kept] }), { code: "ENGINE_MISSING", message: /memoryStore\(\) of troupe\/store/ });
+    await assert.rejects(packetTest({ capabilities: [counting] }), { code: "ENGINE_MISSING", message: /memoryStore\(\) of troupe\/store/ });
     await using store = memoryStore();
-    await using on = await packetTest({ capabilities: [kept], store });
-    const one = await on.startTestActor(kept);
+    await using on = await packetTest({ capabilities: [counting], store });
+    const one = await on.startTestActor(counting);
     await on.sendActorMessage(one, {});
-    await on.flow.actors.terminateActor("kept", one.actor_id, "enough", { principal: one.user, scopes: [] });
+    await on.flow.actors.terminateActor("counting", one.actor_id, "enough", { principal: one.user, scopes: [] });
     await on.sendActorMessage(one, {});
     await on.assertActorStateContains(one, { count: 2 });
   });
 
-void test("close ends what waits, and may be called again", async () => {
+void test("close ends pending calls, and may be called again", async () => {
   const slow = actorCapability("slow", {
     intent: "Waits",
     initialState: {},
@@ -282,23 +282,23 @@ void test("close ends what waits, and may be called again", async () => {
   await assert.rejects(on.startTestActor(slow), { name: "PacketError" });
 });
 
-void test("a reply that does not come in time is an actor_timeout, once time has moved", async () => {
+void test("a reply that does not arrive in time is an actor_timeout, once time has advanced", async () => {
   const slow = actorCapability("slow", {
     intent: "Waits",
     initialState: {},
     messages: { wait: { work: () => new Promise<null>(() => undefined) } },
   });
   await using on = await packetTest({ capabilities: [slow], actors: { replyMs: 2_000 } });
-  const late = assert.rejects(on.sendActorMessage(await on.startTestActor(slow), {}), {
+  const timedOut = assert.rejects(on.sendActorMessage(await on.startTestActor(slow), {}), {
     name: "PacketError",
     type: "actor_timeout",
     details: { actor_id: "test-1", timeout_ms: 2_000, code: "ACTOR_TIMEOUT", applied: false },
   });
   await on.advance(2_000);
-  await late;
+  await timedOut;
 });
 
-test("a tool call may take what it is given, beyond a minute", async () => {
+test("a tool call may take longer than a minute", async () => {
   const slow = actorCapability("slow", {
     intent: "Waits",
     initialState: {},
@@ -316,7 +316,7 @@ test("a tool call may take what it is given, beyond a minute", async () => {
   assert.equal((await carried).type, "capability_response");
 });
 
-test("what has searchable fields is searched as on a server", async () => {
+test("actors with searchable fields are searched as on a server", async () => {
   const notes = actorCapability("notes", {
     intent: "Keeps notes",
     initialState: { n: 0 },

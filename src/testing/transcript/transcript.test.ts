@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { house } from "../client/house.fixture.ts";
+import { exampleSource } from "../client/example-source.fixture.ts";
 import {
   callToolRequest,
   readTranscript,
   recordTranscript,
   replayTranscript,
-  testServer,
   type TestClient,
+  testServer,
   type Transcript,
 } from "../index.ts";
 
@@ -28,11 +28,11 @@ async function visit(client: TestClient): Promise<void> {
 const copied = (transcript: Transcript): Transcript => readTranscript(JSON.parse(JSON.stringify(transcript)));
 
 async function recorded(seed = 1): Promise<Transcript> {
-  await using server = await testServer(house().source, { seed });
+  await using server = await testServer(exampleSource().source, { seed });
   return copied(await recordTranscript(server, { name: "a visit", client: { answers } }, visit));
 }
 
-test("what was recorded is replayed without a difference, with the same ids and with others", async () => {
+test("a recording is replayed without differences, with equal ids and with others", async () => {
   const transcript = await recorded();
   assert.deepEqual(transcript, await recorded());
   assert.deepEqual(
@@ -50,12 +50,12 @@ test("what was recorded is replayed without a difference, with the same ids and 
       "tools_call",
     ],
   );
-  await using same = await testServer(house().source);
+  await using same = await testServer(exampleSource().source);
   assert.deepEqual(await replayTranscript(same, transcript), []);
 });
 
-test("session and event ids may be others, if they are so throughout", async () => {
-  await using first = await testServer(house().source);
+test("session and event ids may differ if they do so consistently", async () => {
+  await using first = await testServer(exampleSource().source);
   const transcript = copied(
     await recordTranscript(first, { name: "no questions" }, async (client) => {
       await client.initialize();
@@ -64,21 +64,21 @@ test("session and event ids may be others, if they are so throughout", async () 
       await client.resume(String(stream.frames[0]?.id)).all();
     }),
   );
-  await using other = await testServer(house().source, { seed: 7 });
+  await using other = await testServer(exampleSource().source, { seed: 7 });
   assert.deepEqual(await replayTranscript(other, transcript), []);
   const swapped = structuredClone(transcript);
   const frames = swapped.expect.mcp.steps[3]?.sse_frames ?? [];
   Object.assign(frames[0] ?? {}, { id: frames[1]?.id });
-  await using third = await testServer(house().source, { seed: 7 });
+  await using third = await testServer(exampleSource().source, { seed: 7 });
   assert.deepEqual(
     (await replayTranscript(third, swapped)).map(({ where }) => where),
     ["frame 1"],
   );
 });
 
-test("a server that answers otherwise is told step by step", async () => {
+test("differences of a server are reported step by step", async () => {
   const transcript = await recorded();
-  const { source } = house();
+  const { source } = exampleSource();
   source.remove("tools/count");
   await using changed = await testServer(source);
   const found = await replayTranscript(changed, transcript);
@@ -95,7 +95,7 @@ test("a server that answers otherwise is told step by step", async () => {
   assert.deepEqual(new Set((await replayTranscript(never, transcript)).map(({ where }) => where)), new Set(["answer"]));
 });
 
-test("a stream that stays open is recorded as far as it came", async () => {
+test("a stream that stays open is recorded so far", async () => {
   const play =
     (shut: () => void) =>
     async (client: TestClient): Promise<void> => {
@@ -103,19 +103,19 @@ test("a stream that stays open is recorded as far as it came", async () => {
       shut();
       await client.notifications.first("notifications/tools/list_changed");
     };
-  const { source, shut } = house();
+  const { source, shut } = exampleSource();
   await using server = await testServer(source);
   const transcript = copied(await recordTranscript(server, { name: "open", client: { listen: true } }, play(shut)));
   const frames = transcript.expect.mcp.steps[2]?.sse_frames ?? [];
   assert.match(frames.at(-1)?.data ?? "", /list_changed/);
-  await using again = await testServer(house().source);
+  await using again = await testServer(exampleSource().source);
   assert.deepEqual(
     (await replayTranscript(again, transcript)).map(({ step, where }) => [step, where]),
     [["3_get", "frames"]],
   );
 });
 
-test("what is no transcript says what it misses", () => {
+test("an invalid transcript is rejected with what it lacks", () => {
   const whole = { id: "i", tier: "mcp", name: "n", setup: { mcp: {} }, input: { mcp: { steps: [] } }, expect: { mcp: { steps: [] } } };
   assert.equal(readTranscript(whole), whole);
   for (const wrong of [

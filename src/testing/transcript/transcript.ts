@@ -1,10 +1,11 @@
-import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
-import type { Frame } from "../client/frames.ts";
-import { isJsonObjects } from "../client/message.ts";
+// Owns: the format of transcripts, and reading one. Does not own: recording (record-transcript.ts) and replaying (replay-transcript.ts).
+import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
+import type { Frame } from "../client/http-call.ts";
+import { isJsonObjects } from "../client/messages.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
-/** A request of a transcript, as it is sent. */
+/** A request in a transcript. */
 export interface TranscriptRequest {
   readonly method: string;
   readonly path: string;
@@ -13,13 +14,13 @@ export interface TranscriptRequest {
   readonly is_base64?: false;
 }
 
-/** One step of a transcript: a request, with its name. */
+/** One step of a transcript: a named request. */
 export interface TranscriptStep {
   readonly name: string;
   readonly request: TranscriptRequest;
 }
 
-/** Either a body or frames; neither: there is none. */
+/** An answer in a transcript. It has a body, or frames, or neither if it is empty. */
 export interface TranscriptAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -34,14 +35,14 @@ export interface Transcript {
   readonly id: string;
   readonly tier: "mcp";
   readonly name: string;
-  /** What the server has to be. */
+  /** What a server must be to replay it. */
   readonly setup: { readonly mcp: JsonObject };
   readonly input: { readonly mcp: { readonly steps: readonly TranscriptStep[] } };
   readonly expect: { readonly mcp: { readonly steps: readonly TranscriptAnswer[] } };
 }
 
 /**
- * A transcript as a file holds it. Throws where it is none, saying what it misses.
+ * Reads a transcript from parsed JSON. Throws if it is not one, naming what is missing.
  *
  * @example
  * ```ts

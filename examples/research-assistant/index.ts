@@ -27,16 +27,16 @@ const wordsOf = (sentence: string): ReadonlySet<string> => new Set(sentence.toLo
 /** The notes that share the most words with a question; of equal ones the newest first. */
 function notesAbout(question: string, notes: readonly Note[]): readonly Note[] {
   const questionWords = [...wordsOf(question)];
-  const sharedWords = (note: Note): number => {
-    const noteWords = wordsOf(`${note.topic} ${note.text}`);
+  const sharedWords = (entry: Note): number => {
+    const noteWords = wordsOf(`${entry.topic} ${entry.text}`);
     return questionWords.filter((word) => noteWords.has(word)).length;
   };
   return notes
-    .map((note) => ({ note, shared: sharedWords(note) }))
+    .map((entry) => ({ entry, shared: sharedWords(entry) }))
     .filter(({ shared }) => shared > 0)
-    .toSorted((a, b) => b.shared - a.shared || b.note.at - a.note.at)
+    .toSorted((a, b) => b.shared - a.shared || b.entry.at - a.entry.at)
     .slice(0, MAX_NOTES_IN_ANSWER)
-    .map(({ note }) => note);
+    .map(({ entry }) => entry);
 }
 
 /** Stores notes, finds those that match a question, and remembers the conversation. It does not call a model. */

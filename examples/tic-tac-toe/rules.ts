@@ -18,7 +18,7 @@ const LINES: readonly (readonly [number, number, number])[] = [
 
 export type Outcome = Mark | "draw";
 
-/** Undefined while the game goes on. */
+/** Returns undefined while the game is not over. */
 export function outcomeOf(board: Board): Outcome | undefined {
   for (const [a, b, c] of LINES) {
     const mark = board[a];

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { systemClock, systemEntropy } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
-import type { Asked } from "./asked.ts";
-import { exposeGc, heap } from "./heap.ts";
+import type { BenchOptions } from "./options.ts";
+import { exposeGc, heapSize } from "./heap-size.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print } from "./table.ts";
 import { isTimeLeft } from "./time-left.ts";
@@ -16,9 +16,9 @@ interface Born {
 /** On an engine of their own, so that a round's actors are not among those of the rounds before. `begin` only commits the first state. */
 const born = async (count: number, action: "begin" | "add"): Promise<Born> => {
   await using engine = await LocalEngine.start({ kinds: [plain("memory")] });
-  const before = heap();
+  const before = heapSize();
   const us = await each(count, (n) => engine.call({ to: `plain/a${n}`, action, args: {}, start: null }));
-  return { us, bytes: (heap() - before) / count };
+  return { us, bytes: (heapSize() - before) / count };
 };
 
 const ID = /^[a-z][a-z0-9-]{0,63}\/[A-Za-z0-9._~-]{1,256}$/u;
@@ -38,7 +38,7 @@ const uuid = (hex: string): string =>
 const bare = async (count: number): Promise<Born> => {
   const kinds = new Map([["plain", () => ({ count: 0 })]]);
   const all = new Map<string, object>();
-  const before = heap();
+  const before = heapSize();
   const us = await each(count, (n) => {
     const to = `plain/a${n}`;
     const initial = kinds.get(to.slice(0, to.indexOf("/")));
@@ -53,13 +53,13 @@ const bare = async (count: number): Promise<Born> => {
     all.set(to, { id: to, life: uuid(hash("sha256", `${seed}:life`, "hex")), message, state, reply, seq: 1, at: message.at });
     return Promise.resolve(reply);
   });
-  const bytes = (heap() - before) / count;
+  const bytes = (heapSize() - before) / count;
   // Else what was only measured could go before it was.
   if (all.size !== count) throw new Error("Some are missing.");
   return { us, bytes };
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await exposeGc();
   const count = quick ? 50_000 : 200_000;
   const [begun, called, floor]: [Born[], Born[], Born[]] = [[], [], []];

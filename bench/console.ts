@@ -8,11 +8,11 @@ import { connectInMemory } from "troupe/transport";
 import * as z from "zod";
 import counter from "../examples/counter/index.ts";
 import { launchBrowser } from "../test/browser/playwright.ts";
-import type { Asked } from "./asked.ts";
-import { Servers, start } from "./child.ts";
-import { filled } from "./filled.ts";
-import { temporaryFolder } from "./leftovers.ts";
-import { loadOnItsCore } from "./pin.ts";
+import type { BenchOptions } from "./options.ts";
+import { Servers, start } from "./server-process.ts";
+import { fillStore } from "./filled-store.ts";
+import { temporaryFolder } from "./cleanup.ts";
+import { pinLoad } from "./cpu-pinning.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
@@ -39,7 +39,7 @@ const pipelined = async (gateway: Gateway): Promise<number> => {
 };
 
 const recording = async (quick: boolean): Promise<void> => {
-  using _load = loadOnItsCore();
+  using _load = pinLoad();
   using live = recordLive();
   await using engine = await LocalEngine.start({ kinds: [counter] });
   const source = cast({ engine, kinds: [counter] });
@@ -120,7 +120,7 @@ const page = async (quick: boolean): Promise<void> => {
   using folder = temporaryFolder();
   await using servers = new Servers();
   // Not by the server: collecting what that leaves behind would block its loop.
-  await filled(folder.path, actors, events);
+  await fillStore(folder.path, actors, events);
   const args = ["bench/console-server.ts", folder.path, String(actors), TOKEN];
   const server = await servers.add(start(args));
   const load = new Load(server.ready["port"]);
@@ -183,7 +183,7 @@ const page = async (quick: boolean): Promise<void> => {
   }
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await recording(quick);
   await page(quick);
 };

@@ -159,9 +159,9 @@ async function serve(): Promise<CostServer> {
 async function readyLine({ stdout }: ChildProcess): Promise<Readonly<Record<string, string>>> {
   if (stdout === null) throw new Error("the server has no output");
   for await (const line of createInterface({ input: stdout })) {
-    const said: unknown = JSON.parse(line);
-    if (typeof said === "object" && said !== null)
-      return Object.fromEntries(Object.entries(said).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])));
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null)
+      return Object.fromEntries(Object.entries(value).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])));
   }
   throw new Error("the server ended before it was ready");
 }

@@ -1,11 +1,11 @@
 // A guest that spins: how long past its time it lives, and what that costs its neighbours. No limit is set for these.
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { bytes, ECHO, HOSTILE, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
 import { print } from "./table.ts";
 
 const CALL_MS = 100;
 
-export const killed = async ({ quick }: Asked): Promise<void> => {
+export const killed = async ({ quick }: BenchOptions): Promise<void> => {
   const rounds = quick ? 3 : 7;
   await using on = await opened({ workers: 1, callMs: CALL_MS });
   const { stage, sandbox } = on;

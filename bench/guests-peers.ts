@@ -1,4 +1,4 @@
-// What guests are measured beside. Their packages are in bench/peers, so their types are not known here.
+// jco and Extism, with which guests are compared. Their packages are in bench/peers, so their types are not available here.
 import * as z from "zod";
 import { installPeers } from "./peers.ts";
 

@@ -8,7 +8,7 @@ import { memoryContents, sqliteContents, sqliteStore } from "troupe/store";
 import { EngineStage, THEATER_INFO, theaterFace } from "troupe/theater";
 import { connectInMemory } from "troupe/transport";
 import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder, readComponent, type SandboxOptions } from "troupe/wasm";
-import { root } from "./child.ts";
+import { root } from "./server-process.ts";
 import { plain } from "./kinds/plain.ts";
 
 // Extism takes the whole buffer that a Uint8Array is a part of, so not of a pool.

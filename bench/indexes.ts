@@ -5,9 +5,9 @@ import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { BareTurns } from "./bare-turns.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { callers } from "./load.ts";
 import { median, times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
@@ -50,7 +50,7 @@ const open = index(incident, {
 });
 const all = index(incident, { name: "all", pick: ["n", "severity"], order: "n" });
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using folder = temporaryFolder();
   await using bare = sqliteStore({ directory: join(folder.path, "bare") });
   await using indexed = sqliteStore({ directory: join(folder.path, "indexed") });

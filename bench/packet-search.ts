@@ -5,8 +5,8 @@ import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { searchIndex } from "troupe/packet";
 import { memoryStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import type { BenchOptions } from "./options.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { print } from "./table.ts";
 
 const WORDS = 30;
@@ -53,7 +53,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   "a short prefix": `${wordAt(0).slice(0, 3)}*`,
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
   const notes = quick ? 10_000 : 100_000;
   for (const owners of [1, 10]) {

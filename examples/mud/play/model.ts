@@ -93,13 +93,13 @@ export class Model {
     }
   }
 
-  /** Time passes: what is defeated, open or gone home is as the world has it. */
+  /** Lets time pass: monsters return and consumed items grow again. */
   rest(): void {
     for (const [id, stage] of this.stages) restoreMonster(this.world, id, stage);
     for (const item of this.resting.splice(0)) this.#home(item);
   }
 
-  /** Every item with the places that hold it. */
+  /** The places of each item. */
   places(): ReadonlyMap<string, readonly string[]> {
     const places = new Map<string, string[]>();
     const put = (item: string, place: string): void => {
@@ -169,7 +169,7 @@ export class Model {
   }
 }
 
-// Nobody fights it any more: its wounds close.
+// The monster recovers when the hero leaves.
 function restoreIfAlive(world: World, room: string, stage: Stage): void {
   if (stage.monsterHealth > 0) restoreMonster(world, room, stage);
 }

@@ -3,28 +3,28 @@ import { refuse } from "troupe";
 import { describeBattle, describeDarkBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
 import { passage } from "../../rules/passage.ts";
 import { isLit, monsterHere } from "../../rules/stage.ts";
-import { clean } from "../../rules/words.ts";
+import { clean } from "../../rules/text.ts";
 import { exitsOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { beholder, me, newsFor, otherCalled, othersOf, type Seen, withNews } from "./room-state.ts";
+import { beholder, me, newsFor, otherNamed, othersOf, type Seen, withNews } from "./room-state.ts";
 
-/** Whether one can see here: by the room's own light, or by what somebody carries. */
+/** Whether the room is lit, by itself or by an item that is carried. */
 export function litIn(world: World, state: Seen): boolean {
   const carried = Object.values(state.occupants).flatMap((one) => (one.asleep ? [] : one.items));
   return isLit(world, state.id, thaw(state), carried);
 }
 
-/** What one could pick up. */
-export function inSight(world: World, state: Seen): readonly string[] {
+/** The items that can be picked up. */
+export function visibleItems(world: World, state: Seen): readonly string[] {
   return litIn(world, state) ? state.stage.floor : [];
 }
 
-// The rules take a stage they could write to; nothing here does.
+// The rules take a writable stage. Views do not write to it.
 function thaw(state: Seen) {
   const { stage } = state;
   return { ...stage, floor: [...stage.floor], chest: [...stage.chest], monsterItems: [...stage.monsterItems] };
 }
 
-/** `look`: around, or at one thing. */
+/** The tool `look`: at the room, or at one thing. */
 export function look(world: World, state: Seen, args: JsonObject, viewer: Viewer): string {
   const [name, given] =
     ["at", "thing", "target"].map((one) => [one, args[one] ?? undefined] as const).find(([, one]) => one !== undefined) ?? [];
@@ -41,7 +41,7 @@ export function look(world: World, state: Seen, args: JsonObject, viewer: Viewer
 }
 
 function other(world: World, state: Seen, viewer: Viewer, name: string): string | undefined {
-  const found = otherCalled(state, viewer.self, name);
+  const found = otherNamed(state, viewer.self, name);
   if (found === undefined) return undefined;
   const [, one] = found;
   const carried = one.items.map((item) => itemOf(world, item).name);
@@ -120,13 +120,13 @@ export function currentRoom(world: World, state: Seen, viewer: Viewer): Json {
   };
 }
 
-const LOG_SHOWN = 40;
+const LOG_ENTRIES = 40;
 
-/** The resource `game://room/log`: what was seen and heard here, and what was said to this viewer alone. */
+/** The resource `game://room/log`: the events of the room, and the notes of this viewer. */
 export function roomLog(world: World, state: Seen, viewer: Viewer): Json {
   const entries = [...state.log.filter(({ to }) => to === undefined || to !== viewer.self), ...(me(state, viewer)?.notes ?? [])]
     .toSorted((a, b) => a.n - b.n)
-    .slice(-LOG_SHOWN);
+    .slice(-LOG_ENTRIES);
   return {
     room: roomOf(world, state.id).name,
     unread: newsFor(state, viewer.self).length,

@@ -12,7 +12,7 @@ const INSTANCES = 50;
 const CALL_US = 5;
 const INSTANTIATE_US = 100;
 
-const DATA = bytes("What is said to a guest, in sixty-four bytes, as an example of it");
+const DATA = bytes("A message to a guest, which has sixty-four bytes, as an example.");
 const STATE = bytes('{"count":41}');
 
 const initialized = (make: () => Glue) => () => {

@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { ActorId } from "troupe/contract";
 import type { BenchOptions } from "./options.ts";
-import { bytes, COUNTER, ECHO, faced, MANIFEST, never, opened, type StageOptions, wasm } from "./guests-stage.ts";
+import { bytes, COUNTER, ECHO, connectMcp, MANIFEST, never, openStage, type StageOptions, wasm } from "./guests-stage.ts";
 import { timeCalls, tails } from "./guests-table.ts";
 
 const CALLS = 200;
 const END_TO_END_US = 100;
 
-const DATA = bytes("What is said to a guest, in sixty-four bytes, as an example of it");
+const DATA = bytes("A message to a guest, which has sixty-four bytes, as an example.");
 const PLAIN: ActorId = "plain/main";
 const PLAIN_DISK: ActorId = "plain-disk/main";
 
 const startStage = async (options: StageOptions) => {
-  const on = await opened(options);
+  const on = await openStage(options);
   await on.stage.start({ manifest: MANIFEST, component: wasm(ECHO), name: "echo" });
   await on.stage.start({ manifest: MANIFEST, component: wasm(COUNTER), name: "counter" });
   return on;
@@ -39,9 +39,9 @@ export const ends = async (folder: string, { quick }: BenchOptions): Promise<voi
   await using memory = await startStage({ workers: 1 });
   await using disk = await startStage({ workers: 1, directory: folder });
   await using thread = bareWorker();
-  await using mcp = await faced(memory.stage);
+  await using mcp = await connectMcp(memory.stage);
   const params = { name: "request_message", arguments: { actor_id: "echo", data: Buffer.from(DATA).toString("base64") } };
-  if (!(await mcp.ask("tools/call", params)).includes("as an example of it")) throw new Error("request_message did not echo.");
+  if (!(await mcp.ask("tools/call", params)).includes("as an example.")) throw new Error("request_message did not echo.");
   const add = { to: "guest/counter", action: "send", args: { data: Buffer.from("add").toString("base64") } } as const;
   const [there = [], requested = [], byMcp = [], changed = [], plain = [], requestedOnDisk = [], changedOnDisk = [], plainOnDisk = []] =
     await timeCalls(

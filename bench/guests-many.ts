@@ -1,7 +1,7 @@
 // 100,000 guests in one process, of which 100 have an instance.
 import type { BenchOptions } from "./options.ts";
 import { exposeGc } from "./heap-size.ts";
-import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
+import { bytes, COUNTER, MANIFEST, never, openStage, wasm } from "./guests-stage.ts";
 import { tails } from "./guests-table.ts";
 import { print } from "./table.ts";
 
@@ -25,7 +25,7 @@ const memory = (): { readonly held: number; readonly rss: number } => {
 export const many = async ({ quick }: BenchOptions): Promise<void> => {
   const guests = quick ? 2_000 : 100_000;
   await exposeGc();
-  await using on = await opened({ workers: 1, instances: INSTANCES });
+  await using on = await openStage({ workers: 1, instances: INSTANCES });
   const { stage, sandbox } = on;
   const start = (name: string, count: number): Promise<unknown> =>
     stage.start({ manifest: MANIFEST, component, name, initialState: bytes(`{"count":${count}}`) });

@@ -13,7 +13,7 @@ export interface Plugin {
   close(): Promise<void>;
 }
 
-/** Each is compiled; what is given makes an instance. */
+/** Both compile a component and return a function that makes an instance. */
 export interface GuestPeers {
   jco(component: Uint8Array, folder: string, name: string): Promise<() => Glue>;
   extism(): Promise<() => Promise<Plugin>>;

@@ -1,5 +1,5 @@
-// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both, compared with bare statements; how
-// long pages and a rebuild take.
+// The cost of two indexes for a commit, with turns that leave their rows unchanged and turns that change both, compared with bare
+// statements. Also the time of pages and of a rebuild.
 import { join } from "node:path";
 import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
@@ -68,7 +68,7 @@ export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await start(without);
   await start(engine);
   const burstMs = quick ? 200 : 1_000;
-  // Each caller has an actor of its own, and these are spread over all, as are their rows.
+  // Each caller has its own actor. They are spread evenly, and so are their rows.
   const places = Array.from({ length: CALLERS }, (_, caller) => Math.floor((caller * count) / CALLERS));
   const callersOf = (of: LocalEngine, action: string) => () =>
     callers(CALLERS, burstMs, (caller) => of.call({ to: `incident/${places[caller]}`, action, args: null, start: null }));

@@ -1,4 +1,4 @@
-// A search of 100,000 notes: the newest and the best of them, by one principal among ten, in a file.
+// Searches 100,000 notes in a file for the newest and the best ones, by one principal of ten.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
@@ -20,7 +20,7 @@ const noted: Behaviour<number> = {
   receive: (state) => ({ state: state + 1 }),
 };
 
-// As in a language: the nth word is met 1/n as often as the first, and words share their beginnings.
+// A Zipf distribution, as in natural language: the nth word is 1/n as frequent as the first. Words share prefixes.
 const SYLLABLES = "ka to mi ra su ne lo be vi du fa go ha ji ke la mo nu pa ri".split(" ");
 const syllable = (n: number): string => SYLLABLES[n % SYLLABLES.length] ?? "";
 const wordAt = (n: number): string =>

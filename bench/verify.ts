@@ -45,7 +45,7 @@ const ours = async (directory: string): Promise<number> => {
 
 const rate = async (events: number, run: () => number | Promise<number>): Promise<number> => {
   const started = performance.now();
-  if ((await run()) !== events) throw new Error("Some events were not looked at.");
+  if ((await run()) !== events) throw new Error("Some events were not read.");
   return (events * 1_000) / (performance.now() - started);
 };
 

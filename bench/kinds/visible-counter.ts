@@ -2,7 +2,7 @@ import { actor } from "troupe/actor";
 import * as z from "zod";
 
 /** A shared counter with a resource: each call changes the content of the resource, and no list. */
-export const visibleCounter = actor("visible_counter", {
+export const visibleCounter = actor("visible-counter", {
   description: "A counter.",
   per: "shared",
   persistence: "memory",

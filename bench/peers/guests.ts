@@ -1,4 +1,4 @@
-// The same components through the glue that jco generates, and an echo as an Extism plug-in, compiled once, in this thread.
+// The components of the guest benches through the glue of jco, and an echo as an Extism plug-in, compiled once, in this thread.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -102,7 +102,7 @@ export const incident = actor("incident", {
   },
 });
 
-/** The desk where everybody reports incidents, and responders go on call. */
+/** The desk where users report incidents and responders go on call. */
 export const desk = actor("desk", {
   description: "Report incidents, and find them.",
   per: "shared",

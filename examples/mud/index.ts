@@ -34,7 +34,7 @@ export function instructionsFor(world: World): string {
   ].join(" ");
 }
 
-/** Everything a server needs to serve the world in a file; throws `WorldError`, whose lines begin with `file:line:col:`. */
+/** Loads a world from a file, with all that a server needs for it. Throws `WorldError`, whose lines begin with `file:line:col:`. */
 export function serveWorld(file: string): { readonly kinds: readonly Behaviour[]; readonly name: string; readonly instructions: string } {
   const world = loadWorld(file);
   return { kinds: mud(world), name: world.title, instructions: instructionsFor(world) };

@@ -27,7 +27,7 @@ export function outcomeOf(board: Board): Outcome | undefined {
   return board.includes(" ") ? undefined : "draw";
 }
 
-/** Whose turn it is; X begins. Undefined when the game is over. */
+/** The side to move; X begins. Undefined when the game is over. */
 export function turnOf(board: Board): Mark | undefined {
   if (outcomeOf(board) !== undefined) return undefined;
   const played = board.filter((cell) => cell !== " ").length;

@@ -50,7 +50,7 @@ function renamed(core: Uint8Array, witPackage: string): Uint8Array {
   }
 }
 
-/** A guest's world is one of Theater's package, unless it brings a package of its own. */
+/** The world of a guest. It belongs to Theater's package unless it declares its own. */
 function worldOf(folder: string): { readonly wit: string; readonly witPackage: string } {
   const own = readFileSync(join(folder, "world.wit"), "utf8");
   const wit = /^package /m.test(own) ? own : `${readFileSync(join(here, "wit/theater.wit"), "utf8")}\n${own}`;

@@ -49,7 +49,7 @@ export const flag: Shape<boolean> = shape((value, path) => {
   throw new InvalidValue(path, "true or false");
 });
 
-export function among<const T extends string>(words: readonly T[]): Shape<T> {
+export function oneOf<const T extends string>(words: readonly T[]): Shape<T> {
   return shape((value, path) => {
     const found = words.find((one) => one === value);
     if (found === undefined) throw new InvalidValue(path, `one of ${words.join(", ")}`);
@@ -57,7 +57,7 @@ export function among<const T extends string>(words: readonly T[]): Shape<T> {
   });
 }
 
-export function maybe<T>(inner: Shape<T>): Shape<T | null> {
+export function nullable<T>(inner: Shape<T>): Shape<T | null> {
   return shape((value, path) => (value === null || value === undefined ? null : inner.read(value, path)));
 }
 

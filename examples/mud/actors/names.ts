@@ -1,7 +1,7 @@
 import { actor, refuse } from "troupe";
 import type { ActorId } from "troupe/contract";
 import { folded } from "../rules/text.ts";
-import { fields, maybe, text } from "./message-shapes.ts";
+import { fields, nullable, text } from "./message-shapes.ts";
 
 interface Owner {
   player: ActorId;
@@ -22,7 +22,7 @@ export function namesKind() {
     initial: (): NamesState => ({ owners: {} }),
     messages: {
       claim: {
-        input: fields({ name: text, call: maybe(text) }),
+        input: fields({ name: text, call: nullable(text) }),
         run: ({ state, args, from }) => {
           if (from === undefined) return refuse("Only players claim names.");
           const key = folded(args.name);

@@ -1,7 +1,7 @@
 import { actor } from "troupe";
 import { NOTHING } from "./room/inputs.ts";
 import { shardOf } from "./player/player-state.ts";
-import { replyArguments, fields, maybe, text } from "./message-shapes.ts";
+import { replyArguments, fields, nullable, text } from "./message-shapes.ts";
 
 export interface RosterState {
   /** By alias. */
@@ -46,7 +46,7 @@ export function rosterKind() {
         },
       },
       found: {
-        input: replyArguments(fields({ call: text, player: maybe(text) })),
+        input: replyArguments(fields({ call: text, player: nullable(text) })),
         run: ({ args: { value }, answer }) => {
           if (value === null) return;
           if (value.player === null)

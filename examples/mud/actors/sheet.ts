@@ -1,4 +1,4 @@
-import { fields, flag, list, maybe, number, type Shape, text } from "./message-shapes.ts";
+import { fields, flag, list, nullable, number, type Shape, text } from "./message-shapes.ts";
 
 /**
  * A copy of a player's state that a room holds for each occupant. The player sends it along and stays the authority; the room uses it for
@@ -47,4 +47,4 @@ export interface Ticket {
   after: number | null;
 }
 
-export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: maybe(text), text, after: maybe(number) });
+export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: nullable(text), text, after: nullable(number) });

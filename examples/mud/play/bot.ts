@@ -33,7 +33,7 @@ export function advise(world: World, facts: Facts): Advice {
     return direction === undefined ? undefined : { tool: "move", direction };
   };
   const needed = wanted(world, facts);
-  // 1. What lies in reach, nearest first.
+  // 1. Reachable items, the nearest first.
   const near = [...rooms];
   const lit = hero.items.some((item) => itemOf(world, item).light);
   for (const room of near) {

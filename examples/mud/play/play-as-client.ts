@@ -35,7 +35,7 @@ export async function playAsClient(world: World, hands: ClientHands, most = 600)
 const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === "object" && value !== null ? { ...value } : {});
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
 
-/** What was seen and heard so far. */
+/** The state of the game as far as the client has read it. */
 class Memory {
   readonly #world: World;
   readonly #seen = new Map<string, Seen>();

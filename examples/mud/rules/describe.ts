@@ -5,7 +5,7 @@ import { isLit, monsterHere, type Stage } from "./stage.ts";
 import { capital, findByPart, listed, findByName } from "./text.ts";
 
 /** The player who looks, and the others in the room. */
-export interface Beholder extends Traveller {
+export interface Viewpoint extends Traveller {
   /** Accepted quests. */
   readonly quests: readonly string[];
   /** Names of the others, and all their items. */
@@ -26,12 +26,12 @@ function describeExits(world: World, roomId: string, who: Traveller): string {
 }
 
 /** The traveller with the keys of all players here, since a key of any of them opens the door. */
-export function together(who: Beholder): Traveller {
+export function together(who: Viewpoint): Traveller {
   return { items: [...who.items, ...who.theirs], deeds: who.deeds };
 }
 
 /** The description of a room. */
-export function describeRoom(world: World, roomId: string, stage: Stage, who: Beholder): string {
+export function describeRoom(world: World, roomId: string, stage: Stage, who: Viewpoint): string {
   const room = roomOf(world, roomId);
   const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
   const also = who.others.length === 0 ? [] : [`Also here: ${listed(who.others)}.`];
@@ -66,7 +66,7 @@ export function describeRoom(world: World, roomId: string, stage: Stage, who: Be
 }
 
 /** The description of one thing. Undefined if no such thing is visible. */
-export function describeThing(world: World, roomId: string, stage: Stage, who: Beholder, wanted: string): string | undefined {
+export function describeThing(world: World, roomId: string, stage: Stage, who: Viewpoint, wanted: string): string | undefined {
   const room = roomOf(world, roomId);
   const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
   const item = findByPart([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);

@@ -36,7 +36,7 @@ export function monsterHere(world: World, roomId: string, stage: Stage): string 
 }
 
 /** Takes an item off the floor. Returns false if it is not there. */
-export function takeUp(stage: Stage, item: string): boolean {
+export function takeFromFloor(stage: Stage, item: string): boolean {
   const index = stage.floor.indexOf(item);
   if (index === -1) return false;
   stage.floor.splice(index, 1);
@@ -49,7 +49,7 @@ function liesHere({ floor, chest, monsterItems }: Stage, item: string): boolean 
 }
 
 /** Puts an item where it belongs, unless it is in the room already. Returns false if it does not belong in this room. */
-export function comeHome(world: World, roomId: string, stage: Stage, item: string): boolean {
+export function putHome(world: World, roomId: string, stage: Stage, item: string): boolean {
   const home = homesOf(world).get(item);
   if (home?.room !== roomId) return false;
   if (liesHere(stage, item)) return true;

@@ -76,7 +76,7 @@ function problemOf(error: ErrorObject): Problem | undefined {
       const names = typeof known === "object" && known !== null ? Object.keys(known) : [];
       return { path: [...path, name], atKey: true, text: `${what} has no "${name}".${suggest(name, names)}` };
     }
-    // Its sentence about the pattern follows as an error of its own.
+    // The error about the pattern follows separately.
     case "propertyNames":
       return undefined;
     case "pattern": {

@@ -71,7 +71,7 @@ const ROSTER_INTERVAL_MS = 5 * 60_000;
 const RETIRE_MS = 23 * 3_600_000;
 
 /** Claims the provisional name in the first turn, and notifies the roster from time to time. */
-export function present(turn: PlayerTurn, world: World): void {
+export function markActive(turn: PlayerTurn, world: World): void {
   const { state } = turn;
   if (!state.entered) {
     state.entered = true;
@@ -79,13 +79,13 @@ export function present(turn: PlayerTurn, world: World): void {
   }
   if (turn.now - state.shownAt < ROSTER_INTERVAL_MS) return;
   state.shownAt = turn.now;
-  show(turn);
+  updateRoster(turn);
   turn.wake("idle", { afterMs: world.pace.idleMs, message: { to: turn.self, action: "idle", args: null } });
   if (state.mortal) turn.wake("retire", { afterMs: RETIRE_MS, message: { to: turn.self, action: "end", args: null } });
 }
 
 /** Leaves the world for good: sends items home, frees the name, and removes the player from its room and the roster. */
-export function retire(turn: PlayerTurn, world: World): void {
+export function leaveWorld(turn: PlayerTurn, world: World): void {
   const { state, self } = turn;
   sendHome(turn, world, state.items.splice(0), false);
   // A claim may be in progress, and its reply would not be delivered.
@@ -94,7 +94,7 @@ export function retire(turn: PlayerTurn, world: World): void {
   turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" });
 }
 
-export function show(turn: PlayerTurn): void {
+export function updateRoster(turn: PlayerTurn): void {
   turn.send("roster/main", "seen", { alias: aliasOf(turn.self), name: turn.state.name });
 }
 
@@ -117,7 +117,7 @@ export function sendHome(turn: PlayerTurn, world: World, items: readonly string[
 }
 
 /** Advances quests and the ending. Returns texts for the player. */
-export function progress(turn: PlayerTurn, world: World): string[] {
+export function advanceQuests(turn: PlayerTurn, world: World): string[] {
   const { texts, home } = advance(world, turn.state);
   sendHome(turn, world, home, false);
   const actReply =

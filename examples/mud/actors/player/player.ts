@@ -4,7 +4,7 @@ import { clean, quoted } from "../../rules/text.ts";
 import { itemOf, type World } from "../../world/world.ts";
 import { NOTHING } from "../room/inputs.ts";
 import { roomId } from "../room-id.ts";
-import { argument, replyArguments, fields, flag, maybe, number, text } from "../message-shapes.ts";
+import { argument, replyArguments, fields, flag, nullable, number, text } from "../message-shapes.ts";
 import { sheet, ticket } from "../sheet.ts";
 import { arriveAt, consumeItem, gainItem, lapseItem, recordDeed, releaseItem, sufferBlow } from "./room-requests.ts";
 import { NAME, nameProblem, tidyName } from "./naming.ts";
@@ -16,14 +16,14 @@ import {
   newPlayer,
   noteInRoom,
   type PlayerState,
-  present,
-  progress,
+  markActive,
+  advanceQuests,
   provisionalName,
-  retire,
+  leaveWorld,
   sendHome,
   shardOf,
   sheetOf,
-  show,
+  updateRoster,
 } from "./player-state.ts";
 import { gameHelp, playerState, questPrompt, startPrompt, TOPICS, worldMap } from "./player-views.ts";
 
@@ -31,8 +31,8 @@ const GENTLE = { readOnlyHint: false, destructiveHint: false, idempotentHint: fa
 const MAX_TELLING_LENGTH = 500;
 
 const ticketArgs = fields({ ticket });
-const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag, revision: maybe(number) });
-const claimed = fields({ name: text, call: maybe(text), granted: flag });
+const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag, revision: nullable(number) });
+const claimed = fields({ name: text, call: nullable(text), granted: flag });
 const relayed = fields({ call: text, name: text, found: flag, text });
 const synced = fields({ call: text, text });
 
@@ -61,7 +61,7 @@ export function playerKind(world: World) {
           const name = tidyName(ctx.args.name);
           const problem = nameProblem(world, name);
           if (problem !== undefined) return refuse(problem, { code: "INVALID" });
-          present(ctx, world);
+          markActive(ctx, world);
           claimName(ctx, name, ctx.message.id);
           return ctx.later();
         },
@@ -77,7 +77,7 @@ export function playerKind(world: World) {
         },
         confirm: ({ state }) => `Leave the world for good? ${state.name} will be no more.`,
         run: (ctx) => {
-          retire(ctx, world);
+          leaveWorld(ctx, world);
           ctx.stop("left the world");
           return "You leave the world. Whatever you do next, you begin anew.";
         },
@@ -91,8 +91,8 @@ export function playerKind(world: World) {
         run: (ctx) => {
           const accepted = accept(world, ctx.state);
           if (accepted === undefined) return refuse("There is no quest on offer here.");
-          present(ctx, world);
-          answerThroughRoom(ctx, ctx.message.id, [accepted, ...progress(ctx, world)].join("\n"));
+          markActive(ctx, world);
+          answerThroughRoom(ctx, ctx.message.id, [accepted, ...advanceQuests(ctx, world)].join("\n"));
           return ctx.later();
         },
       },
@@ -114,7 +114,7 @@ export function playerKind(world: World) {
           const message = clean(ctx.args.text, MAX_TELLING_LENGTH);
           const to = tidyName(ctx.args.to);
           if (message === "") return refuse("Write what.");
-          present(ctx, world);
+          markActive(ctx, world);
           ctx.send(shardOf(to), "relay", { to, by: ctx.state.name, text: message, call: ctx.message.id }, { replyAs: "relayed" });
           return ctx.later();
         },
@@ -161,25 +161,25 @@ export function playerKind(world: World) {
     },
     messages: {
       // The first call of a player may go to its room, which asks the player. So it must be started.
-      begin: { run: (ctx) => present(ctx, world) },
+      begin: { run: (ctx) => markActive(ctx, world) },
       // Sent by the holder of a handle, and before a handle expires.
       end: {
         run: (ctx) => {
-          retire(ctx, world);
+          leaveWorld(ctx, world);
           ctx.stop("left the world");
         },
       },
       admit: {
         input: fields({ room: text, ticket, act: text, arguments: text }),
         run: (ctx) => {
-          present(ctx, world);
+          markActive(ctx, world);
           const { room, ...call } = ctx.args;
           return { ...call, here: ctx.state.room === room, sheet: sheetOf(ctx.state) };
         },
       },
       // For an item of another player, the reply returns the sheet of the giver to the room.
       gain: {
-        input: fields({ ticket, giver: maybe(sheet) }),
+        input: fields({ ticket, giver: nullable(sheet) }),
         run: (ctx) => ({ ...gainItem(ctx, world, ctx.args.ticket), giver: ctx.args.giver }),
       },
       // The room had given up on `gain` and has taken the item back.
@@ -191,7 +191,7 @@ export function playerKind(world: World) {
         run: (ctx) => sufferBlow(ctx, world, ctx.args.ticket, ctx.args.damage, ctx.args.monster),
       },
       deed: {
-        input: fields({ monster: text, ticket: maybe(ticket) }),
+        input: fields({ monster: text, ticket: nullable(ticket) }),
         run: (ctx) => recordDeed(ctx, world, ctx.args.monster, ctx.args.ticket),
       },
       monster: {
@@ -201,7 +201,7 @@ export function playerKind(world: World) {
         },
       },
       arrived: { input: arrivalArgs, run: (ctx) => arriveAt(ctx, world, ctx.args) },
-      awake: { run: (ctx) => present(ctx, world) },
+      awake: { run: (ctx) => markActive(ctx, world) },
       told: {
         input: fields({ by: text, text }),
         run: (ctx) => noteInRoom(ctx, `${ctx.args.by} tells you: ${quoted(ctx.args.text)}`),
@@ -262,7 +262,7 @@ export function playerKind(world: World) {
           ctx.send(shardOf(state.name), "free", { name: state.name });
           state.name = value.name;
           state.chosen = true;
-          show(ctx);
+          updateRoster(ctx);
           answerThroughRoom(ctx, value.call, `You are called ${state.name} now.`);
         },
       },

@@ -3,7 +3,7 @@ import { enter, gain, heal, lose, meetsEnding, suffer } from "../../rules/hero.t
 import { itemOf } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet, Ticket } from "../sheet.ts";
-import { noteInRoom, type PlayerTurn, present, progress, sendHome, sheetOf } from "./player-state.ts";
+import { noteInRoom, type PlayerTurn, markActive, advanceQuests, sendHome, sheetOf } from "./player-state.ts";
 
 interface ActReply {
   ticket: Ticket;
@@ -24,13 +24,13 @@ function reply(turn: PlayerTurn, ticket: Ticket, done: boolean, texts: string[])
 
 /** Takes an item from a room. If the player cannot carry it, the reply returns it. */
 export function gainItem(turn: PlayerTurn, world: World, ticket: Ticket): ActReply {
-  present(turn, world);
+  markActive(turn, world);
   turn.state.revision += 1;
   if (turn.state.items.includes(ticket.item)) return reply(turn, ticket, false, ["You carry it already."]);
   if (!Object.hasOwn(world.items, ticket.item)) return reply(turn, ticket, false, ["It is no more."]);
   const full = gain(world, turn.state, ticket.item);
   if (full !== undefined) return reply(turn, ticket, false, [full]);
-  return reply(turn, ticket, true, progress(turn, world));
+  return reply(turn, ticket, true, advanceQuests(turn, world));
 }
 
 /** Drops an item that the room has taken back. */
@@ -40,7 +40,7 @@ export function lapseItem(turn: PlayerTurn, world: World, item: string): void {
 
 /** Gives up an item. The reply carries it. */
 export function releaseItem(turn: PlayerTurn, world: World, ticket: Ticket): ActReply {
-  present(turn, world);
+  markActive(turn, world);
   turn.state.revision += 1;
   if (!lose(turn.state, ticket.item)) return reply(turn, ticket, false, ["You do not have it any more."]);
   return reply(turn, ticket, true, []);
@@ -48,7 +48,7 @@ export function releaseItem(turn: PlayerTurn, world: World, ticket: Ticket): Act
 
 /** Consumes an item. It goes home and grows again there. */
 export function consumeItem(turn: PlayerTurn, world: World, ticket: Ticket): ActReply {
-  present(turn, world);
+  markActive(turn, world);
   turn.state.revision += 1;
   const item = itemOf(world, ticket.item);
   if (item.strike === 0 && turn.state.health >= world.hero.health)
@@ -66,7 +66,7 @@ export function consumeItem(turn: PlayerTurn, world: World, ticket: Ticket): Act
 
 /** Suffers a blow. A player who falls loses all items and gets full health; the room then moves it to the start. */
 export function sufferBlow(turn: PlayerTurn, world: World, ticket: Ticket, damage: number, monster: string) {
-  present(turn, world);
+  markActive(turn, world);
   turn.state.revision += 1;
   const { died, lost } = suffer(world, turn.state, damage);
   sendHome(turn, world, lost, false);
@@ -79,7 +79,7 @@ export function recordDeed(turn: PlayerTurn, world: World, monster: string, tick
   const { state } = turn;
   if (turn.message.from === roomId(state.room)) state.monsterPresent = false;
   if (!state.deeds.includes(monster)) state.deeds.push(monster);
-  const texts = progress(turn, world);
+  const texts = advanceQuests(turn, world);
   state.revision += 1;
   if (ticket !== null) return reply(turn, ticket, true, texts);
   noteInRoom(turn, [`You have your share in the fall of the ${monsterOf(world, monster).name}.`, ...texts].join(" "));
@@ -109,14 +109,14 @@ export function arriveAt(turn: PlayerTurn, world: World, arrival: Arrival): void
     turn.send(roomId(arrival.back), "farewell", { player: self, visit: arrival.visit - 1, call: arrival.call, text: arrival.text });
     return;
   }
-  present(turn, world);
+  markActive(turn, world);
   const before = sheetOf({ ...state, visit: arrival.visit });
   // Changes during the move are missing in the new room's copy.
   const stale = arrival.revision !== state.revision;
   state.visit = arrival.visit;
   state.monsterPresent = arrival.monster;
   const rested = enter(world, state, arrival.room);
-  const texts = [...(rested === undefined ? [] : [rested]), ...progress(turn, world)];
+  const texts = [...(rested === undefined ? [] : [rested]), ...advanceQuests(turn, world)];
   if (stale || state.items.length !== before.items.length || meetsEnding(world, arrival.room, before)) noteInRoom(turn, null);
   turn.send(roomId(arrival.back), "farewell", {
     player: self,

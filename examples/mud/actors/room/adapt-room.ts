@@ -1,4 +1,4 @@
-import { comeHome } from "../../rules/stage.ts";
+import { putHome } from "../../rules/stage.ts";
 import { homesIn, monsterOf, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { RoomState } from "./room-state.ts";
 
@@ -30,7 +30,7 @@ export function adaptRoom(world: World, state: object): object {
     stage.floor.push(...stage.chest.splice(0));
     stage.chestOpen = false;
   }
-  for (const item of homes) if (!room.homes.includes(item) && !room.resting.includes(item)) comeHome(world, room.id, stage, item);
+  for (const item of homes) if (!room.homes.includes(item) && !room.resting.includes(item)) putHome(world, room.id, stage, item);
   return frozen({ ...room, world: stamp, homes });
 }
 

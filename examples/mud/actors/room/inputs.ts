@@ -1,7 +1,7 @@
 import type { JsonObject } from "troupe/contract";
 import { findByPart } from "../../rules/text.ts";
 import { DIRECTIONS, itemOf, type World } from "../../world/world.ts";
-import { among, argument, fields, maybe, text } from "../message-shapes.ts";
+import { oneOf, argument, fields, nullable, text } from "../message-shapes.ts";
 import { MAX_SAYING_LENGTH } from "./acts.ts";
 
 /** The schema lists no argument; `at` is accepted. */
@@ -14,7 +14,7 @@ export const MOVE = argument(
     properties: { direction: { type: "string", enum: DIRECTIONS, description: "Direction to move" } },
     required: ["direction"],
   },
-  fields({ direction: among(DIRECTIONS) }),
+  fields({ direction: oneOf(DIRECTIONS) }),
 );
 
 const itemProperty = (what: string): JsonObject => ({ type: "string", description: `Name of the item to ${what}` });
@@ -56,7 +56,7 @@ export function talkInput(world: World) {
       },
       required: ["to"],
     },
-    fields({ to: text, about: maybe(text) }),
+    fields({ to: text, about: nullable(text) }),
     ({ to, about }) => ({ to: findByPart(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
   );
 }

@@ -6,7 +6,7 @@ import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
 import { sendRequest } from "./requests.ts";
-import { beholder, newsFor, type Occupant, type RoomState, type RoomTurn, announce, deliverNews } from "./room-state.ts";
+import { viewpointOf, newsFor, type Occupant, type RoomState, type RoomTurn, announce, deliverNews } from "./room-state.ts";
 
 /** A player without a turn for this long is asleep and not visible. */
 const ASLEEP_MS = 30 * 60_000;
@@ -152,7 +152,7 @@ export function arrive(
   }
   announce(turn, args.player, args.how);
   if (known === undefined || known.visit < sheet.visit) admit(turn, args.player, sheet, args.died ? null : args.from);
-  const seen = describeRoom(world, turn.key, state.stage, beholder(state, args.player));
+  const seen = describeRoom(world, turn.key, state.stage, viewpointOf(state, args.player));
   // The player's own turn reaches the ending and sends all items home. The copy changes now, so that the move changes each list only once.
   const one = state.occupants[args.player];
   if (one !== undefined && meetsEnding(world, turn.key, sheet)) one.items = [];

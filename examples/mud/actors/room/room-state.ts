@@ -1,7 +1,7 @@
 import type { Json, Viewer } from "troupe/contract";
 import type { Frozen, RunContext } from "troupe";
 import { newStage, type Stage } from "../../rules/stage.ts";
-import type { Beholder } from "../../rules/describe.ts";
+import type { Viewpoint } from "../../rules/describe.ts";
 import { folded } from "../../rules/text.ts";
 import { homesIn, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { Sheet } from "../sheet.ts";
@@ -76,7 +76,7 @@ export type RoomTurn = Pick<
 >;
 
 /** A room as `view`, `enabled` and `choices` see it. */
-export type Seen = Frozen<RoomState>;
+export type RoomView = Frozen<RoomState>;
 
 const LOG_LENGTH = 60;
 /** The most speech entries of one player, and of all. */
@@ -119,23 +119,23 @@ export function migrateRoom(world: World, state: Json): RoomState {
 }
 
 /** The occupant of a viewer. Undefined if the player has not been here yet or was removed after sleeping. */
-export function me(state: Seen, viewer: Viewer): Frozen<Occupant> | undefined {
+export function occupantOf(state: RoomView, viewer: Viewer): Frozen<Occupant> | undefined {
   return viewer.self === undefined || !Object.hasOwn(state.occupants, viewer.self) ? undefined : state.occupants[viewer.self];
 }
 
 /** The visible other occupants. */
-export function othersOf(state: Seen, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
+export function othersOf(state: RoomView, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
   return Object.entries(state.occupants).filter(([id, one]) => id !== self && !one.asleep && !one.leaving);
 }
 
 /** The visible other occupant with that name. Matches the whole name only, since a part may belong to another player. */
-export function otherNamed(state: Seen, self: string | undefined, name: string): readonly [string, Frozen<Occupant>] | undefined {
+export function otherNamed(state: RoomView, self: string | undefined, name: string): readonly [string, Frozen<Occupant>] | undefined {
   const wanted = folded(name);
   return othersOf(state, self).find(([, one]) => folded(one.name) === wanted);
 }
 
 /** The viewpoint of a player for descriptions. A player unknown to the room carries nothing. */
-export function beholder(state: Seen, self: string | undefined): Beholder {
+export function viewpointOf(state: RoomView, self: string | undefined): Viewpoint {
   const mine = self === undefined ? undefined : state.occupants[self];
   const others = othersOf(state, self).map(([, one]) => one);
   return {
@@ -184,7 +184,7 @@ export function addNote(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupan
 }
 
 /** The events since the occupant's last turn, oldest first. Does not mark them as delivered. */
-export function newsFor(state: Seen, self: string | undefined): readonly Frozen<Entry & Pick<LogEntry, "speech">>[] {
+export function newsFor(state: RoomView, self: string | undefined): readonly Frozen<Entry & Pick<LogEntry, "speech">>[] {
   const mine = self === undefined ? undefined : state.occupants[self];
   if (mine === undefined) return [];
   const visible = [...state.log.filter((entry) => entry.by !== self && entry.to !== self), ...mine.notes];
@@ -194,7 +194,7 @@ export function newsFor(state: Seen, self: string | undefined): readonly Frozen<
 const line = (entry: { readonly text: string }): string => `- ${entry.text}`;
 
 /** `text` with the events since the occupant's last turn before and after it. `after` is the number of the last event before it; null if all were. */
-export function withNews(state: Seen, self: string | undefined, text: string, after: number | null = null): string {
+export function withNews(state: RoomView, self: string | undefined, text: string, after: number | null = null): string {
   const news = newsFor(state, self);
   if (news.length === 0) return text;
   const events = news.filter((entry) => entry.speech !== true).slice(-EVENT_LINES);

@@ -2,7 +2,7 @@ import type { InitialContext } from "troupe/actor";
 import { actor, refuse, type RunContext } from "troupe";
 import type { ActorId, JsonObject, Viewer } from "troupe/contract";
 import { isPrecious, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { fields, flag, maybe, number, text } from "../message-shapes.ts";
+import { fields, flag, nullable, number, text } from "../message-shapes.ts";
 import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
 import { type ActName, perform } from "./acts.ts";
 import { replyMessage } from "./reply-message.ts";
@@ -12,20 +12,20 @@ import { admit, arrive, doze, farewell, isPlayer, ping } from "./presence.ts";
 import { consumed, gained, praised, giftReply, received, released, actReply, suffered, blowReply } from "./replies.ts";
 import {
   migrateRoom,
-  me,
+  occupantOf,
   newRoom,
   otherNamed,
   othersOf,
   type RoomState,
   type RoomTurn,
-  type Seen,
+  type RoomView,
   announce,
   addNote,
   deliverNews,
   updateSheet,
 } from "./room-state.ts";
 import { battlePrompt, currentRoom, visibleItems, inventory, litIn, look, roomDescription, roomLog } from "./room-views.ts";
-import { homecoming, regrown, respawn, returnHome } from "./upkeep.ts";
+import { homecoming, regrow, respawn, returnHome } from "./upkeep.ts";
 
 const ACTS: readonly ActName[] = ["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "say", "emote", "talk"];
 const GENTLE = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
@@ -34,14 +34,14 @@ const READING = { readOnlyHint: true, openWorldHint: false };
 const player = text;
 const itemArgs = fields({ item: text });
 const admission = fields({ here: flag, sheet, ticket, act: text, arguments: text });
-const farewellArgs = fields({ player, visit: number, call: maybe(text), text });
-const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag, ticket: maybe(ticket) });
-const noteArgs = fields({ sheet, text: maybe(text) });
+const farewellArgs = fields({ player, visit: number, call: nullable(text), text });
+const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag, ticket: nullable(ticket) });
+const noteArgs = fields({ sheet, text: nullable(text) });
 const syncArgs = fields({ sheet, call: text, text });
 
-const carried = (state: Seen, viewer: Viewer): readonly string[] => me(state, viewer)?.items ?? [];
+const carried = (state: RoomView, viewer: Viewer): readonly string[] => occupantOf(state, viewer)?.items ?? [];
 
-const carries = (state: Seen, viewer: Viewer) => carried(state, viewer).length > 0 || "You carry nothing.";
+const carries = (state: RoomView, viewer: Viewer) => carried(state, viewer).length > 0 || "You carry nothing.";
 
 interface Admission {
   readonly here: boolean;
@@ -60,12 +60,12 @@ const enterFresh = (turn: RoomTurn, self: ActorId, mine: Sheet): void => {
 export function roomKind(world: World) {
   type Ctx = RunContext<RoomState, unknown>;
   const nameOf = (id: string): string => itemOf(world, id).name;
-  const monster = (state: Seen): string | undefined => (state.stage.monsterHealth > 0 ? roomOf(world, state.id).monster : undefined);
+  const monster = (state: RoomView): string | undefined => (state.stage.monsterHealth > 0 ? roomOf(world, state.id).monster : undefined);
 
   // The question before a fight begins. Undefined if no fight would begin.
-  const firstBlow = (state: Seen, viewer: Viewer): string | undefined => {
+  const firstBlow = (state: RoomView, viewer: Viewer): string | undefined => {
     const id = monster(state);
-    const one = me(state, viewer);
+    const one = occupantOf(state, viewer);
     if (id === undefined || one?.engaged === true) return undefined;
     const whom = litIn(world, state)
       ? `the ${monsterOf(world, id).name} (health ${state.stage.monsterHealth})`
@@ -83,7 +83,7 @@ export function roomKind(world: World) {
       sendRequest(ctx, self, "admitted", mine, { room: ctx.key, act: name, arguments: JSON.stringify(args) });
       return ctx.later();
     }
-    const outcome = perform(ctx, world, name, { self, one, call: ctx.message.id }, args);
+    const outcome = perform(ctx, world, name, { self, occupant: one, call: ctx.message.id }, args);
     if (outcome === "later") return ctx.later();
     if ("refused" in outcome) return refuse(outcome.refused);
     ping(ctx, self);
@@ -101,7 +101,7 @@ export function roomKind(world: World) {
     const one = turn.state.occupants[self];
     if (one === undefined) return;
     const args: JsonObject = JSON.parse(answer.arguments);
-    const outcome = perform(turn, world, name, { self, one, call }, args);
+    const outcome = perform(turn, world, name, { self, occupant: one, call }, args);
     if (outcome === "later") return;
     if ("refused" in outcome) turn.answer(call, { refused: { code: "REFUSED", message: outcome.refused } });
     else turn.answer(call, { ok: deliverNews(turn, self, outcome.ok) });
@@ -191,7 +191,8 @@ export function roomKind(world: World) {
         description: "Try to get away from the fight, back to where you came from",
         input: NOTHING,
         annotations: { title: "Flee", ...GENTLE },
-        enabled: ({ state, viewer }) => (monster(state) !== undefined && me(state, viewer)?.engaged === true) || "You are in no fight.",
+        enabled: ({ state, viewer }) =>
+          (monster(state) !== undefined && occupantOf(state, viewer)?.engaged === true) || "You are in no fight.",
         run: (ctx) => act(ctx, "flee", {}),
       },
       open_chest: {
@@ -304,7 +305,7 @@ export function roomKind(world: World) {
         },
       },
       homecoming: { input: fields({ item: text, rest: flag }), run: (ctx) => homecoming(ctx, world, ctx.args.item, ctx.args.rest) },
-      regrow: { input: itemArgs, run: (ctx) => regrown(ctx, world, ctx.args.item) },
+      regrow: { input: itemArgs, run: (ctx) => regrow(ctx, world, ctx.args.item) },
       stray: { input: itemArgs, run: (ctx) => returnHome(ctx, world, ctx.args.item) },
       respawn: { run: (ctx) => respawn(ctx, world) },
       doze: { run: (ctx) => doze(ctx, world) },

@@ -1,5 +1,5 @@
 import type { ActorId } from "troupe/contract";
-import { comeHome, monsterHere, restoreMonster, takeUp, woundMonster } from "../../rules/stage.ts";
+import { putHome, monsterHere, restoreMonster, takeFromFloor, woundMonster } from "../../rules/stage.ts";
 import { homesOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
 import { listed } from "../../rules/text.ts";
 import { roomId } from "../room-id.ts";
@@ -9,7 +9,7 @@ import { isFighting, isPlayer, announceMonster } from "./presence.ts";
 import { type Occupant, type RoomTurn, announce } from "./room-state.ts";
 
 /** Starts the timer that returns an item home, if it lies on a floor where it does not belong. */
-export function lay(turn: RoomTurn, world: World, item: string): void {
+export function scheduleReturn(turn: RoomTurn, world: World, item: string): void {
   const home = homesOf(world).get(item);
   if (home?.room === turn.key && home.place === "floor") return;
   turn.wake(`stray-${item}`, { afterMs: world.pace.returnMs, message: { to: turn.self, action: "stray", args: { item } } });
@@ -19,15 +19,15 @@ export function lay(turn: RoomTurn, world: World, item: string): void {
 export function putDown(turn: RoomTurn, world: World, item: string): void {
   if (!homesOf(world).has(item)) return;
   turn.state.stage.floor.push(item);
-  lay(turn, world, item);
+  scheduleReturn(turn, world, item);
 }
 
 /** Returns an item home after it lay too long where it does not belong. */
 export function returnHome(turn: RoomTurn, world: World, item: string): void {
   const home = homesOf(world).get(item);
-  if (home === undefined || !takeUp(turn.state.stage, item)) return;
+  if (home === undefined || !takeFromFloor(turn.state.stage, item)) return;
   announce(turn, "", `The ${itemOf(world, item).name} fades away, back to where it belongs.`);
-  if (home.room === turn.key) comeHome(world, turn.key, turn.state.stage, item);
+  if (home.room === turn.key) putHome(world, turn.key, turn.state.stage, item);
   else turn.send(roomId(home.room), "homecoming", { item, rest: false });
 }
 
@@ -40,10 +40,10 @@ export function homecoming(turn: RoomTurn, world: World, item: string, rest: boo
     turn.wake(`regrow-${item}`, { afterMs: world.pace.regrowMs, message: { to: turn.self, action: "regrow", args: { item } } });
     return;
   }
-  if (!comeHome(world, turn.key, state.stage, item)) putDown(turn, world, item);
+  if (!putHome(world, turn.key, state.stage, item)) putDown(turn, world, item);
 }
 
-export function regrown(turn: RoomTurn, world: World, item: string): void {
+export function regrow(turn: RoomTurn, world: World, item: string): void {
   const index = turn.state.resting.indexOf(item);
   if (index === -1) return;
   turn.state.resting.splice(index, 1);
@@ -56,7 +56,7 @@ export function victory(turn: RoomTurn, world: World, ticket: Ticket): void {
   const { monster } = roomOf(world, key);
   if (monster === undefined) return;
   const { left } = woundMonster(state.stage, state.stage.monsterHealth);
-  for (const item of left) lay(turn, world, item);
+  for (const item of left) scheduleReturn(turn, world, item);
   const { name } = monsterOf(world, monster);
   const slayer = state.occupants[ticket.me];
   announce(turn, ticket.me, `${slayer?.name ?? "Somebody"} defeats the ${name}.`);

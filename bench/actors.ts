@@ -1,24 +1,24 @@
-// What it costs to start an actor, and to keep one alive.
+// The cost of starting an actor, and the memory of a live one.
 import { hash } from "node:crypto";
 import { systemClock, systemEntropy } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
-import type { Asked } from "./asked.ts";
-import { exposeGc, heap } from "./heap.ts";
+import type { BenchOptions } from "./options.ts";
+import { exposeGc, heapSize } from "./heap-size.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print } from "./table.ts";
 import { isTimeLeft } from "./time-left.ts";
 
-interface Born {
+interface StartCost {
   readonly us: number;
   readonly bytes: number;
 }
 
-/** On an engine of their own, so that a round's actors are not among those of the rounds before. `begin` only commits the first state. */
-const born = async (count: number, action: "begin" | "add"): Promise<Born> => {
+/** Starts actors on a new engine, so that rounds are independent. `begin` only commits the first state. */
+const startActors = async (count: number, action: "begin" | "add"): Promise<StartCost> => {
   await using engine = await LocalEngine.start({ kinds: [plain("memory")] });
-  const before = heap();
+  const before = heapSize();
   const us = await each(count, (n) => engine.call({ to: `plain/a${n}`, action, args: {}, start: null }));
-  return { us, bytes: (heap() - before) / count };
+  return { us, bytes: (heapSize() - before) / count };
 };
 
 const ID = /^[a-z][a-z0-9-]{0,63}\/[A-Za-z0-9._~-]{1,256}$/u;
@@ -32,13 +32,13 @@ const uuid = (hex: string): string =>
   [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 
 /**
- * What no birth can be without, by hand: an id that is read and looked for, its kind, a message of its own, a first state that is known to
- * be JSON and frozen, a life that follows from the message, an object under the id, a promise.
+ * The minimal implementation of a start: checks and looks up the id, finds the kind, makes a message, checks and freezes the first state as
+ * JSON, derives the uid from the message, stores an object under the id, and returns a promise.
  */
-const bare = async (count: number): Promise<Born> => {
+const bare = async (count: number): Promise<StartCost> => {
   const kinds = new Map([["plain", () => ({ count: 0 })]]);
   const all = new Map<string, object>();
-  const before = heap();
+  const before = heapSize();
   const us = await each(count, (n) => {
     const to = `plain/a${n}`;
     const initial = kinds.get(to.slice(0, to.indexOf("/")));
@@ -53,26 +53,26 @@ const bare = async (count: number): Promise<Born> => {
     all.set(to, { id: to, life: uuid(hash("sha256", `${seed}:life`, "hex")), message, state, reply, seq: 1, at: message.at });
     return Promise.resolve(reply);
   });
-  const bytes = (heap() - before) / count;
-  // Else what was only measured could go before it was.
+  const bytes = (heapSize() - before) / count;
+  // Keeps the map alive until the heap was measured.
   if (all.size !== count) throw new Error("Some are missing.");
   return { us, bytes };
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await exposeGc();
   const count = quick ? 50_000 : 200_000;
-  const [begun, called, floor]: [Born[], Born[], Born[]] = [[], [], []];
+  const [begun, called, floor]: [StartCost[], StartCost[], StartCost[]] = [[], [], []];
   // The first round warms up.
   for (let round = 0; round <= (quick ? 3 : 5) && (round < 4 || isTimeLeft()); round += 1) {
-    const [one, other, least] = [await born(count, "begin"), await born(count, "add"), await bare(count)];
+    const [one, other, least] = [await startActors(count, "begin"), await startActors(count, "add"), await bare(count)];
     if (round === 0) continue;
     begun.push(one);
     called.push(other);
     floor.push(least);
   }
-  const us = (all: readonly Born[]): number[] => all.map((round) => round.us);
-  const bytes = (all: readonly Born[]): number[] => all.map((round) => round.bytes);
+  const us = (all: readonly StartCost[]): number[] => all.map((round) => round.us);
+  const bytes = (all: readonly StartCost[]): number[] => all.map((round) => round.bytes);
   print({
     what: `an actor begun, ${count} of them: its first event is there`,
     measured: us(begun),

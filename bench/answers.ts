@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** Looks at every response of a burst. */
+/** Checks every response of a burst. */
 export interface Answers {
-  /** Whether this is, by value, what the request with this id is to be answered with. */
+  /** Whether the body equals the expected response to the request with this id. */
   good(body: string, id: number): boolean;
-  /** What is wrong with all of them together, each of which was good; undefined: nothing. */
+  /** What is wrong with the responses as a whole, although each of them was good. Undefined if nothing is. */
   flaw(): string | undefined;
 }
 
-/** A count no run comes to, by which the text around a count is found. */
+/** A count that no run reaches. Used to find the text around a count. */
 const MARK = 987_654_321_012;
 
 /**
- * Replies of one counter: each has the next count, whoever is told it. `result` is what a reply with a count is to be. Texts are
- * compared first, and parsed only where they differ: the load must cost less than what it measures.
+ * Checks the replies of one counter. Over all connections, each count must occur exactly once. `result` makes the expected result for a
+ * count. Texts are compared first and parsed only if they differ, since the load must cost less than the server that it measures.
  */
 export class Counted implements Answers {
   readonly #result: (count: number) => unknown;
@@ -55,7 +55,7 @@ export class Counted implements Answers {
   }
 }
 
-/** Replies that are all the same but for their id. */
+/** Expects the same result in every reply. */
 export class Same implements Answers {
   readonly result: unknown;
   readonly #texts: string[] = [];
@@ -74,18 +74,18 @@ export class Same implements Answers {
   flaw(): undefined {}
 }
 
-/** For each connection answers of its own: it has an actor of its own. */
-export const apart = (answers: () => Answers): Answers => {
-  const own: Answers[] = [];
+/** Checks each connection separately, for servers with an actor per connection. */
+export const perConnection = (answers: () => Answers): Answers => {
+  const checkers: Answers[] = [];
   return {
-    good: (body, id) => (own[id] ??= answers()).good(body, id),
-    flaw: () => own.map((one) => one?.flaw()).find((flaw) => flaw !== undefined),
+    good: (body, id) => (checkers[id] ??= answers()).good(body, id),
+    flaw: () => checkers.map((one) => one?.flaw()).find((flaw) => flaw !== undefined),
   };
 };
 
 const reply = (id: number, result: unknown): object => ({ jsonrpc: "2.0", id, result });
 
-/** A body's message: as it is, or the last event of a stream. */
+/** The message in a body: the body itself, or the last event of a stream. */
 export const jsonIn = (body: string): unknown => {
   const events = body.startsWith("{") ? [] : body.split(/\r?\n/).filter((text) => text.startsWith("data:") && text.length > 6);
   try {

@@ -1,8 +1,8 @@
-// The least that is as safe as a turn on disk: the rows, texts and hashes of the store, and nothing else.
+// The minimal durable turn: writes the rows, texts and hashes of the store, and nothing else.
 import { hash, randomUUID } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
-// What the store's own tables have: rows as wide as its rows, indexes where it has them.
+// Tables with rows as wide as those of the store, and with the same indexes.
 const TABLES = `
   CREATE TABLE actor(
     id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, head TEXT NOT NULL, pos INTEGER NOT NULL, full INTEGER NOT NULL,
@@ -14,22 +14,22 @@ const TABLES = `
     pos INTEGER PRIMARY KEY, actor INTEGER NOT NULL, seq INTEGER NOT NULL, prev INTEGER, back INTEGER, far INTEGER,
     id TEXT NOT NULL, header TEXT NOT NULL, body TEXT)`;
 
-/** As long as what an engine draws; to draw it is the engine's own work. */
-const drawn = (n: number): string => n.toString(16).padStart(32, "0");
+/** An id of the length of a random one. Generating random ids is the engine's own work. */
+const idOf = (n: number): string => n.toString(16).padStart(32, "0");
 
-/** The least that can be an index: a row for each actor, found by a value. */
+/** The minimal index: a row for each actor, with an index on its value. */
 const INDEX = (name: string): string => `
   CREATE TABLE ${name}(actor INTEGER PRIMARY KEY, key TEXT NOT NULL, data TEXT NOT NULL, value INTEGER NOT NULL);
   CREATE INDEX ${name}_value ON ${name}(value, key)`;
 
-/** Turns of so many actors, by their place. Each changes its rows in so many `indexes`. */
+/** Turns of `actors` actors, which are named by their number. Each turn updates a row in each of `indexes` indexes. */
 export class BareTurns implements Disposable {
   readonly #database: DatabaseSync;
   readonly #event: StatementSync;
   readonly #actor: StatementSync;
   readonly #indexes: readonly StatementSync[];
   readonly #actors: { readonly id: string; readonly life: string; seq: number; head: string; pos: number }[];
-  /** Who has acted in this transaction, and where its row still ends. */
+  /** The actors with a turn in this transaction, and the position of their last event before it. */
   readonly #from = new Map<number, number>();
   #pos = 0;
 
@@ -59,7 +59,7 @@ export class BareTurns implements Disposable {
     this.#database.exec("COMMIT");
   }
 
-  /** Turns a second of the actors at these places, each of them in every transaction. */
+  /** Turns per second. Each transaction has a turn of each of these actors. */
   turnsASecond(forMs: number, places: readonly number[] = [...this.#actors.keys()]): number {
     const started = performance.now();
     let turns = 0;
@@ -67,7 +67,7 @@ export class BareTurns implements Disposable {
     return (turns * 1_000) / (performance.now() - started);
   }
 
-  /** One turn for each of these places, in one transaction that is on disk when this returns. An actor's row is written once, whatever it did. */
+  /** Runs one turn for each entry in one transaction, which is on disk on return. Writes the row of each actor once. */
   commit(places: Iterable<number>): void {
     this.#database.exec("BEGIN IMMEDIATE");
     for (const place of places) this.#turn(place);
@@ -83,7 +83,7 @@ export class BareTurns implements Disposable {
     const at = Date.now();
     const pos = (this.#pos += 1);
     const seq = (actor.seq += 1);
-    const message = { id: drawn(pos), to: id, action: "add", args: {}, at, seed: drawn(pos), start: null };
+    const message = { id: idOf(pos), to: id, action: "add", args: {}, at, seed: idOf(pos), start: null };
     const body = JSON.stringify({ message, patch: { count: [seq] }, version: 1, sent: [], reply: { ok: seq } });
     const header = JSON.stringify({ actor: id, life, seq, parent, at, type: "add", body: hash("sha256", body, "hex") });
     const head = hash("sha256", header, "hex");

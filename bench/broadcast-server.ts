@@ -1,4 +1,4 @@
-// One change told to all who listen, by a server of ours and by a bare one that writes the same frame to each of its sockets.
+// The servers of broadcast.ts: ours, and a bare one that writes the same frame to each of its sockets.
 import { createServer as bareServer } from "node:http";
 import type { Socket } from "node:net";
 import { actor } from "troupe/actor";
@@ -8,25 +8,25 @@ import { createServer } from "troupe/server";
 import { cast } from "troupe/source";
 import { memorySessionStore, memoryStreamStore } from "troupe/store";
 import { serveHttp } from "troupe/transport";
-import { inUse } from "./clients.ts";
-import { exposeGc } from "./heap.ts";
+import { inUse } from "./idle-client-process.ts";
+import { exposeGc } from "./heap-size.ts";
 
-interface Teller {
+interface Notifier {
   readonly port: number;
-  tell(frame: string): void;
-  tellInSlices?(frame: string): void;
+  notify(frame: string): void;
+  notifyInSlices?(frame: string): void;
 }
 
-/** As many as ours tells in a round of the event loop. */
+/** The number of subscribers that ours notifies in one iteration of the event loop. */
 const SLICE = 128;
 
-const ours = async (): Promise<Teller> => {
+const ours = async (): Promise<Notifier> => {
   const server = createServer("bench", "1.0.0", { rateLimit: false });
   for (let n = 0; n < 10; n += 1) server.tools.register({ name: `tool_${n}`, description: "Says hello." }, () => "Hello.");
   const { http } = await server.listen({ http: { port: 0 } });
   return {
     port: http.port,
-    tell() {
+    notify() {
       if (server.tools.has("door")) server.tools.unregister("door");
       else server.tools.register({ name: "door", description: "Comes and goes." }, () => "Open.");
     },
@@ -34,7 +34,7 @@ const ours = async (): Promise<Teller> => {
 };
 
 const door = actor("door", {
-  description: "A door that all see.",
+  description: "A shared door.",
   persistence: "memory",
   initial: () => ({ open: false }),
   tools: {
@@ -44,8 +44,8 @@ const door = actor("door", {
   messages: { turn: { run: ({ state }) => void (state.open = !state.open) } },
 });
 
-/** The change is an actor's, and what each may do now follows from its state. */
-const world = async (): Promise<Teller> => {
+/** An actor changes its state, and with it the tools of all sessions. */
+const world = async (): Promise<Notifier> => {
   const engine = await LocalEngine.start({ kinds: [door] });
   const gateway = createGateway({
     source: cast({ engine, kinds: [door] }),
@@ -57,12 +57,12 @@ const world = async (): Promise<Teller> => {
   const { port } = await serveHttp({ gateway, port: 0 });
   return {
     port,
-    tell: () => void engine.call({ to: "door/main", action: "turn", args: null, start: null }),
+    notify: () => void engine.call({ to: "door/main", action: "turn", args: null, start: null }),
   };
 };
 
-/** Its connections are used as ours were: where a session is begun first, that is answered first. */
-const bare = async (held: string): Promise<Teller> => {
+/** Answers the requests that open a session first, so that connections are used like those of ours. */
+const bare = async (held: string): Promise<Notifier> => {
   const sockets: Socket[] = [];
   const server = bareServer((request, response) => {
     request.resume();
@@ -80,11 +80,11 @@ const bare = async (held: string): Promise<Teller> => {
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,
-    tell(frame) {
+    notify(frame) {
       const bytes = Buffer.from(frame, "latin1");
       for (const socket of sockets) socket.write(bytes);
     },
-    tellInSlices(frame) {
+    notifyInSlices(frame) {
       const bytes = Buffer.from(frame, "latin1");
       const slice = (from: number): void => {
         for (const socket of sockets.slice(from, from + SLICE)) socket.write(bytes);
@@ -97,9 +97,9 @@ const bare = async (held: string): Promise<Teller> => {
 
 await exposeGc();
 const [, , whose, held = "POST"] = process.argv;
-const teller = await (whose === "bare" ? bare(held) : whose === "world" ? world() : ours());
+const notifier = await (whose === "bare" ? bare(held) : whose === "world" ? world() : ours());
 
-// Not `monitorEventLoopDelay`: from when it is reset on, it leaves out what comes first.
+// Not `monitorEventLoopDelay`: it misses the first delay after a reset.
 const stall = { last: performance.now(), longest: 0 };
 setInterval(() => {
   const now = performance.now();
@@ -108,20 +108,20 @@ setInterval(() => {
 }, 1);
 let cpu = process.cpuUsage();
 
-/** When it began. */
-const began = (tell: () => void): object => {
+/** Returns the start time. Resets the measurements. */
+const timed = (notify: () => void): object => {
   stall.longest = 0;
   cpu = process.cpuUsage();
   const at = Number(process.hrtime.bigint());
-  tell();
+  notify();
   return { at };
 };
 
 const acts: Readonly<Record<string, (frame: string) => object | Promise<object>>> = {
-  port: () => ({ port: teller.port }),
-  tell: (frame) => began(() => teller.tell(frame)),
-  "tell in slices": (frame) => began(() => teller.tellInSlices?.(frame)),
-  /** Since the last change was told. */
+  port: () => ({ port: notifier.port }),
+  notify: (frame) => timed(() => notifier.notify(frame)),
+  "notify in slices": (frame) => timed(() => notifier.notifyInSlices?.(frame)),
+  /** Processor time and longest stall since the last change. */
   cost() {
     const { user, system } = process.cpuUsage(cpu);
     return { cpuMs: (user + system) / 1_000, stallMs: stall.longest };

@@ -1,57 +1,57 @@
-// One change told to all who listen, beside a bare server that writes the same frame to as many sockets, at once and in slices: how long
-// until the last listener has it, what it costs the server, how long everything else waits meanwhile, and what is held where half do
-// not read.
+// One change notified to all subscribers, compared with a bare server that writes the same frame to as many sockets, at once and in slices:
+// the time until the last subscriber has it, processor time of the server, stalls of the event loop, and memory if half of the subscribers
+// do not read.
 import { execFileSync, fork } from "node:child_process";
 import { join } from "node:path";
-import type { Asked } from "./asked.ts";
-import { ours as dying } from "./leftovers.ts";
-import { LOAD_CORE, onCore, SERVER_CORE } from "./pin.ts";
+import type { BenchOptions } from "./options.ts";
+import { killAtExit } from "./cleanup.ts";
+import { LOAD_CORE, onCore, SERVER_CORE } from "./cpu-pinning.ts";
 import { times } from "./statistics.ts";
 import { note, print, type Row } from "./table.ts";
 import { isTimeLeft } from "./time-left.ts";
 
-/** Where a process has its objects in memory makes one a few hundredths quicker than the next, each time it is measured. */
+/** Processes differ by a few per cent because of memory layout, so several are measured. */
 const STARTS = 3;
 const ROUNDS = 12;
 const WARM_UP = 3;
 const UNREAD_CHANGES = 20;
-/** Descriptors that a process has beside its connections. */
+/** File descriptors that a process uses in addition to its connections. */
 const SPARE = 200;
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** A process that does what it is told, one thing at a time. */
-class Told implements Disposable {
+/** A child process that executes one command at a time. */
+class CommandProcess implements Disposable {
   readonly #child;
 
   constructor(core: number, module: string, ...args: readonly string[]) {
     const [execPath, execArgv] = onCore(core, process.execPath, ["--conditions=troupe-source"]);
-    this.#child = dying(fork(join(import.meta.dirname, module), args, { execPath, execArgv: [...execArgv] }));
+    this.#child = killAtExit(fork(join(import.meta.dirname, module), args, { execPath, execArgv: [...execArgv] }));
   }
 
   act(act: string, given: object = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const hear = (message: unknown): void => {
+      const onMessage = (message: unknown): void => {
         const { answer, error } = Object(message);
         if (answer === undefined && error === undefined) return;
-        this.#child.off("message", hear);
+        this.#child.off("message", onMessage);
         if (error === undefined) resolve(answer);
         else reject(new Error(String(error)));
       };
-      this.#child.on("message", hear);
+      this.#child.on("message", onMessage);
       this.#child.send({ act, ...given });
     });
   }
 
-  /** Settles when it says that it waits for what comes. */
+  /** Resolves when the child reports that it is ready. */
   get ready(): Promise<void> {
     return new Promise((resolve) => {
-      const hear = (message: unknown): void => {
+      const onMessage = (message: unknown): void => {
         if (Object(message).ready !== true) return;
-        this.#child.off("message", hear);
+        this.#child.off("message", onMessage);
         resolve();
       };
-      this.#child.on("message", hear);
+      this.#child.on("message", onMessage);
     });
   }
 
@@ -70,42 +70,47 @@ interface Cost {
 const KINDS = { get: "GET streams", listen: "subscriptions/listen" } as const;
 type Kind = keyof typeof KINDS;
 
-/** Whose change it is: a tool that is registered or removed, or an actor's. */
-type Ours = "ours" | "world";
-const WORDS: Readonly<Record<Ours, string>> = { ours: "one change", world: "an actor's change" };
+/** The change: a tool is registered or removed, or an actor changes its state. */
+type Change = "ours" | "world";
+const WORDS: Readonly<Record<Change, string>> = { ours: "one change", world: "an actor's change" };
 
-/** A server, and those who listen to it. */
-class House implements Disposable {
-  readonly #server: Told;
-  readonly #listeners = new Told(LOAD_CORE, "broadcast-listeners.ts");
+/** A server and its subscribers. */
+class Broadcast implements Disposable {
+  readonly #server: CommandProcess;
+  readonly #subscribers = new CommandProcess(LOAD_CORE, "broadcast-subscribers.ts");
 
   readonly #kind: Kind;
 
-  constructor(whose: Ours | "bare", kind: Kind) {
+  constructor(whose: Change | "bare", kind: Kind) {
     this.#kind = kind;
-    this.#server = new Told(SERVER_CORE, "broadcast-server.ts", whose, kind === "get" ? "GET" : "POST");
+    this.#server = new CommandProcess(SERVER_CORE, "broadcast-server.ts", whose, kind === "get" ? "GET" : "POST");
   }
 
   async open(count: number): Promise<void> {
     const { port } = await this.#server.act("port");
-    await this.#listeners.act("open", { port, count, kind: this.#kind });
+    await this.#subscribers.act("open", { port, count, kind: this.#kind });
   }
 
-  /** One change, until the last who reads has heard of it: of once, or what it was meant to be told is not what it was. */
-  async change(frame = "", how: "tell" | "tell in slices" = "tell"): Promise<Cost> {
-    const { ready } = this.#listeners;
-    const heard = this.#listeners.act("hear");
+  /** Makes one change and waits until all reading subscribers are notified. Throws if one was not notified exactly once. */
+  async change(frame = "", command: "notify" | "notify in slices" = "notify"): Promise<Cost> {
+    const { ready } = this.#subscribers;
+    const received = this.#subscribers.act("await change");
     await ready;
-    const began = await this.#server.act(how, { frame });
-    const { at, frame: told } = await heard;
+    const began = await this.#server.act(command, { frame });
+    const { at, frame: receivedFrame } = await received;
     const { cpuMs, stallMs } = await this.#server.act("cost");
-    const { most, least } = await this.#listeners.act("told");
-    if (most !== 1 || least !== 1) throw new Error(`A listener was told ${String(least)} to ${String(most)} times, not once.`);
-    return { ms: (Number(at) - Number(began["at"])) / 1_000_000, cpuMs: Number(cpuMs), stallMs: Number(stallMs), frame: String(told) };
+    const { most, least } = await this.#subscribers.act("notification counts");
+    if (most !== 1 || least !== 1) throw new Error(`A subscriber was notified ${String(least)} to ${String(most)} times, not once.`);
+    return {
+      ms: (Number(at) - Number(began["at"])) / 1_000_000,
+      cpuMs: Number(cpuMs),
+      stallMs: Number(stallMs),
+      frame: String(receivedFrame),
+    };
   }
 
   async half(): Promise<void> {
-    await this.#listeners.act("half");
+    await this.#subscribers.act("half");
   }
 
   async held(): Promise<number> {
@@ -113,16 +118,16 @@ class House implements Disposable {
   }
 
   async leave(): Promise<void> {
-    await this.#listeners.act("leave");
+    await this.#subscribers.act("leave");
   }
 
   [Symbol.dispose](): void {
     this.#server[Symbol.dispose]();
-    this.#listeners[Symbol.dispose]();
+    this.#subscribers[Symbol.dispose]();
   }
 }
 
-/** As many as are wanted, or as a process may have here. */
+/** The wanted number of connections, or the most that the limit of file descriptors allows. */
 const atMost = (wanted: number): number => {
   const most = Number(execFileSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }));
   return Math.min(wanted, Number.isNaN(most) ? wanted : most - SPARE);
@@ -134,31 +139,31 @@ interface Costs {
   readonly sliced: readonly Cost[];
 }
 
-/** By turns, of a start of each. */
-const costs = async (ours: House, bare: House, rounds: number): Promise<Costs> => {
+/** Measures both servers in alternation. */
+const costs = async (ours: Broadcast, bare: Broadcast, rounds: number): Promise<Costs> => {
   const found = { ours: Array<Cost>(), bare: Array<Cost>(), sliced: Array<Cost>() };
   for (let round = -WARM_UP; round < rounds && (round < 3 || isTimeLeft()); round += 1) {
-    const told = await ours.change();
-    const [atOnce, sliced] = [await bare.change(told.frame), await bare.change(told.frame, "tell in slices")];
+    const cost = await ours.change();
+    const [atOnce, sliced] = [await bare.change(cost.frame), await bare.change(cost.frame, "notify in slices")];
     if (round < 0) continue;
-    found.ours.push(told);
+    found.ours.push(cost);
     found.bare.push(atOnce);
     found.sliced.push(sliced);
   }
   return found;
 };
 
-const rows = async (whose: Ours, kind: Kind, count: number, quick: boolean): Promise<void> => {
+const rows = async (whose: Change, kind: Kind, count: number, quick: boolean): Promise<void> => {
   const what = `${WORDS[whose]} to ${count} ${KINDS[kind]}`;
-  const row: Say = (of, measured, unit, target) => print({ what: `${what}, ${of}`, measured, unit, target });
+  const row: PrintRow = (of, measured, unit, target) => print({ what: `${what}, ${of}`, measured, unit, target });
   const starts = quick ? 1 : STARTS;
   const found: Costs[] = [];
   while (found.length < starts) {
-    using ours = new House(whose, kind);
-    using bare = new House("bare", kind);
+    using ours = new Broadcast(whose, kind);
+    using bare = new Broadcast("bare", kind);
     await Promise.all([ours.open(count), bare.open(count)]);
     found.push(await costs(ours, bare, quick ? ROUNDS / 2 : ROUNDS));
-    // Those who do not read are the same objects, whoever's the change is.
+    // Measured for one kind of change only: subscribers that do not read cost the same for both.
     if (whose === "ours" && found.length === starts) await unreadRows(row, ours, count, quick);
     await Promise.all([ours.leave(), bare.leave()]);
   }
@@ -172,9 +177,9 @@ const rows = async (whose: Ours, kind: Kind, count: number, quick: boolean): Pro
 };
 
 type Part = "ms" | "cpuMs" | "stallMs";
-type Say = (of: string, measured: readonly number[], unit: Row["unit"], target?: number) => void;
+type PrintRow = (of: string, measured: readonly number[], unit: Row["unit"], target?: number) => void;
 
-const unreadRows = async (row: Say, ours: House, count: number, quick: boolean): Promise<void> => {
+const unreadRows = async (row: PrintRow, ours: Broadcast, count: number, quick: boolean): Promise<void> => {
   await ours.half();
   const before = await ours.held();
   const unread: Cost[] = [];
@@ -187,7 +192,7 @@ const unreadRows = async (row: Say, ours: House, count: number, quick: boolean):
   row(`held for each after ${unread.length} such changes`, [((await ours.held()) - before) / count], "bytes", 256);
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   const wanted = quick ? 5_000 : 10_000;
   const count = atMost(wanted);
   if (count < wanted) note(`${count} listeners: a process may have no more connections here (ulimit -n).`);

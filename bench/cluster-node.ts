@@ -1,4 +1,4 @@
-// What a Restate server calls, in a process of its own: `bare` the counter as the SDK alone has it, or the same as an actor.
+// A deployment that a Restate server calls: with `bare` the counter as a virtual object of the SDK, otherwise the same counter as an actor.
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import { argv } from "node:process";
@@ -13,7 +13,7 @@ interface Count {
   readonly count: number;
 }
 
-/** Reads, adds, writes: the same state and the same answer, and nothing else. */
+/** The counter without anything else: reads, adds and writes. */
 const bare = restate.object({
   name: "bare",
   handlers: {
@@ -29,12 +29,12 @@ const bare = restate.object({
   },
 });
 
-/** As much as an actor has of its events: the newest beside its state, older ones in blocks, all others away. */
+/** As much as an actor stores of its events: the newest in its own state, older ones in blocks, the rest in another object. */
 const EVENTS = 8;
 const BLOCKS = 4;
-/** What an actor knows of itself beyond its state, without its head. */
+/** As long as the other columns of an actor. */
 const ROW = "row ".repeat(140);
-const SAID = "s".repeat(130);
+const REPLY = "s".repeat(130);
 
 interface Laden extends Count {
   readonly head: string;
@@ -43,7 +43,7 @@ interface Laden extends Count {
   readonly lines: readonly string[];
 }
 
-/** The same counter, which carries and puts away as much as an actor does, and makes nothing of it. */
+/** The same counter, which stores as much data as an actor does. */
 const laden = restate.object({
   name: "laden",
   handlers: {
@@ -67,7 +67,7 @@ const laden = restate.object({
         }
         const next: Laden = { count, head: line.slice(0, 64), row: ROW, blocks, lines: [...lines, line] };
         context.set("actor", next);
-        return { count, said: SAID };
+        return { count, reply: REPLY };
       },
     ),
   },

@@ -1,7 +1,7 @@
-// Calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
-// as it is; with an idempotency key, without which nobody learns what became of a call whose answer was lost; and with one that
-// carries and puts away as much as an actor does, which is the floor of what keeps a chain by the SDK. And how long after its reply
-// a change is heard of on another node. The server, the node and the caller are processes of their own.
+// Calls of actors on a Restate server, with one caller and 64, compared with a bare virtual object that makes the same change: without
+// a key; with an idempotency key, without which the outcome of a call is unknown if its answer is lost; and with an object that stores
+// as much as an actor does, which is the minimal way to store a chain with the SDK. Also the time until another node is notified of a
+// change. The server, the node and the caller are separate processes.
 import { randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as restate from "@restatedev/restate-sdk";
@@ -9,14 +9,14 @@ import { joinCluster } from "troupe/cluster";
 import { RestateEngine } from "troupe/restate";
 import { install } from "../test/restate/install.ts";
 import { RestateServer } from "../test/restate/restate-server.ts";
-import type { Asked } from "./asked.ts";
-import { Servers, start } from "./child.ts";
+import type { BenchOptions } from "./options.ts";
+import { Servers, start } from "./server-process.ts";
 import { plain } from "./kinds/plain.ts";
 import { callers } from "./load.ts";
 import { quantile, times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
-/** Short, and many: what the server does in between, and the machine, falls on all alike. */
+/** Many short bursts, so that background work affects all contestants. */
 const BURST_MS = 400;
 const WARM_UP = 3;
 
@@ -28,7 +28,7 @@ interface Bare {
   readonly keyed: boolean;
 }
 
-/** As long as an actor's message with what the engine adds to it, of which an id and a seed are new: what is alike is compressed. */
+/** As long as an actor's message. Only 32 bytes are random, like an id and a seed, since equal text compresses well. */
 const message = (): string => JSON.stringify({ by: 1, line: randomBytes(32).toString("hex") + "m".repeat(64) });
 
 const callBare = ({ ingress, object, keyed }: Bare, caller: number): Promise<unknown> =>
@@ -55,7 +55,7 @@ const callBare = ({ ingress, object, keyed }: Bare, caller: number): Promise<unk
     sent.end(object === "laden" ? message() : '{"by":1}');
   });
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   const { server: executable } = await install();
   await using server = await RestateServer.start(executable, { partitions: 4 });
   await using nodes = new Servers();
@@ -64,14 +64,14 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   await using engine = await RestateEngine.start({ ingress: server.ingress, sdk: restate, kinds: [plain("disk")] });
   try {
     for (const { ready } of [bare, node]) await server.register(String(ready["url"]));
-    for (const count of [1, 64]) await beside(engine, server.ingress, count, quick ? 6 : 14);
-    await heard(engine, server.ingress, node.child.pid ?? 0, quick ? 50 : 200);
+    for (const count of [1, 64]) await compare(engine, server.ingress, count, quick ? 6 : 14);
+    await notificationDelay(engine, server.ingress, node.child.pid ?? 0, quick ? 50 : 200);
   } finally {
     agent.destroy();
   }
 };
 
-const beside = async (engine: RestateEngine, ingress: string, count: number, roundCount: number): Promise<void> => {
+const compare = async (engine: RestateEngine, ingress: string, count: number, roundCount: number): Promise<void> => {
   const burst = (call: (caller: number) => Promise<unknown>) => () => callers(count, BURST_MS, call);
   const contest = (object: Bare["object"], keyed: boolean) => burst((caller) => callBare({ ingress, object, keyed }, caller));
   const measured = await rounds(
@@ -94,8 +94,8 @@ const beside = async (engine: RestateEngine, ingress: string, count: number, rou
   print({ what: `${what}: ${object} as laden`, measured: laden, unit: "/s" });
 };
 
-/** The node runs the turn and tells of it; this process is another node, which listens, and calls. */
-const heard = async (engine: RestateEngine, ingress: string, node: number, changes: number): Promise<void> => {
+/** The time until this process, a second node, is notified of a change that the first node made. */
+const notificationDelay = async (engine: RestateEngine, ingress: string, node: number, changes: number): Promise<void> => {
   await using listening = await RestateEngine.start({ ingress, sdk: restate, kinds: [plain("disk")] });
   await using peers = await joinCluster({ secret: Buffer.alloc(32, "bench"), url: listening.url, members: listening.members() });
   listening.join(peers, (request_, response) => peers.handle(request_, response));
@@ -105,11 +105,11 @@ const heard = async (engine: RestateEngine, ingress: string, node: number, chang
   const took: number[] = [];
   for (let n = 0; n < changes; n += 1) {
     const id = `plain-disk/heard-${n % 10}` as const;
-    const told = Promise.withResolvers<number>();
-    const undo = listening.watch(id, () => told.resolve(performance.now()));
+    const notified = Promise.withResolvers<number>();
+    const undo = listening.watch(id, () => notified.resolve(performance.now()));
     await engine.call({ to: id, action: "add", args: { by: 1 }, start: null });
     const replied = performance.now();
-    took.push((await told.promise) - replied);
+    took.push((await notified.promise) - replied);
     undo();
   }
   const what = "a change heard of on another node, after its reply";

@@ -1,6 +1,6 @@
-// A server with the console, and the load that its page shows. Arguments: its folder, how many actors there are, and the token.
-// `POST /measure?kind=plain-disk&changes=5000&calls=200&ms=10000` makes so many changes and MCP calls a second, and answers what came of
-// them.
+// A server with the console and a load. Arguments: the folder, the number of actors, and the token.
+// `POST /measure?kind=plain-disk&changes=5000&calls=200&ms=10000` makes so many changes and MCP calls per second, and answers with the
+// measurements.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { consoleFor, engineReader, recordLive } from "troupe/console";
@@ -17,7 +17,7 @@ import { callers } from "./load.ts";
 
 const NANOSECONDS = 1e6;
 const TICK_MS = 10;
-/** Of all actors these change again and again, as a server's do: that others begin is another bench. */
+/** The number of actors that change repeatedly. */
 const CHANGING = 1_000;
 
 const [folder = "", actors = "100", token = ""] = process.argv.slice(2);
@@ -41,7 +41,7 @@ const change = (kind: string) => (): Promise<unknown> => {
 const params = { name: "add", arguments: { by: 1 }, _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } };
 const call = (id: number): void => client.send(JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }));
 
-/** Keeps to the pace by the clock, since a round may take longer than a tick. */
+/** Makes changes and calls at a fixed rate. Follows the clock, since an iteration may take longer than a tick. */
 const paced = async (kind: string, changes: number, calls: number, forMs: number) => {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const started = performance.now();

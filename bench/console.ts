@@ -1,4 +1,4 @@
-// What the console costs: recording alone, a page that is open while many actors change, and how smooth that page is.
+// The cost of the console: recording alone, and an open page while many actors change. Also the frame rate and memory of that page.
 import { recordLive } from "troupe/console";
 import type { Gateway } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
@@ -8,11 +8,11 @@ import { connectInMemory } from "troupe/transport";
 import * as z from "zod";
 import counter from "../examples/counter/index.ts";
 import { launchBrowser } from "../test/browser/playwright.ts";
-import type { Asked } from "./asked.ts";
-import { Servers, start } from "./child.ts";
-import { filled } from "./filled.ts";
-import { temporaryFolder } from "./leftovers.ts";
-import { loadOnItsCore } from "./pin.ts";
+import type { BenchOptions } from "./options.ts";
+import { Servers, start } from "./server-process.ts";
+import { fillStore } from "./filled-store.ts";
+import { temporaryFolder } from "./cleanup.ts";
+import { pinLoad } from "./cpu-pinning.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
@@ -21,7 +21,7 @@ const CALLS = 40_000;
 const CHANGES_A_SECOND = 5_000;
 const CALLS_A_SECOND = 200;
 
-/** Calls in a second of CPU time, of one client that sends them all at once. */
+/** Calls per second of CPU time, of one client that pipelines all calls. */
 const pipelined = async (gateway: Gateway): Promise<number> => {
   await using client = connectInMemory(gateway);
   let answered = 0;
@@ -39,7 +39,7 @@ const pipelined = async (gateway: Gateway): Promise<number> => {
 };
 
 const recording = async (quick: boolean): Promise<void> => {
-  using _load = loadOnItsCore();
+  using _load = pinLoad();
   using live = recordLive();
   await using engine = await LocalEngine.start({ kinds: [counter] });
   const source = cast({ engine, kinds: [counter] });
@@ -57,7 +57,7 @@ const recording = async (quick: boolean): Promise<void> => {
 const measured = z.object({ blockedMs: z.number(), changesPerSecond: z.number() });
 const burst = z.object({ turnsPerSecond: z.number() });
 
-/** What the load does to the server that was started. */
+/** A client of console-server.ts, which makes the load and measures. */
 class Load {
   readonly #url: string;
 
@@ -74,19 +74,19 @@ class Load {
     return measured.parse(await this.#post(`kind=${kind}&changes=${CHANGES_A_SECOND}&calls=${CALLS_A_SECOND}&ms=${ms}`));
   }
 
-  /** Turns a second. */
+  /** Turns per second. */
   async burst(ms: number): Promise<number> {
     return burst.parse(await this.#post(`callers=64&ms=${ms}`)).turnsPerSecond;
   }
 
-  /** Reads what a page reads, until `done` has ended. */
-  async following<T>(done: () => Promise<T>): Promise<T> {
+  /** Reads the same streams as a page while `act` runs. */
+  async following<T>(act: () => Promise<T>): Promise<T> {
     const closed = new AbortController();
     const url = `${this.#url}/console/api/stream?watch=figures,changes,traffic`;
     const reading = fetch(url, { headers: { authorization: `Bearer ${TOKEN}` }, signal: closed.signal })
       .then((response) => response.text())
       .catch(() => undefined);
-    const result = await done();
+    const result = await act();
     closed.abort();
     await reading;
     return result;
@@ -99,8 +99,8 @@ class Load {
 
 const seen = z.object({ slowest: z.number(), heapBytes: z.number() });
 
-/** The frames of the slowest second, and the memory that is in use at the end. */
-const watchedFor = (ms: number): string => `new Promise((resolve) => {
+/** A script that returns the frames of the slowest second, and the memory in use at the end. */
+const frameScript = (ms: number): string => `new Promise((resolve) => {
   const seconds = [];
   const began = performance.now();
   const frame = (at) => {
@@ -119,8 +119,8 @@ const page = async (quick: boolean): Promise<void> => {
   const forMs = quick ? 2_000 : 10_000;
   using folder = temporaryFolder();
   await using servers = new Servers();
-  // Not by the server: collecting what that leaves behind would block its loop.
-  await filled(folder.path, actors, events);
+  // Not in the server process, where collecting the garbage would block the event loop.
+  await fillStore(folder.path, actors, events);
   const args = ["bench/console-server.ts", folder.path, String(actors), TOKEN];
   const server = await servers.add(start(args));
   const load = new Load(server.ready["port"]);
@@ -130,7 +130,7 @@ const page = async (quick: boolean): Promise<void> => {
   const [alone, followed]: [number[], number[]] = [[], []];
   const [turns, turnsFollowed]: [number[], number[]] = [[], []];
   for (let round = 0; round < 3; round += 1) {
-    // In memory: a commit waits for the disk on the loop, for longer than this bound.
+    // In memory, since a commit to disk blocks the event loop for longer than this limit.
     alone.push((await load.run(forMs, "plain")).blockedMs);
     followed.push((await load.following(() => load.run(forMs, "plain"))).blockedMs);
   }
@@ -168,7 +168,7 @@ const page = async (quick: boolean): Promise<void> => {
       const heaps: number[] = [];
       const paces: number[] = [];
       for (let round = 0; round < 3; round += 1) {
-        const [{ changesPerSecond }, raw] = await Promise.all([load.run(forMs), tab.evaluate(watchedFor(forMs))]);
+        const [{ changesPerSecond }, raw] = await Promise.all([load.run(forMs), tab.evaluate(frameScript(forMs))]);
         const { slowest, heapBytes } = seen.parse(raw);
         frames.push(slowest);
         heaps.push(heapBytes);
@@ -183,7 +183,7 @@ const page = async (quick: boolean): Promise<void> => {
   }
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await recording(quick);
   await page(quick);
 };

@@ -1,4 +1,4 @@
-// Loaded into the server that cost-search.ts starts: answers what the process has used since it was asked last.
+// Loaded into the server that cost-search.ts starts. Reports the processor time and delay since the last report.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 const delay = monitorEventLoopDelay({ resolution: 5 });

@@ -1,16 +1,16 @@
 /**
- * Searches for the request that is most expensive to serve for its bytes: every shape of a hostile value (cost-shapes.ts) in every place
- * of a request, on every transport: as one message as long as the transport takes, as ones about as long as the limits of values and
- * members let them be, and as about 100 KB in small messages.
- * Measures the processor time of the server process, and how long its event loop was blocked; what is beyond the target, three times, of which
- * the least counts.
+ * Searches for the requests that are the most expensive to serve for their size. Tries each shape of a hostile value (cost-shapes.ts) in each
+ * place of a request, on each transport: as one message of the maximal length, as messages near the limits of values and members, and as
+ * 100 KB in small messages.
+ * Measures the processor time of the server process, and how long its event loop was blocked. A request beyond the target is measured three
+ * times, and the lowest cost counts.
  *
- *   npm run bench:cost                 all of them; exits with 1 where one is beyond the target
- *   npm run bench:cost -- keys         those whose name holds all of these words
+ *   npm run bench:cost                 all requests; exits with 1 if one is beyond the target
+ *   npm run bench:cost -- keys         requests whose names contain all of these words
  *
- * Target: 50 ms of processor time per 100 KB, and no event loop blocked for more than 100 ms. A request counts as 1 KiB at least: how
- * many small ones a caller may send, the rate limit says. What one message uses bounds how long it blocks, so that is what is judged:
- * a measured delay also holds whatever else the machine did.
+ * Target: 50 ms of processor time per 100 KB, and no event loop blocked for more than 100 ms. A request counts as at least 1 KiB, since the
+ * rate limit bounds the number of small ones. The second limit applies to the processor time of one message, which bounds how long it
+ * blocks; the measured delay also includes other work of the machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,7 @@ import { type CostWire, httpWire, lineWire, rawHttp, socketWire, theaterWire } f
 const root = join(import.meta.dirname, "..");
 const MIB = 1_048_576;
 const LEAST = 1_024;
-/** Some are answered by nothing but the end of a connection. */
+/** Some requests get no answer; the server closes the connection. */
 const UNANSWERED_MS = 2_000;
 const SMALL = 4_096;
 const TOTAL = 102_400;
@@ -34,24 +34,24 @@ const SIZES = ["many", "100 KB", "190 KB", "900 KB", "longest"] as const;
 
 export interface Cost {
   readonly name: string;
-  /** Of processor time, for 100 KB. */
+  /** Processor time per 100 KB. */
   readonly cpuMs: number;
-  /** Of processor time, for the most expensive message; it blocks no longer than that. */
+  /** Processor time of the most expensive message. It blocks no longer than that. */
   readonly messageMs: number;
   readonly delayMs: number;
 }
 
-/** Beyond the target. */
+/** Whether a cost is beyond the target. */
 const isBeyond = ({ cpuMs, messageMs }: Cost): boolean => cpuMs > 50 || messageMs > 100;
 const least = (one: Cost, other: Cost): Cost => (other.messageMs < one.messageMs ? other : one);
 
 export interface SearchOptions {
-  /** Which are tried, by name. Default: all. */
+  /** Selects requests by name. By default, all. */
   readonly wanted?: (name: string) => boolean;
   readonly onCost?: (cost: Cost) => void;
 }
 
-/** Serves the counter by every transport in a process of its own, and tries one request after the other. */
+/** Serves the counter on each transport in a child process, and tries one request after the other. */
 export async function searchCosts({ wanted = () => true, onCost = () => undefined }: SearchOptions = {}): Promise<readonly Cost[]> {
   await using server = await serve();
   const costs: Cost[] = [];
@@ -64,7 +64,7 @@ export async function searchCosts({ wanted = () => true, onCost = () => undefine
   };
   const measure = async (...request: Parameters<typeof once>): Promise<void> => {
     let cost = await once(...request);
-    // What is beyond is measured again: a collection of what earlier requests left is not its cost.
+    // Repeats expensive requests, since garbage collection after earlier requests is not their cost.
     for (let n = 1; n < ATTEMPTS && isBeyond(cost); n += 1) cost = least(cost, await once(...request));
     costs.push(cost);
     onCost(cost);
@@ -76,10 +76,10 @@ export async function searchCosts({ wanted = () => true, onCost = () => undefine
         for (const size of SIZES) {
           const name = `${transport}: ${shape} as ${place}, ${size}`;
           if (!wanted(name)) continue;
-          // One each: a door may close the connection of what it refuses.
+          // A new connection for each, since a server may close the connection of a refused request.
           const wire = await open();
           const send = (text: string): Promise<unknown> => Promise.race([wire.send(text), setTimeout(UNANSWERED_MS)]);
-          // What is compiled for it is not what it costs.
+          // Warms up, since compilation is not part of the cost.
           for (let n = 0; n < 3; n += 1) await send(around(value(SMALL)));
           const text = around(value(size === "longest" ? wire.longest : BYTES[size]));
           const messages = size === "many" ? Math.ceil(TOTAL / text.length) : 1;
@@ -159,9 +159,9 @@ async function serve(): Promise<CostServer> {
 async function readyLine({ stdout }: ChildProcess): Promise<Readonly<Record<string, string>>> {
   if (stdout === null) throw new Error("the server has no output");
   for await (const line of createInterface({ input: stdout })) {
-    const said: unknown = JSON.parse(line);
-    if (typeof said === "object" && said !== null)
-      return Object.fromEntries(Object.entries(said).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])));
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null)
+      return Object.fromEntries(Object.entries(value).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])));
   }
   throw new Error("the server ended before it was ready");
 }

@@ -1,4 +1,4 @@
-// Texts of hostile requests, by shape and by place: what cost-search.ts sends.
+// The hostile requests of cost-search.ts, by shape and place.
 
 type Text = (bytes: number) => string;
 
@@ -12,7 +12,7 @@ const times = (bytes: number, piece: (n: number) => string, separator = ","): st
   return pieces.join(separator);
 };
 
-/** JSON values of about so many bytes. */
+/** JSON values of about the given number of bytes. */
 export const SHAPES: Readonly<Record<string, Text>> = {
   keys: (bytes) => `{${times(bytes, (n) => `"k${n}":0`)}}`,
   "number keys": (bytes) => `{${times(bytes, (n) => `"${n}":0`)}}`,
@@ -45,7 +45,7 @@ const MODERN =
 const request = (method: string, params: string, meta = MODERN): string =>
   `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}${params === "" ? "" : ","}"_meta":{${meta}}}}`;
 
-/** A request of MCP around a hostile value. */
+/** MCP requests with a hostile value. */
 export const MCP_PLACES: Readonly<Record<string, (value: string) => string>> = {
   "unknown argument": (value) => request("tools/call", `"name":"add","arguments":{"by":1,"junk":${value}}`),
   "known argument": (value) => request("tools/call", `"name":"add","arguments":{"by":${value}}`),
@@ -72,7 +72,7 @@ export const MCP_PLACES: Readonly<Record<string, (value: string) => string>> = {
   nothing: (value) => value,
 };
 
-/** A packet around a hostile value. */
+/** Packets with a hostile value. */
 export const PACKET_PLACES: Readonly<Record<string, (value: string) => string>> = {
   payload: (value) => `{"version":"1.0","type":"capability_request","capability_id":"counter","payload":{"tool":"add","junk":${value}}}`,
   context: (value) => `{"version":"1.0","type":"capability_request","capability_id":"counter","payload":{},"context":{"junk":${value}}}`,
@@ -84,7 +84,7 @@ export const PACKET_PLACES: Readonly<Record<string, (value: string) => string>> 
   nothing: (value) => value,
 };
 
-/** Headers of one request over HTTP, each within what the door takes of a head. */
+/** Headers of an HTTP request, each within the limit of the server. */
 export const HEADERS: Readonly<Record<string, readonly string[]>> = {
   "many headers": Array.from({ length: 90 }, (_, n) => `x-${n}: ${"a".repeat(100)}`),
   "long Accept": [`accept: ${"text/a;q=0.1,".repeat(1_000)}*/*`],

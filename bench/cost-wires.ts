@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { WebSocket } from "ws";
 
 export interface CostWire {
-  /** The longest text worth sending: beyond it the door refuses by the length alone. */
+  /** The longest text worth sending: beyond it the server refuses by the length alone. */
   readonly longest: number;
   send(text: string): Promise<void>;
   close(): void;
@@ -20,21 +20,21 @@ export function httpWire(url: string, headers: Readonly<Record<string, string>>,
     longest: longest - MARGIN,
     send: (text) =>
       new Promise((done, failed) => {
-        const asked = request(url, { method: "POST", agent, headers: { "content-type": "application/json", ...headers } }, (response) => {
+        const sent = request(url, { method: "POST", agent, headers: { "content-type": "application/json", ...headers } }, (response) => {
           // The head is the answer: a stream that it begins would not end.
           response.on("error", () => undefined).resume();
           if (response.headers["content-type"] === "text/event-stream") response.destroy();
           else response.once("end", done);
           response.once("close", done);
         });
-        asked.once("error", failed);
-        asked.end(text);
+        sent.once("error", failed);
+        sent.end(text);
       }),
     close: () => agent.destroy(),
   };
 }
 
-/** The same with a head of its own, since node:http would mend it. */
+/** The same with raw header lines, which node:http would correct. */
 export function rawHttp(url: string, head: readonly string[], body: string): Promise<void> {
   const { hostname, port, pathname, host } = new URL(url);
   return new Promise((done) => {

@@ -1,16 +1,16 @@
-// Calls that are on disk before they are answered, one caller and 64, beside bare SQLite statements that do the same work.
+// Calls that are on disk before the reply, with one caller and 64, compared with bare SQLite statements that do the same work.
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { BareTurns } from "./bare-turns.ts";
 import { plain } from "./kinds/plain.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { callers } from "./load.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using folder = temporaryFolder();
   for (const [count, least] of [
     [1, 0.6],

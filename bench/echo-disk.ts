@@ -1,11 +1,12 @@
-// The bare machine on disk: the echo, which answers once the rows of a turn are there, many in a transaction. Its arguments: a folder, and how many actors.
+// The echo with a disk: answers after the rows of a turn are written, many turns in one transaction. Arguments: a folder and the number
+// of actors.
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { BareTurns } from "./bare-turns.ts";
 import { answer, idIn } from "./echo-answer.ts";
 import { readyWith } from "./ready.ts";
 
-const MOST_ROUNDS = 4;
+const MAX_ROUNDS = 4;
 
 const folder = process.argv[2] ?? "";
 const actors = Number(process.argv[3] ?? 1);
@@ -15,13 +16,13 @@ let waiting: { readonly response: ServerResponse; readonly id: unknown; readonly
 let before = 0;
 let rounds = 0;
 
-// A group is open while rounds of the event loop bring more, as the store's is.
-const look = (): void => {
+// Like the store, waits as long as iterations of the event loop bring more requests.
+const flush = (): void => {
   const more = waiting.length > before;
   before = waiting.length;
   rounds += 1;
-  if (more && rounds < MOST_ROUNDS) {
-    setImmediate(look);
+  if (more && rounds < MAX_ROUNDS) {
+    setImmediate(flush);
     return;
   }
   const group = waiting;
@@ -36,5 +37,5 @@ readyWith((text, response) => {
   const id = idIn(text);
   // Each connection sends its number as the id.
   waiting.push({ response, id, place: Number(id) % actors });
-  if (waiting.length === 1) setImmediate(look);
+  if (waiting.length === 1) setImmediate(flush);
 });

@@ -1,4 +1,4 @@
-// The bare machine: read a JSON-RPC request, answer it with a constant result, which may be given. Nothing else is checked.
+// The bare echo: reads a JSON-RPC request and answers with a constant result, which may be an argument. Checks nothing else.
 import { answer, idIn, ONE } from "./echo-answer.ts";
 import { readyWith } from "./ready.ts";
 

@@ -2,14 +2,14 @@
 import type { Figures } from "./figures.ts";
 import type { Summary } from "./row.ts";
 
-/** So many digits that count. */
+/** A number with the given count of significant digits. */
 export const rounded = (value: number, digits: number): string => {
   const short = value.toPrecision(digits);
   return Math.abs(value) < 1_000 && !short.includes("e") ? short : Number(short).toLocaleString("en");
 };
 
 /** A row of the baseline, formatted for a table. */
-class Said {
+class FormattedRow {
   readonly #name: string;
   readonly #row: Summary;
 
@@ -30,12 +30,12 @@ class Said {
     return rounded(this.#its("floor"), digits);
   }
 
-  /** Beside what is much like it: to the hundredth. */
+  /** A ratio close to 1, to the hundredth. */
   get ratio(): string {
     return this.#row.median.toFixed(2);
   }
 
-  /** Beside a peer whose rounds may differ by more than twice: then from the least to the most of them, too. */
+  /** A ratio to a peer. Includes the range if the rounds differ by more than a factor of two. */
   get times(): string {
     const { min, max } = this.#row;
     return max > 2 * min ? `${this.of()} (${rounded(min, 2)} to ${rounded(max, 2)})` : this.of();
@@ -49,7 +49,7 @@ class Said {
     return this.#row.median;
   }
 
-  /** Its limit, marked where it misses it. */
+  /** The limit, marked with ✗ if the row misses it. */
   aim(unit = ""): string {
     const { limit, ok } = this.#row;
     if (limit === undefined) throw new Error(`bench/baseline.json has no limit for ${this.#name}.`);
@@ -63,26 +63,26 @@ class Said {
   }
 }
 
-/** Throws where a bench has no such row. */
+/** Throws if the bench has no such row. */
 const rowsOf =
   (figures: Figures, bench: string, prefix = "") =>
-  (row: string): Said => {
+  (row: string): FormattedRow => {
     const found = figures[bench]?.[prefix + row];
     if (found === undefined) throw new Error(`bench/baseline.json has no ${JSON.stringify(prefix + row)} of ${bench}.`);
-    return new Said(prefix + row, found);
+    return new FormattedRow(prefix + row, found);
   };
 
-/** What several rows aim at: said once where that is the same, and all meet it or none does. */
-const aims = (rows: readonly Said[], unit = ""): string => [...new Set(rows.map((row) => row.aim(unit)))].join(", ");
+/** The distinct limits of several rows. */
+const aims = (rows: readonly FormattedRow[], unit = ""): string => [...new Set(rows.map((row) => row.aim(unit)))].join(", ");
 
-/** Of rows that are told together: the aim of one that misses it, where there is one. */
-const worst = (rows: readonly Said[], unit = ""): string => {
+/** The limit of several rows with one limit: that of a row that misses it, if there is one. */
+const worst = (rows: readonly FormattedRow[], unit = ""): string => {
   const all = rows.map((row) => row.aim(unit));
   return all.find((aim) => aim.endsWith("✗")) ?? all[0] ?? "";
 };
 
-/** From the least to the most of some rows. */
-const span = (rows: readonly Said[], digits = 2): string => {
+/** The range of several rows. */
+const span = (rows: readonly FormattedRow[], digits = 2): string => {
   const inOrder = rows.toSorted((one, other) => one.median - other.median);
   const [first, last] = [inOrder[0], inOrder.at(-1)];
   if (first === undefined || last === undefined) throw new Error("bench/baseline.json has none of the rows of a span.");
@@ -142,7 +142,10 @@ const http = (figures: Figures): readonly string[][] => {
 const wires = (figures: Figures): readonly string[][] => {
   const wire = rowsOf(figures, "wires", "tools/call: ");
   const [one, few, stdio] = ["TCP, 32 connections, one by one", "TCP, 4 connections, pipelined", "stdio, pipelined"];
-  const of = (name: string): readonly [ours: Said, echo: Said] => [wire(`${name}, of our HTTP`), wire(`${name}, of a bare node:http echo`)];
+  const of = (name: string): readonly [ours: FormattedRow, echo: FormattedRow] => [
+    wire(`${name}, of our HTTP`),
+    wire(`${name}, of a bare node:http echo`),
+  ];
   const [oneOurs, oneEcho] = of(one);
   const [fewOurs, fewEcho] = of(few);
   const [stdioOurs, stdioEcho] = of(stdio);
@@ -180,7 +183,7 @@ const actors = (figures: Figures): readonly string[][] => {
     (kind) => `actor(), ${kind}`,
   );
   const [one, many] = [kinds.map(inTurn), kinds.map(underWay)];
-  const list = (rows: readonly Said[], say: (row: Said) => string): string => rows.map(say).join(", ");
+  const list = (rows: readonly FormattedRow[], say: (row: FormattedRow) => string): string => rows.map(say).join(", ");
   const [alone, called, live] = [
     begun("an actor begun, 200000 of them: its first event is there"),
     begun("an actor begun and called once, 200000 of them"),
@@ -209,7 +212,7 @@ const actors = (figures: Figures): readonly string[][] => {
   ];
 };
 
-const kept = (figures: Figures): readonly string[][] => {
+const storage = (figures: Figures): readonly string[][] => {
   const calls = rowsOf(figures, "durable", "calls on disk before they are answered, ");
   const opened = rowsOf(figures, "start-up", "open a directory and answer one call, ");
   const woken = rowsOf(figures, "wake")("an actor of 1000000 on disk, woken and read, p50");
@@ -249,19 +252,19 @@ const more = (figures: Figures): readonly string[][] => {
   ];
   const searches = Object.entries(figures["packet-search"] ?? {})
     .filter(([name]) => name.includes("one looks for"))
-    .map(([name, row]) => new Said(name, row));
+    .map(([name, row]) => new FormattedRow(name, row));
   const start = rowsOf(figures, "packaged");
   const [stdio, overHttp, zod] = [
     start("troupe serve to its first answer, stdio"),
     start("the same over HTTP"),
     start("the same over stdio, a module that imports zod"),
   ];
-  const told = rowsOf(figures, "broadcast");
+  const broadcast = rowsOf(figures, "broadcast");
   const change = (to: string) => ({
-    ms: told(`${to}, till the last has it`).of(3),
-    times: told(`${to}, till the last has it, beside socket.write`),
-    stall: told(`${to}, longest stall of the event loop`),
-    bareStall: told(`${to}, longest stall of the bare one, for comparison`).of(),
+    ms: broadcast(`${to}, till the last has it`).of(3),
+    times: broadcast(`${to}, till the last has it, beside socket.write`),
+    stall: broadcast(`${to}, longest stall of the event loop`),
+    bareStall: broadcast(`${to}, longest stall of the bare one, for comparison`).of(),
   });
   const [get, listen, actor] = [
     change("one change to 10000 GET streams"),
@@ -270,7 +273,7 @@ const more = (figures: Figures): readonly string[][] => {
   ];
   const among = "a call that changes a resource, 10000 sessions listen to lists";
   const listened = rowsOf(figures, "listeners");
-  const [untold, besideOne] = [listened(among), listened(`${among}, beside one`)];
+  const [many, ratioToOne] = [listened(among), listened(`${among}, beside one`)];
   const idle = rowsOf(figures, "sessions");
   const held = [
     idle("an idle session, of 10000 over HTTP"),
@@ -299,8 +302,8 @@ const more = (figures: Figures): readonly string[][] => {
     ["the same where the change is an actor's, to GET streams", `${actor.ms} ms: ${actor.times.ratio} ×`, actor.times.aim("×")],
     [
       "a call that changes what a resource shows, where 10,000 sessions listen to their lists",
-      `${untold.of()} µs: ${besideOne.ratio} × that where one does`,
-      besideOne.aim("×"),
+      `${many.of()} µs: ${ratioToOne.ratio} × that where one does`,
+      ratioToOne.aim("×"),
     ],
     [
       "an idle session; an idle stream, beyond a held response of node:http: GET, `subscriptions/listen`",
@@ -317,7 +320,7 @@ const more = (figures: Figures): readonly string[][] => {
 
 const guests = (figures: Figures): readonly string[][] => {
   const guest = rowsOf(figures, "guests");
-  const both = (row: string): readonly Said[] => [guest(`echo: ${row}`), guest(`counter: ${row}`)];
+  const both = (row: string): readonly FormattedRow[] => [guest(`echo: ${row}`), guest(`counter: ${row}`)];
   const [sends, requests, instances] = [
     both("a send to a warm guest, all that its worker does"),
     both("a request to a warm guest, all that its worker does"),
@@ -361,7 +364,7 @@ const markdown = (rows: readonly string[][]): string => {
 
 /** The table of docs/benchmarks.md. Throws where the figures lack a row that it has. */
 export const benchmarkTable = (figures: Figures): string =>
-  markdown([["what", "figure", "aim"], ...[http, wires, actors, kept, more, guests].flatMap((rows) => rows(figures))]);
+  markdown([["what", "figure", "aim"], ...[http, wires, actors, storage, more, guests].flatMap((rows) => rows(figures))]);
 
 /** The four figures of README. Throws where the figures lack a row that it has. */
 export const headlineTable = (figures: Figures): string => {

@@ -1,4 +1,4 @@
-// Figures that are kept: bench/baseline.json, and what `--json` writes. By bench, then by row.
+// Files of figures by bench and row: bench/baseline.json, and the output of `--json`.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import * as z from "zod";
 import type { Summary } from "./row.ts";
@@ -21,17 +21,17 @@ const figures = z.record(z.string(), z.record(z.string(), summary));
 
 const sent = z.object({ row: z.string().exactOptional(), summary: summary.exactOptional(), note: z.string().exactOptional() });
 
-/** What table.ts sends. */
+/** Parses a message from table.ts. */
 export const parseSent = (message: unknown): { readonly row?: string; readonly summary?: Summary; readonly note?: string } =>
   sent.parse(message);
 
-/** A file that is not there has none. */
+/** Returns no figures if the file does not exist. */
 export const readFigures = (file: string): Figures => (existsSync(file) ? figures.parse(JSON.parse(readFileSync(file, "utf8"))) : {});
 
-/** A bench that ran again has only its new rows; others stay. */
-export const merged = (kept: Figures, ran: Figures): Figures => ({ ...kept, ...ran });
+/** Replaces all rows of the benches that ran. */
+export const merged = (stored: Figures, measured: Figures): Figures => ({ ...stored, ...measured });
 
-/** Four digits that count: more are the machine's noise, and only make a difference of two files hard to read. */
+/** Four significant digits. More would be noise, and make diffs of two files hard to read. */
 const rounded = (_key: string, value: unknown): unknown => (typeof value === "number" ? Number(value.toPrecision(4)) : value);
 
 export const writeFigures = (file: string, all: Figures): void => writeFileSync(file, `${JSON.stringify(all, rounded, 2)}\n`);

@@ -1,10 +1,10 @@
-// A call into a guest, and an instance of one, in the thread that runs it: the same components through jco's glue, an echo in Extism.
+// A call of a guest and the creation of an instance, in the thread that runs it, compared with jco's glue and Extism.
 import { readComponent } from "troupe/wasm";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { alone, watched } from "./guests-ours.ts";
 import { type Glue, guestPeers, type Plugin } from "./guests-peers.ts";
 import { bytes, COUNTER, ECHO, wasm } from "./guests-stage.ts";
-import { beside, bursts } from "./guests-table.ts";
+import { bursts, compare } from "./guests-table.ts";
 import { each, note, rounds } from "./table.ts";
 
 const CALLS = 2_000;
@@ -12,7 +12,7 @@ const INSTANCES = 50;
 const CALL_US = 5;
 const INSTANTIATE_US = 100;
 
-const DATA = bytes("What is said to a guest, in sixty-four bytes, as an example of it");
+const DATA = bytes("A message to a guest, which has sixty-four bytes, as an example.");
 const STATE = bytes('{"count":41}');
 
 const initialized = (make: () => Glue) => () => {
@@ -21,8 +21,8 @@ const initialized = (make: () => Glue) => () => {
   return glue;
 };
 
-const echoes = (who: string, said: unknown): void => {
-  if (!(said instanceof Uint8Array) || Buffer.compare(DATA, said) !== 0) throw new Error(`${who} did not echo.`);
+const checkEcho = (who: string, reply: unknown): void => {
+  if (!(reply instanceof Uint8Array) || Buffer.compare(DATA, reply) !== 0) throw new Error(`${who} did not echo.`);
 };
 
 const closing = async (make: () => Promise<Plugin>): Promise<void> => (await make()).close();
@@ -31,9 +31,9 @@ interface Subject {
   readonly name: string;
   readonly wasm: Uint8Array;
   readonly data: Uint8Array;
-  /** The same of jco; absent: nothing of others is measured. */
+  /** The same component through jco. Absent: not compared. */
   readonly glue?: () => Glue;
-  /** What of Extism does the same. */
+  /** The equivalent plug-in of Extism. */
   readonly plugin?: { readonly make: () => Promise<Plugin>; readonly warm: Plugin };
 }
 
@@ -43,10 +43,10 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject, coun
   const inWorker = await watched(component);
   const glued = glue?.();
   if (data === DATA) {
-    echoes("A guest", await guest.request(DATA));
-    echoes("A watched guest", await inWorker.request(DATA));
-    if (glued !== undefined) echoes("jco's glue", glued.request(STATE, DATA));
-    if (plugin !== undefined) echoes("Extism", await plugin.warm.echo(DATA));
+    checkEcho("A guest", await guest.request(DATA));
+    checkEcho("A watched guest", await inWorker.request(DATA));
+    if (glued !== undefined) checkEcho("jco's glue", glued.request(STATE, DATA));
+    if (plugin !== undefined) checkEcho("Extism", await plugin.warm.echo(DATA));
   }
   const [send = [], sendWatched = [], request = [], requestWatched = [], sendGlued = [], requestGlued = [], echoed = []] = await rounds(
     count,
@@ -64,9 +64,9 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject, coun
     const whole = `${name}: ${what}`;
     bursts(`${whole}, all that its worker does`, inAll, CALL_US);
     bursts(`${whole}, its instance alone`, bare);
-    if (glue !== undefined) beside(`${whole}, through jco's glue`, theirs, bare);
+    if (glue !== undefined) compare(`${whole}, through jco's glue`, theirs, bare);
   }
-  if (plugin !== undefined) beside(`${name}: an Extism plug-in that echoes the same bytes`, echoed, request);
+  if (plugin !== undefined) compare(`${name}: an Extism plug-in that echoes the same bytes`, echoed, request);
 };
 
 const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject, count: number): Promise<void> => {
@@ -79,8 +79,8 @@ const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject, count: numbe
   );
   const what = `${name}: an instance and its init`;
   bursts(what, ours, INSTANTIATE_US);
-  if (glue !== undefined) beside(`${what}, through jco's glue`, glued, ours);
-  if (plugin !== undefined) beside(`${name}: an Extism plug-in of a compiled module, closed again`, plugins, ours);
+  if (glue !== undefined) compare(`${what}, through jco's glue`, glued, ours);
+  if (plugin !== undefined) compare(`${name}: an Extism plug-in of a compiled module, closed again`, plugins, ours);
 };
 
 const ECHOING = { name: "echo", wasm: wasm(ECHO), data: DATA };
@@ -93,7 +93,7 @@ const measured = async (subjects: readonly Subject[], count: number): Promise<vo
   }
 };
 
-export const calls = async (folder: string, { quick }: Asked): Promise<void> => {
+export const calls = async (folder: string, { quick }: BenchOptions): Promise<void> => {
   if (quick) {
     note("jco's glue and Extism are left out, since it was to be quick.");
     await measured([ECHOING, COUNTING], 5);

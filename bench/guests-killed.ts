@@ -1,13 +1,13 @@
-// A guest that spins: how long past its time it lives, and what that costs its neighbours. No limit is set for these.
-import type { Asked } from "./asked.ts";
-import { bytes, ECHO, HOSTILE, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
+// A guest in an endless loop: how long it runs beyond its time limit, and how long other guests wait. Without limits.
+import type { BenchOptions } from "./options.ts";
+import { bytes, ECHO, HOSTILE, MANIFEST, never, openStage, wasm } from "./guests-stage.ts";
 import { print } from "./table.ts";
 
 const CALL_MS = 100;
 
-export const killed = async ({ quick }: Asked): Promise<void> => {
+export const killed = async ({ quick }: BenchOptions): Promise<void> => {
   const rounds = quick ? 3 : 7;
-  await using on = await opened({ workers: 1, callMs: CALL_MS });
+  await using on = await openStage({ workers: 1, callMs: CALL_MS });
   const { stage, sandbox } = on;
   await stage.start({ manifest: MANIFEST, component: wasm(ECHO), name: "neighbour" });
   await stage.start({ manifest: MANIFEST, component: wasm(HOSTILE), name: "spinning" });

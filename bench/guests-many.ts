@@ -1,20 +1,20 @@
-// How many guests there may be in one process: as state, while few have an instance.
-import type { Asked } from "./asked.ts";
-import { exposeGc } from "./heap.ts";
-import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
+// 100,000 guests in one process, of which 100 have an instance.
+import type { BenchOptions } from "./options.ts";
+import { exposeGc } from "./heap-size.ts";
+import { bytes, COUNTER, MANIFEST, never, openStage, wasm } from "./guests-stage.ts";
 import { tails } from "./guests-table.ts";
 import { print } from "./table.ts";
 
 const INSTANCES = 100;
 const SAMPLE = 5_000;
-/** A stride that meets no guest twice. */
+/** A prime, so that each guest is visited once. */
 const STRIDE = 7_919;
 const AT_ONCE = 8;
 
 const component = wasm(COUNTER);
 const nth = (n: number): string => `guest-${n}`;
 
-/** Of this thread, bytes outside its heap included; and of the process. */
+/** Memory of this thread, including external memory, and of the process. */
 const memory = (): { readonly held: number; readonly rss: number } => {
   globalThis.gc?.();
   globalThis.gc?.();
@@ -22,10 +22,10 @@ const memory = (): { readonly held: number; readonly rss: number } => {
   return { held: heapUsed + external, rss };
 };
 
-export const many = async ({ quick }: Asked): Promise<void> => {
+export const many = async ({ quick }: BenchOptions): Promise<void> => {
   const guests = quick ? 2_000 : 100_000;
   await exposeGc();
-  await using on = await opened({ workers: 1, instances: INSTANCES });
+  await using on = await openStage({ workers: 1, instances: INSTANCES });
   const { stage, sandbox } = on;
   const start = (name: string, count: number): Promise<unknown> =>
     stage.start({ manifest: MANIFEST, component, name, initialState: bytes(`{"count":${count}}`) });
@@ -38,17 +38,17 @@ export const many = async ({ quick }: Asked): Promise<void> => {
   const after = memory();
   const held = (after.held - before.held) / guests;
   const rss = (after.rss - before.rss) / guests;
-  const had = sandbox.measures.instances;
+  const instances = sandbox.measures.instances;
   const sample = Math.min(SAMPLE, guests);
   const woken: number[] = [];
   for (let n = 0; n < sample; n += 1) {
     const one = (n * STRIDE) % guests;
-    const asked = performance.now();
-    const said = Buffer.from(await stage.request(nth(one), bytes("?"), never)).toString();
-    woken.push((performance.now() - asked) * 1_000);
-    if (said !== String(one)) throw new Error(`${nth(one)} said ${said}.`);
+    const requested = performance.now();
+    const reply = Buffer.from(await stage.request(nth(one), bytes("?"), never)).toString();
+    woken.push((performance.now() - requested) * 1_000);
+    if (reply !== String(one)) throw new Error(`${nth(one)} replied ${reply}.`);
   }
-  const what = `${guests} guests, ${had} instances`;
+  const what = `${guests} guests, ${instances} instances`;
   print({ what: `${what}: held for each`, measured: [held], unit: "bytes" });
   print({ what: `${what}: of the process for each`, measured: [rss], unit: "bytes" });
   print({ what: `${what}: started from manifest and component, ${AT_ONCE} at a time`, measured: [each], unit: "µs" });

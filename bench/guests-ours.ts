@@ -1,4 +1,4 @@
-// A guest in the thread that calls it: by its instance alone, and as its worker runs it, watched by the clock.
+// A guest in the calling thread: its instance alone, and with all that its worker does for a call.
 import { type CallOutcome, type LocalCall, runCall } from "../src/bridges/wasm/abi/run-call.ts";
 import { compile } from "../src/bridges/wasm/abi/webassembly.ts";
 import { Instance } from "../src/bridges/wasm/abi/instance.ts";
@@ -25,20 +25,20 @@ const local = (name: ExportName, params: readonly WitValue[]): LocalCall => ({
   limits: GUEST_LIMITS,
 });
 
-/** Whatever does not go well is no figure. */
-const back = (ended: CallOutcome | Ending): WitValue => {
+/** The result of a call. Throws if it failed. */
+const resultOf = (ended: CallOutcome | Ending): WitValue => {
   if (ended.end !== "ok") throw new Error(`A guest's call ended: ${JSON.stringify(ended)}`);
   return ended.back;
 };
 
 const guest = (run: (call: LocalCall) => Promise<CallOutcome | Ending>) => ({
-  init: async (): Promise<WitValue> => back(await run(local("actor.init", ["an-actor"]))),
-  send: async (data: Uint8Array): Promise<WitValue> => back(await run(local("message-server-client.handle-send", [data]))),
+  init: async (): Promise<WitValue> => resultOf(await run(local("actor.init", ["an-actor"]))),
+  send: async (data: Uint8Array): Promise<WitValue> => resultOf(await run(local("message-server-client.handle-send", [data]))),
   request: async (data: Uint8Array): Promise<WitValue> =>
-    back(await run(local("message-server-client.handle-request", ["a-request", data]))),
+    resultOf(await run(local("message-server-client.handle-request", ["a-request", data]))),
 });
 
-/** Gives what makes an instance of the compiled component, and has run its init. */
+/** Returns a function that makes an instance of the compiled component and runs its init. */
 export const alone = (component: Component) => {
   const module = compile(component.module);
   return async () => {
@@ -49,7 +49,7 @@ export const alone = (component: Component) => {
   };
 };
 
-/** All that a worker does for a call but to hear of it and to answer. */
+/** All that a worker does for a call, without its messages. */
 export const watched = async (component: Component) => {
   let ended: (ending: Ending) => void = () => undefined;
   const meter = new CpuMeter(new CpuMeterReader().shared);

@@ -1,4 +1,4 @@
-// What guests are measured beside. Their packages are in bench/peers, so their types are not known here.
+// jco and Extism, with which guests are compared. Their packages are in bench/peers, so their types are not available here.
 import * as z from "zod";
 import { installPeers } from "./peers.ts";
 
@@ -13,7 +13,7 @@ export interface Plugin {
   close(): Promise<void>;
 }
 
-/** Each is compiled; what is given makes an instance. */
+/** Both compile a component and return a function that makes an instance. */
 export interface GuestPeers {
   jco(component: Uint8Array, folder: string, name: string): Promise<() => Glue>;
   extism(): Promise<() => Promise<Plugin>>;

@@ -1,4 +1,4 @@
-// What the benches of guests run on: an engine whose actors are guests, in memory or on disk, and Theater's view of it.
+// The engine, sandbox and stage of the guest benches, in memory or on disk.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Caller, systemClock, systemEntropy, type Viewer } from "troupe/contract";
@@ -8,14 +8,14 @@ import { memoryContents, sqliteContents, sqliteStore } from "troupe/store";
 import { EngineStage, THEATER_INFO, theaterFace } from "troupe/theater";
 import { connectInMemory } from "troupe/transport";
 import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder, readComponent, type SandboxOptions } from "troupe/wasm";
-import { root } from "./child.ts";
+import { root } from "./server-process.ts";
 import { plain } from "./kinds/plain.ts";
 
-// Extism takes the whole buffer that a Uint8Array is a part of, so not of a pool.
+// Not from a pool, since Extism takes the whole buffer of a Uint8Array.
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const never = new AbortController().signal;
 
-/** The committed examples and guests of tests. */
+/** Reads a committed component. */
 export const wasm = (path: string): Uint8Array => readFileSync(join(root, `${path}.wasm`));
 export const ECHO = "test/wasm/guests/echo/echo";
 export const COUNTER = "examples/wasm/counter/counter";
@@ -27,13 +27,13 @@ export const MANIFEST = ["runtime", "message-server"].reduce(
 );
 
 export interface StageOptions extends SandboxOptions {
-  /** Absent: in memory. */
+  /** The directory of the store. Absent: in memory. */
   readonly directory?: string;
   readonly callMs?: number;
 }
 
-/** All of it in this process; its guests in workers of this process. */
-export const opened = async ({ directory, callMs = GUEST_LIMITS.callMs, ...pool }: StageOptions) => {
+/** Opens a stage in this process, with its guests in worker threads. */
+export const openStage = async ({ directory, callMs = GUEST_LIMITS.callMs, ...pool }: StageOptions) => {
   const persistence = directory === undefined ? "memory" : "disk";
   const contents = directory === undefined ? memoryContents() : sqliteContents(join(directory, "content.db"));
   const store = directory === undefined ? undefined : sqliteStore({ directory });
@@ -71,8 +71,8 @@ export const opened = async ({ directory, callMs = GUEST_LIMITS.callMs, ...pool 
 
 const OPERATOR: Caller & Viewer = { principal: "operator", scopes: [] };
 
-/** Theater's MCP face through a gateway and an in-memory connection: asks by JSON text, is answered with JSON text. */
-export const faced = async (stage: EngineStage) => {
+/** Connects a client to Theater's MCP server in memory. `ask` returns the text of a response. */
+export const connectMcp = async (stage: EngineStage) => {
   const face = theaterFace({ stage });
   const gateway = createGateway({ source: face, info: THEATER_INFO, rateLimit: false });
   const client = connectInMemory(gateway, OPERATOR);

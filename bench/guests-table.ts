@@ -1,18 +1,18 @@
 import { median, quantile, times } from "./statistics.ts";
 import { print } from "./table.ts";
 
-/** Of bursts, in microseconds a call. */
+/** Prints bursts, in microseconds per call. */
 export const bursts = (what: string, measured: readonly number[], target?: number): void => print({ what, measured, unit: "µs", target });
 
-/** The same, of a peer: and how many times ours that is, round by round. */
-export const beside = (what: string, theirs: readonly number[], ours: readonly number[]): void => {
+/** Prints the bursts of a peer, and their ratios to ours by round. */
+export const compare = (what: string, theirs: readonly number[], ours: readonly number[]): void => {
   bursts(what, theirs);
   print({ what: `${what}, beside ours`, measured: times(theirs, ours), unit: "×" });
 };
 
 const PARTS = 15;
 
-/** Of single calls in their order, in microseconds: by parts of the time the median, which is what has a limit, and the slowest of a hundred. */
+/** Prints single calls in microseconds: the medians (with the limit) and 99th percentiles of successive parts of the run. */
 export const tails = (what: string, measured: readonly number[], target?: number): void => {
   const size = Math.ceil(measured.length / PARTS);
   const parts = Array.from({ length: PARTS }, (_, part) => measured.slice(part * size, (part + 1) * size)).filter(
@@ -22,8 +22,8 @@ export const tails = (what: string, measured: readonly number[], target?: number
   print({ what: `${what}, p99`, measured: parts.map((part) => quantile(part, 0.99)), unit: "µs" });
 };
 
-/** How long each single call took, in microseconds, by turns in bursts of `calls`. A first round warms up. */
-export const singly = async (
+/** Times single calls in microseconds, in alternating bursts of `calls`. The first round warms up. */
+export const timeCalls = async (
   rounds: number,
   calls: number,
   ...acts: readonly ((n: number) => Promise<unknown>)[]

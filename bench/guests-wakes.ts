@@ -1,7 +1,7 @@
-// Guests that have no instance: their instance had to go, or their actor has slept on disk since another process.
-import type { Asked } from "./asked.ts";
-import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
-import { singly, tails } from "./guests-table.ts";
+// Guests without an instance: it was evicted, or the actor was stored on disk by an earlier process.
+import type { BenchOptions } from "./options.ts";
+import { bytes, COUNTER, MANIFEST, never, openStage, wasm } from "./guests-stage.ts";
+import { timeCalls, tails } from "./guests-table.ts";
 
 const GUESTS = 200;
 const WAKE_US = 1_000;
@@ -9,34 +9,34 @@ const WAKE_US = 1_000;
 const component = wasm(COUNTER);
 const nth = (n: number): string => `counter-${n}`;
 
-type Opened = Awaited<ReturnType<typeof opened>>;
+type OpenedStage = Awaited<ReturnType<typeof openStage>>;
 
-const fill = async ({ stage }: Opened): Promise<void> => {
+const fill = async ({ stage }: OpenedStage): Promise<void> => {
   for (let n = 0; n < GUESTS; n += 1)
     await stage.start({ manifest: MANIFEST, component, name: nth(n), initialState: bytes(`{"count":${n}}`) });
 };
 
-const ask = async ({ stage }: Opened, n: number): Promise<void> => {
-  const said = Buffer.from(await stage.request(nth(n), bytes("?"), never)).toString();
-  if (said !== String(n)) throw new Error(`${nth(n)} woke with ${said}.`);
+const ask = async ({ stage }: OpenedStage, n: number): Promise<void> => {
+  const reply = Buffer.from(await stage.request(nth(n), bytes("?"), never)).toString();
+  if (reply !== String(n)) throw new Error(`${nth(n)} woke with ${reply}.`);
 };
 
 const evicted = async (rounds: number): Promise<void> => {
-  await using on = await opened({ workers: 1, instances: 1 });
+  await using on = await openStage({ workers: 1, instances: 1 });
   await fill(on);
-  const [woken = []] = await singly(rounds, GUESTS, (n) => ask(on, n));
+  const [woken = []] = await timeCalls(rounds, GUESTS, (n) => ask(on, n));
   tails("wake: a request to a guest whose instance had to go", woken, WAKE_US);
 };
 
 const asleep = async (directory: string, rounds: number): Promise<void> => {
   {
-    await using on = await opened({ workers: 1, directory });
+    await using on = await openStage({ workers: 1, directory });
     await fill(on);
   }
   const woken: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    await using on = await opened({ workers: 1, directory });
-    // What the process does once is not a guest's waking.
+    await using on = await openStage({ workers: 1, directory });
+    // Warms up the process.
     for (let n = 0; n < 20; n += 1) await ask(on, n);
     for (let n = 20; n < GUESTS; n += 1) {
       const started = performance.now();
@@ -47,7 +47,7 @@ const asleep = async (directory: string, rounds: number): Promise<void> => {
   tails("wake: a request to a guest whose actor sleeps on disk, answered on disk", woken, WAKE_US);
 };
 
-export const wakes = async (directory: string, { quick }: Asked): Promise<void> => {
+export const wakes = async (directory: string, { quick }: BenchOptions): Promise<void> => {
   const rounds = quick ? 2 : 5;
   await evicted(rounds);
   await asleep(directory, rounds);

@@ -1,33 +1,43 @@
-// A tools/call over HTTP beside a bare node:http echo that is asked the same.
+// A tools/call over HTTP, compared with a bare node:http echo that gets the same requests.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { apart, Same } from "./answers.ts";
-import type { Asked } from "./asked.ts";
-import { serve, Servers, start, type Started } from "./child.ts";
+import { perConnection, Same } from "./answers.ts";
+import type { BenchOptions } from "./options.ts";
+import { serve, Servers, start, type Started } from "./server-process.ts";
 import { ONE } from "./echo-answer.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { burstsOf, compete, printRates, printTimes } from "./load.ts";
-import { ADD, counted, countedModern, legacy, modern, openSession, openSessions, portOf, saidModern } from "./mcp.ts";
-import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
+import {
+  ADD,
+  counterReplies,
+  modernCounterReplies,
+  legacy,
+  modern,
+  openSession,
+  openSessions,
+  portOf,
+  modernReply,
+} from "./mcp-requests.ts";
+import { pinLoad, SERVER_CORE } from "./cpu-pinning.ts";
 
 const CALL = "tools/call";
 const CONNECTIONS = 32;
 
 const ECHO = "a bare node:http echo";
-// What its protocol leaves of 2026-07-28: longer requests, longer replies.
+// The cost of the protocol of 2026-07-28: longer requests and replies.
 const ECHO_MODERN = "the same echo, asked and answering as in 2026-07-28";
-// What can be had of the disk: nothing but the statements, texts and hashes of a turn between request and answer.
+// The cost of the disk: only the statements, texts and hashes of a turn between request and reply.
 const ECHO_EACH = "an echo that writes the same rows, an actor for each connection";
 const ECHO_HOT = "an echo that writes the same rows, one actor for all";
 
-export const run = async (asked: Asked): Promise<void> => {
+export const run = async (options: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
-  using _load = loadOnItsCore();
+  using _load = pinLoad();
   await using servers = new Servers();
-  const serving = (module: string, name: string): Promise<Started> => servers.add(serve(module, join(data.path, name)));
+  const serveModule = (module: string, name: string): Promise<Started> => servers.add(serve(module, join(data.path, name)));
   const one = new Same(ONE);
   const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
-  const echoModern = await servers.add(start(["bench/echo.ts", JSON.stringify(saidModern(1))], { core: SERVER_CORE }));
+  const echoModern = await servers.add(start(["bench/echo.ts", JSON.stringify(modernReply(1))], { core: SERVER_CORE }));
   const writing = (name: string, actors: number): Promise<Started> => {
     const folder = join(data.path, name);
     mkdirSync(folder);
@@ -35,22 +45,28 @@ export const run = async (asked: Asked): Promise<void> => {
   };
   const echoEach = await writing("echo-each", CONNECTIONS);
   const echoHot = await writing("echo-hot", 1);
-  const memory = await serving("examples/counter", "memory");
-  const stateless = await serving("examples/counter", "modern");
-  const each = await serving("bench/kinds/counter-each.ts", "each");
-  const hot = await serving("examples/counter-disk", "hot");
+  const memory = await serveModule("examples/counter", "memory");
+  const stateless = await serveModule("examples/counter", "modern");
+  const each = await serveModule("bench/kinds/counter-each.ts", "each");
+  const hot = await serveModule("examples/counter-disk", "hot");
   const outcomes = await compete(
     {
       [ECHO]: legacy(echo, [{}], one, CALL, ADD),
-      [ECHO_MODERN]: modern(echoModern, new Same(saidModern(1)), CALL, ADD),
+      [ECHO_MODERN]: modern(echoModern, new Same(modernReply(1)), CALL, ADD),
       [ECHO_EACH]: legacy(echoEach, [{}], one, CALL, ADD),
       [ECHO_HOT]: legacy(echoHot, [{}], one, CALL, ADD),
-      "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counted(), CALL, ADD),
-      "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
-      "on disk, an actor for each connection": legacy(each, await openSessions(portOf(each), CONNECTIONS), apart(counted), CALL, ADD),
-      "on disk, one actor for all": legacy(hot, [await openSession(portOf(hot))], counted(), CALL, ADD),
+      "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counterReplies(), CALL, ADD),
+      "memory, 2026-07-28": modern(stateless, modernCounterReplies(), CALL, ADD),
+      "on disk, an actor for each connection": legacy(
+        each,
+        await openSessions(portOf(each), CONNECTIONS),
+        perConnection(counterReplies),
+        CALL,
+        ADD,
+      ),
+      "on disk, one actor for all": legacy(hot, [await openSession(portOf(hot))], counterReplies(), CALL, ADD),
     },
-    { ...burstsOf(asked), connections: CONNECTIONS },
+    { ...burstsOf(options), connections: CONNECTIONS },
   );
   printRates("tools/call over HTTP", outcomes);
   const row = (name: string, least: number, floor?: string): void =>

@@ -19,11 +19,11 @@ const legacy = (session: string): Readonly<Record<string, string>> => ({
   "mcp-protocol-version": "2025-11-25",
 });
 
-/** What an idle client sends before it is idle. */
+/** The requests of idle clients. */
 export const bench = {
   initialize: (port: number): string => post(port, "/mcp", INITIALIZE),
   initialized: (port: number, session: string): string => post(port, "/mcp", INITIALIZED, legacy(session)),
-  /** Over TCP, with the list that later changes are told from. */
+  /** Over TCP. Requests the list, since the server notifies of changes only after that. */
   lines: [INITIALIZE, INITIALIZED, JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }), ""].join("\n"),
   call: (port: number, session: string, name: string, meta: object = {}): string =>
     post(

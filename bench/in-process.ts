@@ -1,9 +1,9 @@
-// A call in process, without a protocol: the engine alone (Behaviour), with actor(), and with a nested state.
+// A call in process, without a protocol: a Behaviour, an actor(), and an actor() with a nested state.
 import type { Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
-import type { Asked } from "./asked.ts";
-import { byHand } from "./by-hand.ts";
+import type { BenchOptions } from "./options.ts";
+import { minimalCall } from "./minimal-call.ts";
 import { idle } from "./kinds/idle.ts";
 import { initial, nested, see, tally } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
@@ -14,7 +14,7 @@ const ALONE_US = 1.5;
 
 type Call = () => Promise<unknown>;
 
-/** Microseconds of each, with so many under way. One actor answers in order: the last is waited for, since to gather all takes longer than some of them. */
+/** Microseconds per call, with 500 calls in flight. Awaits only the last of them: the actor answers in order, and Promise.all would take longer than some calls. */
 const pipelined = async (act: Call, calls: number): Promise<number> => {
   const us = await each(calls / UNDER_WAY, () => {
     for (let n = 1; n < UNDER_WAY; n += 1) void act();
@@ -25,10 +25,10 @@ const pipelined = async (act: Call, calls: number): Promise<number> => {
 
 interface Subject {
   readonly name: string;
-  readonly asked: Outgoing;
-  /** What it may take with many under way; absent: only to be read beside the others. */
+  readonly message: Outgoing;
+  /** The limit with many calls in flight. Absent: no limit. */
   readonly target?: number;
-  /** The least that can do it. */
+  /** The minimal implementation. */
   readonly floor?: Call;
 }
 
@@ -38,25 +38,25 @@ const TALLY: Outgoing = { to: "nested/other", action: "tally", args: { key: "b" 
 const count = () => ({ count: 0 });
 
 const SUBJECTS: readonly Subject[] = [
-  { name: "a behaviour", asked: { to: "plain/main", action: "add", args: { by: 1 }, start: null } },
+  { name: "a behaviour", message: { to: "plain/main", action: "add", args: { by: 1 }, start: null } },
   {
     name: "actor(), a flat state",
-    asked: { to: "counter/main", ...ADD },
+    message: { to: "counter/main", ...ADD },
     target: 0.8,
-    floor: byHand(count, { to: "counter/main", ...ADD }, (state) => (state.count += 1)),
+    floor: minimalCall(count, { to: "counter/main", ...ADD }, (state) => (state.count += 1)),
   },
-  { name: "actor(), a nested state, an object by its name", asked: TALLY, target: 1.2, floor: byHand(initial, TALLY, tally) },
-  { name: "actor(), a nested state, an item by its place", asked: SEE, target: 1.2, floor: byHand(initial, SEE, see) },
-  { name: "actor() whose turn is empty", asked: { to: "idle/main", ...ADD } },
+  { name: "actor(), a nested state, an object by its name", message: TALLY, target: 1.2, floor: minimalCall(initial, TALLY, tally) },
+  { name: "actor(), a nested state, an item by its place", message: SEE, target: 1.2, floor: minimalCall(initial, SEE, see) },
+  { name: "actor() whose turn is empty", message: { to: "idle/main", ...ADD } },
 ];
 
-/** Many short bursts: where the machine is taken away for a while, that is in few of them, and not in their median. */
-export const run = async ({ quick }: Asked): Promise<void> => {
+/** Uses many short bursts, so that pauses of the machine affect few of them and not the median. */
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   const calls = 5_000;
   const times = quick ? 31 : 101;
   await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested, idle] });
-  for (const { name, asked, target, floor } of SUBJECTS) {
-    const call: Call = () => engine.call(asked);
+  for (const { name, message, target, floor } of SUBJECTS) {
+    const call: Call = () => engine.call(message);
     const least: Call = floor ?? (() => Promise.resolve());
     const [one = [], many = [], alone = [], together = []] = await rounds(
       times,

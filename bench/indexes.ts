@@ -1,13 +1,13 @@
-// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both, compared with bare statements; how
-// long pages and a rebuild take.
+// The cost of two indexes for a commit, with turns that leave their rows unchanged and turns that change both, compared with bare
+// statements. Also the time of pages and of a rebuild.
 import { join } from "node:path";
 import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { BareTurns } from "./bare-turns.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { callers } from "./load.ts";
 import { median, times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
@@ -50,7 +50,7 @@ const open = index(incident, {
 });
 const all = index(incident, { name: "all", pick: ["n", "severity"], order: "n" });
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using folder = temporaryFolder();
   await using bare = sqliteStore({ directory: join(folder.path, "bare") });
   await using indexed = sqliteStore({ directory: join(folder.path, "indexed") });
@@ -68,7 +68,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   await start(without);
   await start(engine);
   const burstMs = quick ? 200 : 1_000;
-  // Each caller has an actor of its own, and these are spread over all, as are their rows.
+  // Each caller has its own actor. They are spread evenly, and so are their rows.
   const places = Array.from({ length: CALLERS }, (_, caller) => Math.floor((caller * count) / CALLERS));
   const callersOf = (of: LocalEngine, action: string) => () =>
     callers(CALLERS, burstMs, (caller) => of.call({ to: `incident/${places[caller]}`, action, args: null, start: null }));

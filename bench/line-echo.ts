@@ -1,9 +1,9 @@
-// The bare machine by lines: read a JSON-RPC request, answer it with a constant result. Over TCP, or with `--stdio` there.
+// The bare echo by lines: reads a JSON-RPC request and answers with a constant result. Over TCP, or over stdio with `--stdio`.
 import { createServer } from "node:net";
 import { idIn, ONE } from "./echo-answer.ts";
 import { ready } from "./ready.ts";
 
-/** Answers all lines of a chunk at once, and keeps what is not a line yet. */
+/** Answers all lines of a chunk at once, and buffers an incomplete line. */
 const answering = (write: (text: string) => void): ((chunk: string) => void) => {
   let text = "";
   return (chunk) => {

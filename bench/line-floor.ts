@@ -1,5 +1,5 @@
-// The least that a server does by lines around a turn of our engine, which it has as it is: it reads a call, knows its tool and that
-// the rate allows it, has the turn run, and writes what that replied. No session, no scopes, no keys, and nobody is told.
+// The minimal server by lines around a turn of our engine: reads a call, looks up its tool, checks the rate limit, runs the turn and
+// writes its reply. It has no sessions, scopes, keys or notifications.
 import { createServer } from "node:net";
 import { isJsonObject, type Json, systemClock, TokenBuckets } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
@@ -15,7 +15,7 @@ const viewer = { scopes: [] };
 const buckets = new TokenBuckets(systemClock);
 const RATE = { perSecond: 1_000_000, burst: 1_000_000 };
 
-/** Undefined: nobody waits for an answer. */
+/** Returns undefined for a notification. */
 const answer = (line: string): string | undefined => {
   const message: Json = JSON.parse(line);
   if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") throw new Error("It is no message.");
@@ -39,8 +39,8 @@ const server = createServer((socket) => {
     const answers: string[] = [];
     let from = 0;
     for (let end = text.indexOf("\n"); end >= 0; from = end + 1, end = text.indexOf("\n", from)) {
-      const told = answer(text.slice(from, end));
-      if (told !== undefined) answers.push(told);
+      const reply = answer(text.slice(from, end));
+      if (reply !== undefined) answers.push(reply);
     }
     rest = text.slice(from);
     if (answers.length > 0) socket.write(`${answers.join("\n")}\n`);

@@ -1,4 +1,4 @@
-// The least a server of a list does: it reads the request, finds its session, and sends the same list under the id that asks.
+// The minimal server of a list: reads the request, looks up its session, and sends the same list with the id of the request.
 import { idIn } from "./echo-answer.ts";
 import { readyWith } from "./ready.ts";
 

@@ -1,22 +1,22 @@
-// A call that changes what a resource shows, where very many sessions listen to their lists, beside one where a single one does.
+// A call that changes the content of a resource, with 10,000 sessions that listen to list changes, compared with one session.
 import { setImmediate } from "node:timers/promises";
 import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
 import { cast } from "troupe/source";
 import { connectInMemory } from "troupe/transport";
-import type { Asked } from "./asked.ts";
-import { shown } from "./kinds/shown.ts";
-import { INITIALIZE, INITIALIZED } from "./mcp.ts";
+import type { BenchOptions } from "./options.ts";
+import { visibleCounter } from "./kinds/visible-counter.ts";
+import { INITIALIZE, INITIALIZED } from "./mcp-requests.ts";
 import { times } from "./statistics.ts";
 import { each, print, rounds } from "./table.ts";
 
 const MANY = 10_000;
 
-/** An actor of its own, so many sessions that listen, and the calls of the first of them. */
-const house = async (listeners: number) => {
-  const engine = await LocalEngine.start({ kinds: [shown] });
+/** An engine with one actor, `listeners` sessions, and a function that makes calls of the first session. */
+const serveListeners = async (listeners: number) => {
+  const engine = await LocalEngine.start({ kinds: [visibleCounter] });
   const gateway = createGateway({
-    source: cast({ engine, kinds: [shown] }),
+    source: cast({ engine, kinds: [visibleCounter] }),
     info: { name: "bench", version: "1" },
     rateLimit: false,
     log: () => undefined,
@@ -28,7 +28,7 @@ const house = async (listeners: number) => {
   }
   await setImmediate();
   const [caller] = clients;
-  if (caller === undefined) throw new Error("Nobody listens.");
+  if (caller === undefined) throw new Error("There are no listeners.");
   let answered: (text: string) => void = () => undefined;
   caller.onMessage((text) => answered(text));
   let count = 0;
@@ -37,9 +37,9 @@ const house = async (listeners: number) => {
     const { promise, resolve } = Promise.withResolvers<string>();
     answered = resolve;
     caller.send({ jsonrpc: "2.0", id: count, method: "tools/call", params: { name: "add", arguments: {} } });
-    const said = await promise;
+    const reply = await promise;
     const wanted = JSON.stringify({ jsonrpc: "2.0", id: count, result: { content: [{ type: "text", text: String(count) }] } });
-    if (said !== wanted) throw new Error(`Bad answer: ${said} is not ${wanted}.`);
+    if (reply !== wanted) throw new Error(`Bad answer: ${reply} is not ${wanted}.`);
   };
   const end = async (): Promise<void> => {
     await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
@@ -49,10 +49,10 @@ const house = async (listeners: number) => {
   return { call, [Symbol.asyncDispose]: end };
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   const calls = quick ? 500 : 2_000;
-  await using one = await house(1);
-  await using many = await house(MANY);
+  await using one = await serveListeners(1);
+  await using many = await serveListeners(MANY);
   const [alone = [], among = []] = await rounds(
     quick ? 5 : 31,
     () => each(calls, one.call),

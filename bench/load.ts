@@ -1,19 +1,19 @@
 import { connect, type Socket } from "node:net";
 import type { Answers } from "./answers.ts";
-import type { Asked } from "./asked.ts";
-import { cpuUsOf } from "./child.ts";
+import type { BenchOptions } from "./options.ts";
+import { cpuUsOf } from "./server-process.ts";
 import { agree, times } from "./statistics.ts";
 import { note, print } from "./table.ts";
 
 export { median } from "./statistics.ts";
 
-/** One HTTP request, as it goes over the wire again and again. */
+/** An HTTP request that is sent repeatedly. */
 export interface Shot {
   readonly port: number;
-  /** By connection, since a session must not have two requests of one id under way: the connection's number is the id. */
+  /** The request of a connection. The connection's number is its id, since a session must not have two requests in flight with the same id. */
   readonly text: (connection: number) => string;
   readonly answers: Answers;
-  /** The server's process, whose time is counted. */
+  /** The server's process, whose processor time is measured. */
   readonly pid?: number | undefined;
 }
 
@@ -37,16 +37,16 @@ export const post = (port: number, path: string, body: string, headers: Readonly
 const HEADER_END = "\r\n\r\n";
 const LAST_CHUNK = "\r\n0\r\n\r\n";
 
-/** Reads one response after the other from a connection: with a Content-Length, or in chunks. */
+/** Parses the responses of a connection, with a Content-Length or chunked. */
 export class Responses {
   #text = "";
   #head = "";
   #length: number | undefined;
 
-  /** A response's body, once it is whole; undefined: more is to come. */
+  /** Returns the body when the response is complete, otherwise undefined. */
   add(chunk: string): string | undefined {
     this.#text = this.#text === "" ? chunk : this.#text + chunk;
-    // Most heads are like the one before, which is faster seen than read.
+    // Most heads equal the previous one, and comparing is faster than parsing.
     if (this.#head === "" || !this.#text.startsWith(this.#head)) {
       const end = this.#text.indexOf(HEADER_END);
       if (end < 0) return undefined;
@@ -73,7 +73,7 @@ const unchunked = (body: string): string => {
   return text;
 };
 
-/** Keep-alive connections, one request under way on each: closed loop. Rejects at an answer that is not what it should be. */
+/** Closed loop: one request in flight on each keep-alive connection. Rejects at a wrong answer. */
 export const fire = async ({ port, text, answers }: Shot, connections: number, forMs: number): Promise<Volley> => {
   let requests = 0;
   const started = performance.now();
@@ -106,10 +106,10 @@ export const fire = async ({ port, text, answers }: Shot, connections: number, f
   return { requests, seconds: (performance.now() - started) / 1000 };
 };
 
-/** Requests a second. */
+/** Requests per second. */
 export const rate = (volley: Volley): number => volley.requests / volley.seconds;
 
-/** Callers that each wait for their answer before they call again. Calls a second. */
+/** Runs `count` callers, each with one call in flight. Returns calls per second. */
 export const callers = async (count: number, forMs: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
   const started = performance.now();
   const until = started + forMs;
@@ -122,19 +122,19 @@ export const callers = async (count: number, forMs: number, call: (caller: numbe
       }
     }),
   );
-  // The last calls end after their time.
+  // The last calls end after the time limit.
   return (calls * 1_000) / (performance.now() - started);
 };
 
-/** Of one contestant, a figure a round. */
+/** Figures of one contestant by round. */
 export interface Outcome {
-  /** A second. */
+  /** Requests per second. */
   readonly rates: readonly number[];
-  /** Of the server's processor, for each; undefined where the system does not say. */
+  /** Processor time of the server for each request. Undefined if the system does not report it. */
   readonly cpuUs: number | undefined;
 }
 
-/** What a contestant does in its turn. */
+/** A contestant. */
 export interface Contest {
   readonly burst: () => Promise<Volley>;
   readonly answers?: Answers;
@@ -144,16 +144,16 @@ export interface Contest {
 export interface Bursts {
   readonly rounds: number;
   readonly burstMs: number;
-  /** Before them each alone, until its functions are compiled: so many requests and so long, and until two bursts agree, but no longer than `mostMs`. */
+  /** The warm-up of each contestant: at least so many requests, so long, and until two bursts agree, but at most `mostMs`. */
   readonly warm: { readonly requests: number; readonly ms: number; readonly mostMs: number };
 }
 
-export const burstsOf = ({ quick }: Asked): Bursts =>
+export const burstsOf = ({ quick }: BenchOptions): Bursts =>
   quick
     ? { rounds: 3, burstMs: 200, warm: { requests: 5_000, ms: 0, mostMs: 3_000 } }
     : { rounds: 7, burstMs: 1_000, warm: { requests: 40_000, ms: 3_000, mostMs: 10_000 } };
 
-/** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
+/** Below this share of its core the server was not the bottleneck, so that ratios say too little. */
 const BUSY = 0.85;
 
 export const warmUp = async (burst: () => Promise<Volley>, { requests, ms, mostMs }: Bursts["warm"]): Promise<void> => {
@@ -168,7 +168,7 @@ export const warmUp = async (burst: () => Promise<Volley>, { requests, ms, mostM
   }
 };
 
-/** Alternating bursts, so that a busy moment of the machine hits all alike, after each was warmed up. Rejects at a bad answer. */
+/** Warms up each contestant, then alternates bursts, so that a busy moment of the machine affects all of them. Rejects at a wrong answer. */
 export const alternate = async (
   contests: Readonly<Record<string, Contest>>,
   { rounds, warm }: Bursts,
@@ -199,7 +199,7 @@ export const alternate = async (
   return outcomes;
 };
 
-/** Servers that are asked over HTTP, by turns. */
+/** Compares servers over HTTP. */
 export const compete = (
   shots: Readonly<Record<string, Shot>>,
   { connections, ...bursts }: Bursts & { readonly connections: number },
@@ -214,13 +214,12 @@ export const compete = (
     bursts,
   );
 
-/** A row for the rate of each. */
+/** Prints the rate of each contestant. */
 export const printRates = (what: string, outcomes: Readonly<Record<string, Outcome>>): void => {
   for (const [name, { rates, cpuUs }] of Object.entries(outcomes)) print({ what: `${what}: ${name}`, measured: rates, unit: "/s", cpuUs });
 };
 
-/** A row for how many times the second's rate the first has. */
-/** `floor`: the least that can do it, beside the same. */
+/** Prints the ratio of the first rate to the second. `floor` is the minimal implementation, compared with the second in the same way. */
 export const printTimes = (what: string, first: Outcome | undefined, second: Outcome | undefined, least?: number, floor?: Outcome): void =>
   print({
     what,

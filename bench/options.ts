@@ -1,22 +1,25 @@
-/** What a run was asked for. */
+/** The parsed command line of a run. */
 export interface Options {
   readonly names: readonly string[];
-  /** Fewer and shorter rounds; what takes long is left out. */
+  /** Fewer and shorter rounds; long benches are left out. */
   readonly quick: boolean;
-  /** A file whose rows of what ran are replaced. */
+  /** The file to write rows to. Rows of benches that did not run stay. */
   readonly json?: string;
-  /** Each figure beside the committed baseline's. */
+  /** Prints each figure next to that of the committed baseline. */
   readonly compare: boolean;
   /** Runs nothing: writes the tables of docs/benchmarks.md and README from the committed baseline. */
   readonly readme: boolean;
   readonly help: boolean;
 }
 
+/** What a single bench needs to know of them. */
+export type BenchOptions = Pick<Options, "quick">;
+
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** `known` in the order in which they run; whoever names none wants all. Throws a UsageError that lists what there is. */
+/** `known` has the names of all benches in the order of execution. Without a name in `args`, all run. Throws a UsageError with the usage. */
 export const parseOptions = (args: readonly string[], known: readonly string[]): Options => {
   const wanted = new Set<string>();
   let [quick, compare, readme, help] = [false, false, false, false];
@@ -43,9 +46,9 @@ export const usage = (known: readonly string[]): string =>
     "npm run bench [-- NAME… OPTION…]",
     "",
     "  --quick      fewer and shorter rounds, smaller stores, two minutes for all instead of twenty; programs of others and guests are left out",
-    "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
+    "  --json FILE  write the rows of the benches that ran to FILE, which keeps the rows of others",
     "  --readme     write the tables of docs/benchmarks.md and README from bench/baseline.json, and run nothing",
-    "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
+    "  --compare    show each figure next to that of bench/baseline.json, and the change in per cent",
     "",
     "OVER marks a figure beyond its limit; it does not fail the run. `floor` is what the least that can do it reaches in the same run.",
     "",

@@ -1,11 +1,11 @@
-// A call, a start and a live actor of ours beside XState's and the BEAM's, each with the same counter.
+// A call, the start and the memory of an actor, compared with XState and the BEAM. Each has the same counter.
 import { execFile, spawnSync } from "node:child_process";
 import { LocalEngine } from "troupe/engine";
 import * as z from "zod";
-import type { Asked } from "./asked.ts";
-import { exposeGc, heap } from "./heap.ts";
+import type { BenchOptions } from "./options.ts";
+import { exposeGc, heapSize } from "./heap-size.ts";
 import { plain } from "./kinds/plain.ts";
-import { ours as dying } from "./leftovers.ts";
+import { killAtExit } from "./cleanup.ts";
 import { installPeers } from "./peers.ts";
 import { times } from "./statistics.ts";
 import { each, note, print, rounds } from "./table.ts";
@@ -16,7 +16,7 @@ interface Size {
   readonly actors: number;
 }
 
-/** Of one system, a figure a round: µs, µs, bytes. */
+/** Figures of one system by round: µs, µs, bytes. */
 interface Figures {
   readonly call: readonly number[];
   readonly spawn: readonly number[];
@@ -29,12 +29,12 @@ const shape = z.object({
   add: z.custom<(actor: unknown, by: number) => number>(isFunction),
 });
 
-const right = (said: unknown, wanted: number): void => {
-  if (said !== wanted) throw new Error(`Bad answer: ${JSON.stringify(said)} is not ${wanted}.`);
+const check = (reply: unknown, expected: number): void => {
+  if (reply !== expected) throw new Error(`Bad answer: ${JSON.stringify(reply)} is not ${expected}.`);
 };
 
-/** Ours and XState's by turns, in this process. */
-const here = async (size: Size): Promise<readonly [Figures, Figures]> => {
+/** Measures ours and XState in alternation, in this process. */
+const inProcess = async (size: Size): Promise<readonly [Figures, Figures]> => {
   await exposeGc();
   const path = "./peers/xstate.js";
   const module: unknown = await import(path);
@@ -46,26 +46,26 @@ const here = async (size: Size): Promise<readonly [Figures, Figures]> => {
     return "ok" in reply ? reply.ok : reply;
   };
   const one = xstate.begin();
-  let [said, told] = [0, 0];
-  let born = 0;
-  const kept: unknown[] = [];
+  let [ourCount, xstateCount] = [0, 0];
+  let started = 0;
+  const retained: unknown[] = [];
   const [call = [], sent = []] = await rounds(
     size.rounds,
-    () => each(size.calls, async () => right(await add("plain/main"), (said += 1))),
-    () => each(size.calls, () => right(xstate.add(one, 1), (told += 1))),
+    () => each(size.calls, async () => check(await add("plain/main"), (ourCount += 1))),
+    () => each(size.calls, () => check(xstate.add(one, 1), (xstateCount += 1))),
   );
   for (let round = -1; round < size.rounds; round += 1) {
-    const before = heap();
-    const spawn = await each(size.actors, async () => right(await add(`plain/a${(born += 1)}`), 1));
-    const between = heap();
+    const before = heapSize();
+    const spawn = await each(size.actors, async () => check(await add(`plain/a${(started += 1)}`), 1));
+    const between = heapSize();
     const began = await each(size.actors, () => {
       const actor = xstate.begin();
-      right(xstate.add(actor, 1), 1);
-      kept.push(actor);
+      check(xstate.add(actor, 1), 1);
+      retained.push(actor);
     });
-    const after = heap();
-    // Else they would go while ours come.
-    kept.length = 0;
+    const after = heapSize();
+    // Released here, so that they are not collected while ours are measured.
+    retained.length = 0;
     if (round < 0) continue;
     ours.spawn.push(spawn);
     ours.bytes.push((between - before) / size.actors);
@@ -82,14 +82,14 @@ const empty = () => ({ call: Array<number>(), spawn: Array<number>(), bytes: Arr
 
 const line = z.object({ call: z.number(), spawn: z.number(), bytes: z.number() });
 
-/** On all cores, as it is made for. Undefined where there is no Elixir. */
+/** Measures the BEAM on all cores. Returns undefined if Elixir is not installed. */
 const onBeam = async (size: Size): Promise<Figures | undefined> => {
   if (spawnSync("elixir", ["--version"]).status !== 0) return undefined;
   const args = ["bench/peers/counter.exs", ...[size.rounds, size.calls, size.actors].map(String)];
-  const said = await new Promise<string>((resolve, reject) => {
-    dying(execFile("elixir", args, (error, text) => (error === null ? resolve(text) : reject(error))));
+  const output = await new Promise<string>((resolve, reject) => {
+    killAtExit(execFile("elixir", args, (error, text) => (error === null ? resolve(text) : reject(error))));
   });
-  const figures = said
+  const figures = output
     .trim()
     .split("\n")
     .map((text) => line.parse(JSON.parse(text)));
@@ -100,12 +100,12 @@ const onBeam = async (size: Size): Promise<Figures | undefined> => {
   };
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await installPeers();
   const size: Size = quick ? { rounds: 3, calls: 50_000, actors: 10_000 } : { rounds: 7, calls: 200_000, actors: 50_000 };
-  const [ours, xstate] = await here(size);
+  const [ours, xstate] = await inProcess(size);
   const beam = await onBeam(size);
-  if (beam === undefined) note("elixir is not installed here (Debian: apt-get install elixir): nothing is measured beside the BEAM.");
+  if (beam === undefined) note("elixir is not installed here (Debian: apt-get install elixir): there is no comparison with the BEAM.");
   const all = { ours: ours, XState: xstate, ...(beam === undefined ? {} : { "the BEAM (GenServer)": beam }) };
   for (const [name, { call, spawn, bytes }] of Object.entries(all)) {
     print({ what: `an actor in memory, called one by one: ${name}`, measured: call, unit: "µs" });

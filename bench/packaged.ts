@@ -1,13 +1,13 @@
-// From `troupe serve` to the first answer, installed as users have it, beside Node alone and the official SDK's import.
+// The time from `troupe serve` to the first answer, with the installed package, compared with Node alone and an import of the official SDK.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Asked } from "./asked.ts";
-import { root } from "./child.ts";
-import { ours, temporaryFolder } from "./leftovers.ts";
-import { INITIALIZE } from "./mcp.ts";
-import { loadOnItsCore, onCore, SERVER_CORE } from "./pin.ts";
+import type { BenchOptions } from "./options.ts";
+import { root } from "./server-process.ts";
+import { killAtExit, temporaryFolder } from "./cleanup.ts";
+import { INITIALIZE } from "./mcp-requests.ts";
+import { pinLoad, onCore, SERVER_CORE } from "./cpu-pinning.ts";
 import { beyond } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
@@ -15,16 +15,16 @@ const ROUNDS = 21;
 const QUICK_ROUNDS = 3;
 const TARGET_MS = 120;
 
-const BELL = `import { actor } from "troupe";
-export const bell = actor("bell", { description: "A bell.", per: "shared", initial: () => ({ n: 0 }),
+const COUNTER = `import { actor } from "troupe";
+export const counter = actor("counter", { description: "A counter.", per: "shared", initial: () => ({ n: 0 }),
   tools: { ring: { description: "Ring it.", run({ state }) { state.n += 1; return state.n; } } } });`;
 
-const CHIME = `import { actor } from "troupe";
+const ZOD_COUNTER = `import { actor } from "troupe";
 import { z } from "zod";
-export const chime = actor("chime", { description: "A chime.", per: "shared", initial: () => ({ n: 0 }),
+export const zodCounter = actor("zod-counter", { description: "A counter.", per: "shared", initial: () => ({ n: 0 }),
   tools: { ring: { description: "Ring it.", input: z.object({ times: z.number() }), run({ state }, { times }) { state.n += times; return state.n; } } } });`;
 
-/** What no server can be without: one file that has node:http and answers, whatever it is asked, with what follows from the id. */
+/** The minimal server: one file that answers every request with a fixed result. */
 const FLOOR = `const answer = (text) => JSON.stringify({ jsonrpc: "2.0", id: JSON.parse(text).id, result: { serverInfo: { name: "floor" } } });
 process.once("SIGTERM", () => process.exit(0));
 if (process.argv[2] === "--stdio") process.stdin.once("data", (line) => process.stdout.write(answer(line) + "\\n"));
@@ -42,7 +42,7 @@ const dependencies = (): readonly string[] => {
   return Object.keys(Object(Object(manifest)["dependencies"]));
 };
 
-/** The package as `npm pack` makes it, in a project; what it depends on is this checkout's. */
+/** Installs the package of `npm pack` in a project. Its dependencies are links to those of this checkout. */
 const install = (project: string): void => {
   execFileSync(process.execPath, [join(root, "scripts/build.ts")], { cwd: root, stdio: "inherit" });
   const packed: unknown = JSON.parse(
@@ -61,20 +61,20 @@ const install = (project: string): void => {
     symlinkSync(join(root, "node_modules", name), join(modules, name));
   }
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "packaged", private: true, type: "module" }));
-  writeFileSync(join(project, "bell.js"), BELL);
-  writeFileSync(join(project, "chime.js"), CHIME);
+  writeFileSync(join(project, "counter.js"), COUNTER);
+  writeFileSync(join(project, "zod-counter.js"), ZOD_COUNTER);
   writeFileSync(join(project, "floor.js"), FLOOR);
   writeFileSync(join(project, "sdk.js"), `import ${JSON.stringify(SDK)};`);
 };
 
-/** On the server's core, with a place of its own for compiled code. With stdio, its standard error has the line that says it is ready. */
+/** Starts Node on the server's core. */
 const node = (project: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess => {
   const [program, all] = onCore(SERVER_CORE, process.execPath, args);
-  return ours(spawn(program, all, { cwd: project, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "ignore"] }));
+  return killAtExit(spawn(program, all, { cwd: project, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "ignore"] }));
 };
 
-/** Milliseconds until it ended by itself. */
-const whole = async (project: string, ...args: readonly string[]): Promise<number> => {
+/** Milliseconds until the program has ended. */
+const timeToExit = async (project: string, ...args: readonly string[]): Promise<number> => {
   const started = performance.now();
   const child = node(project, args, { NODE_COMPILE_CACHE: join(project, "cache") });
   const code = await new Promise((ended) => child.once("exit", ended));
@@ -85,7 +85,7 @@ const whole = async (project: string, ...args: readonly string[]): Promise<numbe
 const lineOf = async ({ stdout }: ChildProcess): Promise<string> => {
   if (stdout === null) throw new TypeError("It has no standard output.");
   for await (const line of createInterface({ input: stdout })) return line;
-  throw new Error("It ended before it said anything.");
+  throw new Error("It ended before it printed a line.");
 };
 
 const check = (text: string, name: string): void => {
@@ -94,8 +94,8 @@ const check = (text: string, name: string): void => {
   if (id !== INITIALIZE.id || Object(result)["serverInfo"]?.name !== name) throw new Error(`This is no answer to initialize: ${text}`);
 };
 
-/** Milliseconds from its start to its answer to `initialize`. It ends as it should: so its compiled code is kept. */
-const answered = async (
+/** Milliseconds from the start to the answer to `initialize`. Stops the server gracefully, so that it stores its compile cache. */
+const timeToAnswer = async (
   project: string,
   name: string,
   args: readonly string[],
@@ -115,11 +115,11 @@ const answered = async (
 const served = (
   project: string,
   name: string,
-  door: readonly string[],
+  transport: readonly string[],
   ask: (server: ChildProcess) => Promise<string>,
 ): Promise<number> => {
-  const words = ["serve", `${name}.js`, ...door, "--data", name, "--json", "--log", "silent"];
-  return answered(project, name, ["node_modules/troupe/bin/troupe.js", ...words], ask);
+  const args = ["serve", `${name}.js`, ...transport, "--data", name, "--json", "--log", "silent"];
+  return timeToAnswer(project, name, ["node_modules/troupe/bin/troupe.js", ...args], ask);
 };
 
 const ask = JSON.stringify(INITIALIZE);
@@ -136,20 +136,20 @@ const overHttp = async (server: ChildProcess): Promise<string> => {
   return await response.text();
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using folder = temporaryFolder();
   const project = folder.path;
   install(project);
-  using _ = loadOnItsCore();
+  using _ = pinLoad();
   const [bare = [], sdk = [], lines = [], plain = [], stdio = [], http = [], zod = []] = await rounds(
     quick ? QUICK_ROUNDS : ROUNDS,
-    () => whole(project, "-e", "0"),
-    () => whole(project, "sdk.js"),
-    () => answered(project, "floor", ["floor.js", "--stdio"], overStdio),
-    () => answered(project, "floor", ["floor.js"], overHttp),
-    () => served(project, "bell", ["--stdio"], overStdio),
-    () => served(project, "bell", ["--http", "127.0.0.1:0"], overHttp),
-    () => served(project, "chime", ["--stdio"], overStdio),
+    () => timeToExit(project, "-e", "0"),
+    () => timeToExit(project, "sdk.js"),
+    () => timeToAnswer(project, "floor", ["floor.js", "--stdio"], overStdio),
+    () => timeToAnswer(project, "floor", ["floor.js"], overHttp),
+    () => served(project, "counter", ["--stdio"], overStdio),
+    () => served(project, "counter", ["--http", "127.0.0.1:0"], overHttp),
+    () => served(project, "zod-counter", ["--stdio"], overStdio),
   );
   print({ what: "node -e 0", measured: bare, unit: "ms" });
   print({ what: "node that imports the official SDK's server, and ends", measured: sdk, unit: "ms" });

@@ -1,12 +1,12 @@
-// A search of 100,000 notes: the newest and the best of them, by one principal among ten, in a file.
+// Searches 100,000 notes in a file for the newest and the best ones, by one principal of ten.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { searchIndex } from "troupe/packet";
 import { memoryStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import type { BenchOptions } from "./options.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { print } from "./table.ts";
 
 const WORDS = 30;
@@ -20,7 +20,7 @@ const noted: Behaviour<number> = {
   receive: (state) => ({ state: state + 1 }),
 };
 
-// As in a language: the nth word is met 1/n as often as the first, and words share their beginnings.
+// A Zipf distribution, as in natural language: the nth word is 1/n as frequent as the first. Words share prefixes.
 const SYLLABLES = "ka to mi ra su ne lo be vi du fa go ha ji ke la mo nu pa ri".split(" ");
 const syllable = (n: number): string => SYLLABLES[n % SYLLABLES.length] ?? "";
 const wordAt = (n: number): string =>
@@ -53,7 +53,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   "a short prefix": `${wordAt(0).slice(0, 3)}*`,
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
   const notes = quick ? 10_000 : 100_000;
   for (const owners of [1, 10]) {

@@ -1,10 +1,10 @@
-// Capabilities as MCP has them, through a gateway and an in-memory connection: from JSON text to JSON text, without a socket.
+// Capabilities as MCP tools, through a gateway and an in-memory connection: from JSON text to JSON text, without a socket.
 import type { Caller, Viewer } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
 import { Capabilities, capabilitySource, PacketFlow } from "troupe/packet";
 import { connectInMemory, type MemoryClient } from "troupe/transport";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { busy, echo, listed, tally } from "./kinds/packets.ts";
 import { beyond } from "./statistics.ts";
 import { each, print, rounds } from "./table.ts";
@@ -12,8 +12,8 @@ import { each, print, rounds } from "./table.ts";
 const CAPABILITIES = 100;
 const ADA: Caller & Viewer = { principal: "ada", scopes: [] };
 
-/** One request at a time: its response, as text. */
-const asker = (client: MemoryClient): ((text: string) => Promise<string>) => {
+/** Sends one request at a time and returns the text of its response. */
+const requester = (client: MemoryClient): ((text: string) => Promise<string>) => {
   let answered: (text: string) => void = () => undefined;
   client.onMessage((text) => answered(text));
   return (text) =>
@@ -38,7 +38,7 @@ const served = async () => {
   });
   const gateway = createGateway({ source, info: { name: "bench", version: "1" }, rateLimit: false });
   const client = connectInMemory(gateway, ADA);
-  const ask = asker(client);
+  const ask = requester(client);
   await ask(request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } }));
   client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   const end = async (): Promise<void> => {
@@ -59,7 +59,7 @@ const lists = async ({ capabilities, flow, source, ask }: Served, count: number)
   const [answered = [], remade = []] = await rounds(
     count,
     () => each(500, () => ask(list)),
-    // A capability comes and goes: the list is made twice.
+    // Registers and unregisters a capability, which makes the list twice.
     async () => (await each(50, () => capabilities.register(listed(CAPABILITIES))())) / 2,
   );
   for (let round = 0; round < count; round += 1) {
@@ -79,11 +79,11 @@ const lists = async ({ capabilities, flow, source, ask }: Served, count: number)
   const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 20, spec: "1 ms" });
   row(`tools/list of ${CAPABILITIES} asked for again, from text to text`, answered);
   row(`the list made anew since one of ${CAPABILITIES} came or went`, remade);
-  // Schemas are inferred, and what is kept of each tool is made: not again, however often lists change.
+  // Infers schemas and prepares each tool once, however often the list changes.
   print({ what: `${CAPABILITIES} capabilities made known, before any list`, measured: made, unit: "µs", target: 1_000, spec: "1 ms" });
 };
 
-/** Nothing is read or watched where there are no actors. */
+/** An engine without actors. */
 const EMPTY = { read: () => Promise.resolve(undefined), watch: () => () => undefined };
 
 const calls = async ({ flow, source, ask }: Served, count: number): Promise<void> => {
@@ -92,7 +92,7 @@ const calls = async ({ flow, source, ask }: Served, count: number): Promise<void
   const call = (name: string): string => request("tools/call", { name, arguments: args });
   const calledEcho = call("echo");
   const calledBusy = call("busy");
-  const [ran = [], acted = [], asked = []] = await rounds(
+  const [ran = [], acted = [], requested = []] = await rounds(
     count,
     () => each(1_000, () => flow.running.run("echo", args, { viewer: ADA, context })),
     () => each(1_000, () => source.act(ADA, "tools/echo", args, {})),
@@ -101,7 +101,7 @@ const calls = async ({ flow, source, ask }: Served, count: number): Promise<void
   const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 20, spec: "0.5 ms" });
   row("a capability without state, run in process: contract, time limit, copy", ran);
   row("tool call: what the source adds to it (arguments checked, result as content)", beyond(acted, ran));
-  row("tool call: what MCP adds to it, from text to text", beyond(asked, ran));
+  row("tool call: what MCP adds to it, from text to text", beyond(requested, ran));
   const [spun = [], through = []] = await rounds(
     count,
     async () => (await each(20, () => flow.running.run("busy", args, { viewer: ADA, context }))) / 1_000,
@@ -111,7 +111,7 @@ const calls = async ({ flow, source, ask }: Served, count: number): Promise<void
   print({ what: "a capability of 1 ms as an MCP tool, from text to text", measured: through, unit: "ms", target: 1.1, spec: "1.1 ms" });
 };
 
-export const tools = async ({ quick }: Asked): Promise<void> => {
+export const tools = async ({ quick }: BenchOptions): Promise<void> => {
   const count = quick ? 5 : 15;
   await using all = await served();
   if (!(await all.ask(request("tools/call", { name: "echo", arguments: { text: "x" } }))).includes("structuredContent"))

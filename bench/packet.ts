@@ -1,10 +1,10 @@
-// Capabilities: actors of theirs, and capabilities as MCP tools, each beside what the packet protocol's own page has for
-// it. In process, one after the other, actors in memory: no store, no socket.
-import type { Asked } from "./asked.ts";
+// Actors of capabilities, and capabilities as MCP tools, with the limits of the packet protocol's specification. In process and in
+// sequence, with actors in memory: no store, no socket.
+import type { BenchOptions } from "./options.ts";
 import { actors } from "./packet-actors.ts";
 import { tools } from "./packet-tools.ts";
 
-export const run = async (asked: Asked): Promise<void> => {
-  await actors(asked);
-  await tools(asked);
+export const run = async (options: BenchOptions): Promise<void> => {
+  await actors(options);
+  await tools(options);
 };

@@ -1,15 +1,15 @@
-// Servers of others that bench/peers pins, installed when they are measured.
+// Other MCP servers, pinned in bench/peers and installed when they are measured.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installPinned } from "../test/install-pinned.ts";
-import { root, start, type Started, startProgram } from "./child.ts";
-import { SERVER_CORE } from "./pin.ts";
+import { root, start, type Started, startProgram } from "./server-process.ts";
+import { SERVER_CORE } from "./cpu-pinning.ts";
 
 const folder = join(root, "bench/peers");
 
 export const installPeers = (): Promise<void> => installPinned(folder);
 
-/** One of its programs, with a counter and so many tools in all. */
+/** Starts a program of bench/peers with a counter, and `tools` tools in all. */
 export const peer = (program: string, tools = 1): Promise<Started> => start([program, String(tools)], { cwd: folder, core: SERVER_CORE });
 
 const workerd = join(folder, "node_modules/@cloudflare/workerd-linux-64/bin/workerd");

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Server } from "node:net";
 
-/** Listens on a free port, and says so to whoever started this process. */
+/** Listens on a free port and prints it for the parent process. */
 export const ready = (server: Server): void =>
   void server.listen(0, "127.0.0.1", () => {
     const address = server.address();
     console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
   });
 
-/** An HTTP server that reads each request's body as text, and does no more by itself. */
+/** Starts an HTTP server that reads each request's body as text and calls `handle`. */
 export const readyWith = (handle: (text: string, response: ServerResponse, request: IncomingMessage) => void): void =>
   ready(
     createServer((request, response) => {

@@ -2,34 +2,34 @@ import { median } from "./statistics.ts";
 
 export interface Row {
   readonly what: string;
-  /** One figure a round. */
+  /** One figure for each round. */
   readonly measured: readonly number[];
-  /** `×`: times something else of the same round. `/s`: a second. */
+  /** `×`: the ratio to another figure of the same round. `/s`: per second. */
   readonly unit: "µs" | "ms" | "bytes" | "×" | "/s";
   /** The most the median may be. */
   readonly target?: number | undefined;
   /** The least the median may be. */
   readonly least?: number | undefined;
-  /** Held against the limit is the best round, not the median: what is measured is a tail, and a busy machine has one of its own. */
+  /** Compares the best round with the limit, not the median. For tail latencies, since a busy machine adds a tail of its own. */
   readonly best?: boolean;
-  /** Figures a round of the least that can do it: where its median is beyond the limit, the limit is out of reach. */
+  /** Figures of the minimal implementation, for each round. If their median misses the limit, the limit is out of reach. */
   readonly floor?: readonly number[] | undefined;
-  /** What a specification has for it. */
+  /** The limit of a specification. */
   readonly spec?: string;
-  /** Of the server, for each request. */
+  /** Processor time of the server for each request. */
   readonly cpuUs?: number | undefined;
 }
 
-/** A row as it is printed and kept. */
+/** A row as it is printed and stored. */
 export interface Summary {
   readonly unit: Row["unit"];
   readonly min: number;
   readonly median: number;
   readonly max: number;
-  /** `≤ 35` or `≥ 0.9`; absent: only to be read. */
+  /** `≤ 35` or `≥ 0.9`. Absent: the row has no limit. */
   readonly limit?: string;
   readonly ok?: boolean;
-  /** Median of the least that can do it. */
+  /** Median of the minimal implementation. */
   readonly floor?: number;
   readonly spec?: string;
   readonly cpuUs?: number;
@@ -55,7 +55,7 @@ export const summarize = ({ measured, unit, target, least, best = false, floor, 
 const WIDTH = 84;
 const COLUMN = 10;
 
-/** Three digits that count; whole from a hundred on. */
+/** Three significant digits; a whole number from 100 on. */
 export const figure = (value: number): string => {
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en");
@@ -65,12 +65,12 @@ export const figure = (value: number): string => {
 export const heading = (name: string, compared: boolean): string =>
   columns(`# ${name}`, ["median", "min", "max", "limit", "floor", "CPU µs", ...(compared ? ["baseline", "change"] : [])], "");
 
-/** A line of the table. `was`: what the baseline has for it, and its change in per cent; null: nothing. */
+/** A line of the table. `was` is the row of the baseline, null if the baseline has none, undefined without a comparison. */
 export const line = (what: string, summary: Summary, was?: Summary | null): string => {
   const { unit, min, median: middle, max, limit = "", ok, floor, spec, cpuUs } = summary;
   const compared = was === undefined ? [] : was === null ? ["none", ""] : [figure(was.median), change(was.median, middle)];
   const verdict = ok === undefined ? "" : ok ? "ok" : "OVER";
-  const said = spec === undefined ? verdict : `${verdict} (spec ${spec})`;
+  const remark = spec === undefined ? verdict : `${verdict} (spec ${spec})`;
   return columns(
     `${what}, ${unit}`,
     [
@@ -81,11 +81,11 @@ export const line = (what: string, summary: Summary, was?: Summary | null): stri
       ...[floor, cpuUs].map((value) => (value === undefined ? "" : figure(value))),
       ...compared,
     ],
-    said,
+    remark,
   );
 };
 
-/** In per cent, with its sign. */
+/** The change in per cent, with its sign. */
 export const change = (from: number, to: number): string => {
   if (from === 0) return to === 0 ? "0 %" : "";
   const per = (to / from - 1) * 100;

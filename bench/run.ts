@@ -1,4 +1,4 @@
-// One file per claim of docs/benchmarks.md, each in a process of its own, so that none is measured with what another left behind.
+// Runs the benches, one file per claim of docs/benchmarks.md. Each runs in a process of its own, so that it starts from a clean heap.
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -37,13 +37,13 @@ const all: readonly string[] = [
   "console",
 ];
 
-/** Comparisons with programs of others, which are installed first, and what starts a thread for each guest. Left out of a quick run that does not name them. */
+/** Benches that install other programs or start many threads. A quick run leaves them out unless it names them. */
 const long: readonly string[] = ["http-peers", "other-actors", "cluster", "guests"];
 
-/** What a bench needs of Node. A load that collects its young objects forty times a second has a tail of its own, of a millisecond each. */
+/** Options of Node for a bench. With the default semi-space, the load of `tail` would collect garbage forty times a second, for a millisecond each. */
 const flags: Readonly<Record<string, readonly string[]>> = { tail: ["--min-semi-space-size=64", "--max-semi-space-size=64"] };
 
-/** What each may take of a quick run, all together two minutes less what it takes to start them. */
+/** The time of each bench in a quick run. Together with their start-up they take two minutes. */
 const quickMs: Readonly<Record<string, number>> = {
   "http-call": 22_000,
   tail: 12_000,
@@ -61,9 +61,9 @@ const BENCHMARKS = join(import.meta.dirname, "../docs/benchmarks.md");
 const README = join(import.meta.dirname, "../README.md");
 const CHART = join(import.meta.dirname, "../docs/images/speed.svg");
 
-/** The bench that runs now. */
+/** The running bench. */
 let child: ChildProcess | undefined;
-// It cleans up what it made, which takes it a moment.
+// Waits for the child, which removes its temporary files.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.once(signal, () => {
     if (child === undefined) process.exit(130);
@@ -71,10 +71,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   });
 
 const SAMPLE_MS = 400;
-/** Of the processors' time, used by others: beyond it a ratio says more of them than of what was measured. */
-const MOST_BUSY = 0.2;
+/** The share of processor time used by other processes beyond which ratios are not meaningful. */
+const MAX_BUSY = 0.2;
 
-/** The share of the processors' time that others use now, while nothing of ours runs. */
+/** The share of processor time that other processes use, measured while no bench runs. */
 const busyShare = async (): Promise<number> => {
   const count = (): readonly [idle: number, whole: number] =>
     cpus().reduce(([idle, whole], { times }) => [idle + times.idle, whole + Object.values(times).reduce((sum, ms) => sum + ms, 0)], [0, 0]);
@@ -84,18 +84,18 @@ const busyShare = async (): Promise<number> => {
   return 1 - (idleAfter - idleBefore) / Math.max(1, allAfter - allBefore);
 };
 
-/** Rows are printed as they come; without ratios where the machine is busy. Rejects when the bench failed: an answer was wrong, or it did not run. */
-const ran = async (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
+/** Runs a bench and prints its rows as they arrive, without ratios if the machine is busy. Rejects if the bench failed. */
+const runBench = async (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
   const share = await busyShare();
-  const isBusy = share > MOST_BUSY;
+  const isBusy = share > MAX_BUSY;
   if (isBusy) console.log(`  The machine is busy: others use ${Math.round(share * 100)} % of its processors, so no ratios are printed.`);
   const rows: Record<string, Summary> = {};
-  const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? [String(quickMs[name] ?? QUICK_MS)] : [])], {
+  const running = fork(join(import.meta.dirname, "run-one.ts"), [name, ...(quick ? [String(quickMs[name] ?? QUICK_MS)] : [])], {
     execArgv: [...process.execArgv, ...(flags[name] ?? [])],
   });
   child = running;
   return new Promise((done, fail) => {
-    const say = (message: unknown): void => {
+    const receive = (message: unknown): void => {
       const { row, summary, note } = parseSent(message);
       if (note !== undefined) console.log(`  ${note}`);
       if (row === undefined || summary === undefined || (isBusy && summary.unit === "×")) return;
@@ -104,13 +104,13 @@ const ran = async (name: string, { quick }: Options, baseline: Figures | undefin
     };
     running.on("message", (message) => {
       try {
-        say(message);
+        receive(message);
       } catch (error) {
         fail(new Error(`${name} sent what is no row: ${JSON.stringify(message)}`, { cause: error }));
       }
     });
     running.once("error", fail);
-    // Not when it exits: what it sent may come after that.
+    // Not on "exit": messages may still arrive after it.
     running.once("close", (code, signal) => {
       child = undefined;
       if (code === 0) done(rows);
@@ -140,14 +140,14 @@ const main = async (): Promise<number> => {
   const baseline = options.compare ? readFigures(BASELINE) : undefined;
   if (options.compare && !existsSync(BASELINE))
     console.log("There is no bench/baseline.json to compare with. Make one: npm run bench -- --json bench/baseline.json");
-  // npm runs this elsewhere than it was asked.
+  // npm changes the working directory; INIT_CWD is where it was started.
   const file = options.json === undefined ? undefined : resolve(env["INIT_CWD"] ?? ".", options.json);
   const failed: string[] = [];
   for (const name of options.names) {
     if (left.includes(name)) continue;
     console.log(`\n${heading(name, options.compare)}`);
     try {
-      const rows = await ran(name, options, baseline);
+      const rows = await runBench(name, options, baseline);
       if (file !== undefined) writeFigures(file, merged(readFigures(file), { [name]: rows }));
     } catch (error) {
       console.error(error instanceof Error ? error.message : error);

@@ -1,15 +1,15 @@
-// What an idle session holds, and an idle stream beyond a response that is merely kept open. Memory stores, a server of tools.
+// Memory of an idle session, and of an idle stream compared with a bare open response. The stores are in memory.
 import { createServer as bareServer } from "node:http";
 import { createServer } from "troupe/server";
-import type { Asked } from "./asked.ts";
-import { type Clients, inUse, newClients } from "./clients.ts";
-import { exposeGc } from "./heap.ts";
+import type { BenchOptions } from "./options.ts";
+import { type Clients, inUse, newClients } from "./idle-client-process.ts";
+import { exposeGc } from "./heap-size.ts";
 import { print } from "./table.ts";
 
 const MANY = 10_000;
 
-/** Bytes of each that `open` opens, while they are open. */
-const eachHolds = async (count: number, open: () => Promise<void>): Promise<number> => {
+/** Bytes for each of the `count` objects that `open` opens. */
+const bytesForEach = async (count: number, open: () => Promise<void>): Promise<number> => {
   const before = await inUse();
   await open();
   return ((await inUse()) - before) / count;
@@ -21,7 +21,7 @@ const newServer = () => {
   return server;
 };
 
-/** A server that answers with one event and holds the response: what node:http alone takes for it. */
+/** A server that answers with one event and keeps the response open: the cost of node:http alone. */
 const bare = async (clients: Clients, count: number): Promise<number> => {
   const server = bareServer((request, response) => {
     request.resume();
@@ -33,7 +33,7 @@ const bare = async (clients: Clients, count: number): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const bytes = await eachHolds(count, () => clients.told("bare", port, count));
+  const bytes = await bytesForEach(count, () => clients.run("bare", port, count));
   await clients.leave();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -46,16 +46,16 @@ const ours = async (
 ): Promise<{ readonly session: number; readonly get: number; readonly listen: number }> => {
   await using server = newServer();
   const { http } = await server.listen({ http: { port: 0, limits: { streamsPerCaller: MANY } } });
-  await clients.told("sessions", http.port, 200);
-  const session = await eachHolds(count, () => clients.told("sessions", http.port, count));
-  const get = await eachHolds(count, () => clients.told("get", http.port, count));
+  await clients.run("sessions", http.port, 200);
+  const session = await bytesForEach(count, () => clients.run("sessions", http.port, count));
+  const get = await bytesForEach(count, () => clients.run("get", http.port, count));
   await clients.leave();
-  const listen = await eachHolds(count, () => clients.told("listen", http.port, count));
+  const listen = await bytesForEach(count, () => clients.run("listen", http.port, count));
   await clients.leave();
   return { session, get, listen };
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await exposeGc();
   const [count, rounds] = quick ? [3_000, 1] : [MANY, 2];
   using clients = newClients();

@@ -1,12 +1,12 @@
-// What the server holds for a client that reads nothing any more, while 100,000 things happen that it would be told of.
+// Memory of the server for a client that has stopped reading, after 100,000 notifications for it.
 import { createServer } from "troupe/server";
 import { until } from "troupe/testing";
-import type { Asked } from "./asked.ts";
-import { type Clients, inUse, newClients } from "./clients.ts";
-import { exposeGc } from "./heap.ts";
+import type { BenchOptions } from "./options.ts";
+import { type Clients, inUse, newClients } from "./idle-client-process.ts";
+import { exposeGc } from "./heap-size.ts";
 import { print } from "./table.ts";
 
-/** For each client: what may be asked for again of one stream, which is the most that is ever kept of progress. */
+/** For each client: the size of the replay buffer of one stream, which bounds stored progress. */
 const LIMIT = 1_048_576;
 
 const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -14,9 +14,9 @@ const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const newServer = (steps: number) => {
   const server = createServer("bench", "1.0.0", { rateLimit: false });
   const dug = { steps: 0, of: steps };
-  server.tools.register({ name: "dig", description: "Tells each of its steps." }, async ({ emit }) => {
+  server.tools.register({ name: "dig", description: "Reports each step." }, async ({ emit }) => {
     for (dug.steps = 0; dug.steps < steps; dug.steps += 1) {
-      emit({ step: dug.steps, of: steps, said: "so many feet below the ground by now" });
+      emit({ step: dug.steps, of: steps, note: "some more feet below the surface by now" });
       await round();
     }
     return "Dug.";
@@ -26,7 +26,7 @@ const newServer = (steps: number) => {
 
 type Served = ReturnType<typeof newServer>;
 
-/** A tool comes and goes, each time seen by whoever watches. */
+/** Registers and unregisters a tool. Each step notifies all clients. */
 const change = async ({ server, dug }: Served): Promise<void> => {
   for (let step = 0; step < dug.of; step += 1) {
     if (step % 2 === 0) server.tools.register({ name: "door", description: "Comes and goes." }, () => "Open.");
@@ -35,23 +35,23 @@ const change = async ({ server, dug }: Served): Promise<void> => {
   }
 };
 
-const dig = ({ dug }: Served): Promise<void> => until("all steps are told", () => dug.steps === dug.of, 60_000);
+const dig = ({ dug }: Served): Promise<void> => until("all steps are reported", () => dug.steps === dug.of, 60_000);
 
 interface Case {
-  /** By which the clients begin, and read no more. */
+  /** The command after which the clients stop reading. */
   readonly act: string;
   readonly count: number;
   readonly happen: (served: Served) => Promise<void>;
 }
 
-/** Bytes held for each of the clients that did `act`, after all that happened and while they are there still. */
+/** Bytes for each client that did `act`, after all changes and before they disconnect. */
 const held = async (clients: Clients, { act, count, happen, steps }: Case & { readonly steps: number }): Promise<number> => {
   const served = newServer(steps);
   await using server = served.server;
   const { http, tcp } = await server.listen({ http: { port: 0 }, tcp: { port: 0 } });
-  await clients.told("sessions", http.port, count);
+  await clients.run("sessions", http.port, count);
   const before = await inUse();
-  await clients.told(act, act === "mute-line" ? tcp.port : http.port, count);
+  await clients.run(act, act === "mute-line" ? tcp.port : http.port, count);
   await happen(served);
   const bytes = ((await inUse()) - before) / count;
   await clients.leave();
@@ -59,7 +59,7 @@ const held = async (clients: Clients, { act, count, happen, steps }: Case & { re
   return Math.max(0, bytes);
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   await exposeGc();
   const [steps, rounds] = quick ? [10_000, 1] : [100_000, 3];
   using clients = newClients();
@@ -69,8 +69,8 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     while (measured.length < rounds) measured.push(await held(clients, { ...one, steps }));
     print({ what: `held for one that reads nothing, ${steps} ${what}`, measured, unit: "bytes", target: LIMIT, spec: "bounded" });
   };
-  // Far apart from round to round, and as much where clients read: V8's tables of WeakMaps (of lists, from which changes are told)
-  // stay as large as what came between two collections, in powers of two. They are the process's, once.
+  // Varies much between rounds, also for clients that read: V8's WeakMap tables (one entry for each list) keep the size that they had
+  // between two collections, in powers of two. The process has them once.
   await row("changes, GET stream", { act: "mute-get", count: 4, happen: change });
   await row("changes, subscriptions/listen", { act: "mute-listen", count: 4, happen: change });
   await row("changes, TCP", { act: "mute-line", count: 4, happen: change });

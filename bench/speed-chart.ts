@@ -52,10 +52,10 @@ export function speedChart(figures: Figures): string {
     ].join("\n");
   });
   const height = TOP + bars.length * ROW + 12;
-  const said = bars.map(({ label, note, rate }) => `${label}, ${note}: ${rounded(rate, 3)}`).join("; ");
+  const description = bars.map(({ label, note, rate }) => `${label}, ${note}: ${rounded(rate, 3)}`).join("; ");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="title description" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14">
   <title id="title">Tool calls per second over HTTP</title>
-  <desc id="description">${said}.</desc>
+  <desc id="description">${description}.</desc>
   <style>
     .page { fill: #ffffff }
     text { fill: #1f2328 }

@@ -1,17 +1,17 @@
-// Opening a directory with 1,000,000 actors costs what opening one with ten does.
+// Opens a directory with 1,000,000 actors, compared with one of ten.
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
-import { filled } from "./filled.ts";
+import type { BenchOptions } from "./options.ts";
+import { fillStore } from "./filled-store.ts";
 import { plain } from "./kinds/plain.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
 const FEW = 10;
 
-/** Milliseconds until it has answered. */
+/** Milliseconds until the first call is answered. */
 const opened = async (directory: string, key: number): Promise<number> => {
   const started = performance.now();
   await using store = sqliteStore({ directory });
@@ -20,12 +20,12 @@ const opened = async (directory: string, key: number): Promise<number> => {
   return performance.now() - started;
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
   const actors = quick ? 30_000 : 1_000_000;
   const [few, many] = [join(data.path, "few"), join(data.path, "many")];
-  await filled(few, FEW);
-  await filled(many, actors);
+  await fillStore(few, FEW);
+  await fillStore(many, actors);
   const [ten = [], all = []] = await rounds(
     quick ? 5 : 15,
     () => opened(few, FEW / 2),

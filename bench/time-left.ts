@@ -1,4 +1,4 @@
-// A quick run has two minutes for all, on a slow machine too: what goes by rounds ends with the first that finds its bench's time used up.
+// The time limit of a bench in a quick run. Loops over rounds end when it has passed, so that all benches together take two minutes.
 let endsAt = Number.POSITIVE_INFINITY;
 
 export const mayTake = (ms: number): void => {

@@ -1,13 +1,13 @@
-// Verifying chains, beside reading the same rows and hashing them.
+// Verifies chains, compared with reading and hashing the same rows.
 import { hash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { Verifier } from "troupe/chain";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
+import type { BenchOptions } from "./options.ts";
 import { plain } from "./kinds/plain.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
@@ -45,11 +45,11 @@ const ours = async (directory: string): Promise<number> => {
 
 const rate = async (events: number, run: () => number | Promise<number>): Promise<number> => {
   const started = performance.now();
-  if ((await run()) !== events) throw new Error("Some events were not looked at.");
+  if ((await run()) !== events) throw new Error("Some events were not read.");
   return (events * 1_000) / (performance.now() - started);
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
   const folder = data.path;
   const turns = quick ? 300 : 1_000;

@@ -1,21 +1,21 @@
-// An actor that sleeps on disk among 1,000,000, woken and read.
+// Wakes and reads one of 1,000,000 actors on disk.
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import type { Asked } from "./asked.ts";
-import { filled } from "./filled.ts";
+import type { BenchOptions } from "./options.ts";
+import { fillStore } from "./filled-store.ts";
 import { plain } from "./kinds/plain.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { median } from "./statistics.ts";
 import { print } from "./table.ts";
 
 const ROUNDS = 5;
-/** Prime: every actor once, none beside the one before. */
+/** A prime, so that each actor is read once, and none next to the previous one. */
 const STRIDE = 611_953;
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async ({ quick }: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
   const [actors, each] = quick ? [30_000, 2_000] : [1_000_000, 4_000];
-  await filled(data.path, actors);
+  await fillStore(data.path, actors);
   const medians: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     await using store = sqliteStore({ directory: data.path });

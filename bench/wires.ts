@@ -1,18 +1,18 @@
-// A tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP, and beside a
-// program that echoes lines, and beside a bare node:http echo.
+// A tools/call over TCP and stdio, sequential and pipelined, compared with our own HTTP, a program that echoes lines, and a bare
+// node:http echo.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { type Answers, Same } from "./answers.ts";
-import type { Asked } from "./asked.ts";
-import { piped, SERVE, serve, Servers, start, type Started } from "./child.ts";
+import type { BenchOptions } from "./options.ts";
+import { piped, SERVE, serve, Servers, start, type Started } from "./server-process.ts";
 import { ONE } from "./echo-answer.ts";
-import { temporaryFolder } from "./leftovers.ts";
+import { temporaryFolder } from "./cleanup.ts";
 import { alternate, burstsOf, type Contest, fire, printRates, printTimes, type Volley } from "./load.ts";
-import { ADD, counted, INITIALIZE, INITIALIZED, legacy, openSession, portOf } from "./mcp.ts";
-import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
+import { ADD, counterReplies, INITIALIZE, INITIALIZED, legacy, openSession, portOf } from "./mcp-requests.ts";
+import { pinLoad, SERVER_CORE } from "./cpu-pinning.ts";
 
 const WINDOW = 64;
 
@@ -38,9 +38,9 @@ const initialize = async ({ from, to }: Wire): Promise<void> => {
 
 interface Windows {
   readonly wires: readonly Wire[];
-  /** Calls of a window, which is sent again when all of it was answered. */
+  /** Calls in a window. A window is sent again when all of it is answered. */
   readonly size: number;
-  /** Under way on each wire. */
+  /** Windows in flight on each wire. */
   readonly windows: number;
   readonly answers: Answers;
   readonly burstMs: number;
@@ -62,16 +62,16 @@ const burst = async ({ wires, size, windows, answers, burstMs }: Windows): Promi
         turn = (turn + 1) % windows;
         open += 1;
       };
-      /** On one wire answers come in the order of their calls: the next is to the oldest window's next. */
+      /** Answers arrive in the order of the calls. */
       let next = 0;
-      const hear = (chunk: string): void => {
+      const onData = (chunk: string): void => {
         const text = rest === "" ? chunk : rest + chunk;
         let at = 0;
         for (let end = text.indexOf("\n"); end >= 0; at = end + 1, end = text.indexOf("\n", at)) {
           const id = next + 1;
           next = id % (windows * size);
           if (!answers.good(text.slice(at, end), id)) {
-            from.off("data", hear);
+            from.off("data", onData);
             reject(new Error(`Bad answer to ${id}: ${text.slice(at, end)}`));
             return;
           }
@@ -84,10 +84,10 @@ const burst = async ({ wires, size, windows, answers, burstMs }: Windows): Promi
         }
         rest = text.slice(at);
         if (open > 0) return;
-        from.off("data", hear);
+        from.off("data", onData);
         resolve();
       };
-      from.on("data", hear);
+      from.on("data", onData);
       for (let w = 0; w < windows; w += 1) send();
     });
   await Promise.all(wires.map(one));
@@ -109,25 +109,25 @@ const MANY = 32;
 const FEW = 4;
 const OUR_HTTP = "HTTP, 32 connections";
 const HTTP_ECHO = "a bare node:http echo, 32 connections";
-// What our HTTP was to reach of the bare echo when it was said how many times our HTTP the wires were to reach.
-const HTTP_THEN = 0.9;
+// The limit of our HTTP relative to the bare echo at the time when the limits of the wires were set.
+const HTTP_LIMIT = 0.9;
 const FEW_PIPELINED = "TCP, 4 connections, pipelined";
 const FLOOR = "our turn with its lines read by hand, 4 connections, pipelined";
-// What a session is told of a change has to be looked at, where lists may be others now.
+// After each change the server must check whether the lists of a session have changed.
 const VARYING = "TCP, 4 connections, pipelined, of nine kinds whose tools may vary";
 
-export const run = async (asked: Asked): Promise<void> => {
+export const run = async (options: BenchOptions): Promise<void> => {
   using data = temporaryFolder();
-  using _load = loadOnItsCore();
-  const bursts = burstsOf(asked);
+  using _load = pinLoad();
+  const bursts = burstsOf(options);
   const { burstMs } = bursts;
   await using servers = new Servers();
-  // Each of ours is served by a process that has no other sessions: they would hear of each other's calls.
-  const serving = (name: string, ...more: readonly string[]): Promise<Started> =>
+  // Each of ours runs in a process without other sessions, since sessions are notified of each other's calls.
+  const serveCounter = (name: string, ...more: readonly string[]): Promise<Started> =>
     servers.add(serve("examples/counter", join(data.path, name), ...more));
-  const http = await serving("http");
-  const many = await serving("many", "--tcp", "127.0.0.1:0");
-  const few = await serving("few", "--tcp", "127.0.0.1:0");
+  const http = await serveCounter("http");
+  const many = await serveCounter("many", "--tcp", "127.0.0.1:0");
+  const few = await serveCounter("few", "--tcp", "127.0.0.1:0");
   const varying = await servers.add(serve("bench/kinds/varying.ts", join(data.path, "varying"), "--tcp", "127.0.0.1:0"));
   const echo = await servers.add(start(["bench/line-echo.ts"], { core: SERVER_CORE }));
   const floor = await servers.add(start(["bench/line-floor.ts"], { core: SERVER_CORE }));
@@ -146,7 +146,7 @@ export const run = async (asked: Asked): Promise<void> => {
   };
   try {
     await Promise.all([...wires.many, ...wires.few, ...wires.varying, ...wires.floor, ...wires.stdio].map(initialize));
-    const shot = legacy(http, [await openSession(portOf(http))], counted(), "tools/call", ADD);
+    const shot = legacy(http, [await openSession(portOf(http))], counterReplies(), "tools/call", ADD);
     const echoed = legacy(httpEcho, [{}], new Same(ONE), "tools/call", ADD);
     const contest = (child: ChildProcess, windows: Omit<Windows, "burstMs">): Contest => ({
       ...windows,
@@ -160,28 +160,28 @@ export const run = async (asked: Asked): Promise<void> => {
       {
         [OUR_HTTP]: { ...shot, burst: () => fire(shot, MANY, burstMs) },
         [HTTP_ECHO]: { ...echoed, burst: () => fire(echoed, MANY, burstMs) },
-        "TCP, 32 connections, one by one": contest(many.child, { wires: wires.many, ...single, answers: counted() }),
-        [FEW_PIPELINED]: contest(few.child, { wires: wires.few, ...pipelined, answers: counted() }),
-        [VARYING]: contest(varying.child, { wires: wires.varying, ...pipelined, answers: counted() }),
-        "stdio, pipelined": contest(ours, { wires: wires.stdio, ...pipelined, answers: counted() }),
+        "TCP, 32 connections, one by one": contest(many.child, { wires: wires.many, ...single, answers: counterReplies() }),
+        [FEW_PIPELINED]: contest(few.child, { wires: wires.few, ...pipelined, answers: counterReplies() }),
+        [VARYING]: contest(varying.child, { wires: wires.varying, ...pipelined, answers: counterReplies() }),
+        "stdio, pipelined": contest(ours, { wires: wires.stdio, ...pipelined, answers: counterReplies() }),
         "a bare echo of lines, 32 connections, one by one": contest(echo.child, { wires: wires.bareMany, ...single, answers: same }),
         "a bare echo of lines, 4 connections, pipelined": contest(echo.child, { wires: wires.bareFew, ...pipelined, answers: same }),
-        [FLOOR]: contest(floor.child, { wires: wires.floor, ...pipelined, answers: counted() }),
+        [FLOOR]: contest(floor.child, { wires: wires.floor, ...pipelined, answers: counterReplies() }),
         "a bare echo of lines, stdio, pipelined": contest(bare, { wires: wires.bareStdio, ...pipelined, answers: same }),
       },
       bursts,
     );
     printRates("tools/call", outcomes);
-    const beside = (name: string, least: number, lines: string, floorOf = `a bare echo of lines, ${lines}`): void => {
+    const compare = (name: string, least: number, lines: string, floorOf = `a bare echo of lines, ${lines}`): void => {
       const bareEcho = outcomes[`a bare echo of lines, ${lines}`];
       const itsFloor = outcomes[floorOf];
       printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes[OUR_HTTP], least, itsFloor);
-      printTimes(`tools/call: ${name}, of a bare node:http echo`, outcomes[name], outcomes[HTTP_ECHO], least * HTTP_THEN, itsFloor);
+      printTimes(`tools/call: ${name}, of a bare node:http echo`, outcomes[name], outcomes[HTTP_ECHO], least * HTTP_LIMIT, itsFloor);
       printTimes(`tools/call: ${name}, of the bare echo of lines`, outcomes[name], bareEcho);
     };
-    beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
-    beside(FEW_PIPELINED, 7, "4 connections, pipelined", FLOOR);
-    beside("stdio, pipelined", 5, "stdio, pipelined");
+    compare("TCP, 32 connections, one by one", 2, "32 connections, one by one");
+    compare(FEW_PIPELINED, 7, "4 connections, pipelined", FLOOR);
+    compare("stdio, pipelined", 5, "stdio, pipelined");
     printTimes(`tools/call: ${VARYING}, of one whose tools never do`, outcomes[VARYING], outcomes[FEW_PIPELINED]);
   } finally {
     for (const { to } of Object.values(wires).flat()) to.destroy();

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { apart, Counted, jsonIn, Same } from "../bench/answers.ts";
+import { Counted, jsonIn, perConnection, Same } from "../bench/answers.ts";
 import { merged, readFigures, writeFigures } from "../bench/figures.ts";
 import { Responses, type Volley, warmUp } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
@@ -235,7 +235,7 @@ describe("the bench's answers", () => {
   });
 
   test("of connections with actors of their own are counted apart", () => {
-    const answers = apart(() => new Counted(said));
+    const answers = perConnection(() => new Counted(said));
     for (const id of [0, 5]) assert.ok(answers.good(body(id, said(1)), id));
     assert.equal(answers.flaw(), undefined);
   });

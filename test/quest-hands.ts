@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadWorld, type World, worlds } from "../examples/mud/index.ts";
-import { type ClientHands, playAsClient } from "../examples/mud/play/client-player.ts";
+import { type ClientHands, playAsClient } from "../examples/mud/play/play-as-client.ts";
 import type { Player, Told } from "./clients.ts";
 import { at } from "./wire.ts";
 

@@ -1,9 +1,9 @@
 import { actor } from "troupe";
 import * as z from "zod";
 
-/** The counter of examples, on disk, one for each user: who is not known is one in each session. */
+/** The counter of the examples, on disk and one for each user. Without a user, each session has its own. */
 export default actor("counter", {
-  description: "A counter of one's own.",
+  description: "Your own counter.",
   per: "user",
   persistence: "disk",
   state: z.object({ count: z.int().default(0) }),

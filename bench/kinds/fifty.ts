@@ -1,4 +1,4 @@
-// A kind with fifty tools, the size at which lists begin to cost.
+// A kind with fifty tools, so that lists take a noticeable time.
 import { actor } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// A turn that does nothing: what a call takes before its author's code begins.
+// An actor whose turn does nothing, to measure a call without the author's code.
 import { actor } from "troupe/actor";
 import * as z from "zod";
 
@@ -9,7 +9,7 @@ export const idle = actor("idle", {
   state: z.object({ count: z.int().default(0) }),
   tools: {
     add: {
-      description: "Checks what it is given, and does nothing.",
+      description: "Validates its arguments and does nothing.",
       input: z.object({ by: z.int().default(1).describe("How much to add") }),
       run() {},
     },

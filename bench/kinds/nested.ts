@@ -11,18 +11,18 @@ const isRow = (args: unknown): args is { readonly row: number } => typeof args =
 
 const isKey = (args: unknown): args is { readonly key: "a" | "b" } => typeof args === "object" && args !== null && "key" in args;
 
-/** What the author of a call writes: one number deep in the state, in an item that is found by its place. */
+/** Increments a number in an array element, which is found by its index. */
 export const see = (state: ReturnType<typeof initial>, args: unknown): void => {
   const row = isRow(args) ? state.rows[args.row] : undefined;
   if (row !== undefined) row.seen += 1;
 };
 
-/** The same, in an object that is found by its name. */
+/** Increments a number in an object, which is found by its key. */
 export const tally = (state: ReturnType<typeof initial>, args: unknown): void => {
   if (isKey(args)) state.byKey[args.key].n += 1;
 };
 
-/** A nested state, of which each call changes one number. */
+/** An actor with a nested state. Each call changes one number. */
 export const nested = actor("nested", {
   description: "Rows and counts by key.",
   persistence: "memory",

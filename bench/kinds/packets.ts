@@ -1,8 +1,8 @@
-// Capabilities of each kind that do as little as can be: what is left is what it takes to reach them.
+// Minimal capabilities of each type, so that benches measure the cost of calling them.
 import { actorCapability, capability, type Capability } from "troupe/packet";
 
 export const tally = actorCapability("tally", {
-  intent: "Counts what it is told.",
+  intent: "Adds a number.",
   requires: ["by"],
   initialState: { count: 0 },
   messages: {
@@ -16,12 +16,12 @@ export const tally = actorCapability("tally", {
 });
 
 export const echo = capability("echo", {
-  intent: "Says what it is told.",
+  intent: "Returns its argument.",
   requires: ["text"],
   execute: ({ text }) => ({ text }),
 });
 
-/** Holds the processor for a millisecond: a timer would be late by more than is to be measured. */
+/** Keeps the processor busy for a millisecond. A timer would not be exact enough. */
 export const busy = capability("busy", {
   intent: "Works for a millisecond.",
   requires: ["text"],

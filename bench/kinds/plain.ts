@@ -1,4 +1,4 @@
-// The same counter by hand, without actor(): what the engine alone costs.
+// The counter as a Behaviour without actor(), to measure the engine alone.
 import { DEFAULT_POLICY, type Behaviour, type Json, type Policy } from "troupe/contract";
 
 interface Count {
@@ -11,7 +11,7 @@ export const plain = (persistence: Policy["persistence"]): Behaviour<Count> => (
   policy: { ...DEFAULT_POLICY, persistence, mailbox: 100_000 },
   initial: () => ({ count: 0 }),
   receive(state, message) {
-    // Only to begin: its first state is committed.
+    // Commits only the first state.
     if (message.action === "begin") return { reply: { ok: null } };
     const by: Json = message.args;
     const count = state.count + (typeof by === "object" && by !== null && "by" in by && typeof by["by"] === "number" ? by["by"] : 1);

@@ -1,11 +1,11 @@
 import { actor } from "troupe/actor";
 import * as z from "zod";
 
-interface Held {
+interface Count {
   count: number;
 }
 
-/** A counter one of whose tools is on or off by what it holds, as of nearly all that is worth an actor. */
+/** A counter with a tool whose availability depends on the state, as in most actors. */
 const varying = (kind: string, add: string) =>
   actor(kind, {
     description: "A counter.",
@@ -14,22 +14,23 @@ const varying = (kind: string, add: string) =>
     tools: {
       [add]: {
         description: "Adds one.",
-        run({ state }: { readonly state: Held }) {
+        run({ state }: { readonly state: Count }) {
           state.count += 1;
           return state.count;
         },
       },
       [`${add}_more`]: {
         description: "Adds a hundred.",
-        enabled: ({ state: { count } }: { readonly state: Held }) => count < Number.MAX_SAFE_INTEGER - 100 || "It holds as much as it can.",
-        run({ state }: { readonly state: Held }) {
+        enabled: ({ state: { count } }: { readonly state: Count }) =>
+          count < Number.MAX_SAFE_INTEGER - 100 || "The counter is at its maximum.",
+        run({ state }: { readonly state: Count }) {
           state.count += 100;
           return state.count;
         },
       },
     },
     resources: {
-      [kind]: { uri: `${kind}://{alias}`, description: "What it holds.", view: ({ state }: { readonly state: Held }) => state },
+      [kind]: { uri: `${kind}://{alias}`, description: "The count.", view: ({ state }: { readonly state: Count }) => state },
     },
   });
 

@@ -1,4 +1,4 @@
-# The counter as a GenServer. Prints, by what it is asked on its command line: microseconds of a call, of a start with its first
+# The counter as a GenServer. Prints, by its arguments: microseconds of a call, of a start with its first
 # call, and bytes of a process; a line of JSON for each round.
 defmodule Counter do
   use GenServer

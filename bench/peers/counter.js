@@ -1,10 +1,10 @@
-// For workerd: the counter as a Durable Object, and what of MCP a call of it needs. By the header `actor`, or one for all.
+// For workerd: the counter as a Durable Object with a minimal MCP call. The header `actor` selects the object; by default there is one.
 import { DurableObject } from "cloudflare:workers";
 
 export class Counter extends DurableObject {
   async add(by) {
     const count = ((await this.ctx.storage.get("count")) ?? 0) + by;
-    // Its answer waits for the disk: the object's output gate.
+    // Not awaited: the output gate delays the response until the write is on disk.
     this.ctx.storage.put("count", count);
     return count;
   }

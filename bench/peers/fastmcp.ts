@@ -1,4 +1,4 @@
-// FastMCP with sessions, answers as JSON rather than as streams.
+// FastMCP with sessions and JSON responses.
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { FastMCP } from "fastmcp";
@@ -24,7 +24,7 @@ for (let n = 1; n < tools; n += 1)
     execute: async ({ text }) => text,
   });
 
-// It does not say which port it took: one that is free now.
+// FastMCP does not report its port, so a free one is chosen first.
 const probe = createServer().listen(0, "127.0.0.1");
 await once(probe, "listening");
 const address = probe.address();

@@ -1,4 +1,4 @@
-// The same components through the glue that jco generates, and an echo as an Extism plug-in, compiled once, in this thread.
+// The components of the guest benches through the glue of jco, and an echo as an Extism plug-in, compiled once, in this thread.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -55,7 +55,7 @@ export const extism: GuestPeers["extism"] = async () => {
     const echo = async (data: Uint8Array): Promise<unknown> => {
       const output = await plugin.call("echo", data);
       calls += 1;
-      // It keeps all that went in and out until it is told, and has numbers for 32,768 of them.
+      // It retains all inputs and outputs until it is reset, and has ids for 32,768 of them.
       if (calls % 1_000 === 0) await plugin.reset();
       return output?.bytes();
     };

@@ -1,4 +1,4 @@
-// mcp-lite without sessions, on Hono's server for Node, as its README has it. The official SDK's older server brings that along.
+// mcp-lite without sessions, on Hono's server for Node as in its README. The official SDK v1 depends on that server.
 import { serve } from "@hono/node-server";
 import { McpServer, StreamableHttpTransport } from "mcp-lite";
 import * as z from "zod";

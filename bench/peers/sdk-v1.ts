@@ -1,4 +1,4 @@
-// The official SDK's older server: a transport and a server for each session, answers as JSON rather than as streams.
+// The official SDK v1: a transport and a server for each session, with JSON responses.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";

@@ -1,4 +1,4 @@
-// The official SDK's server, served as its own documentation does: one handler, a fresh server for each request.
+// The official SDK v2 as in its documentation: one handler, and a new server for each request.
 import { createServer } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
@@ -26,7 +26,7 @@ const handler = createMcpHandler(() => {
   return mcp;
 });
 const handle = toNodeHandler(handler);
-// Node's own request type is stricter about absent fields than the one the adapter names.
+// Node's request type is stricter about absent fields than that of the adapter.
 const server = createServer(
   (request, response) => void handle(Object.assign(request, { method: request.method ?? "GET", url: request.url ?? "/" }), response),
 );

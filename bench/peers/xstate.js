@@ -1,4 +1,4 @@
-// XState: a counter as a machine, whose answer is its snapshot after the event, since it handles that on the spot.
+// XState: a counter as a machine. It handles events synchronously, so the snapshot after the event has the result.
 import { assign, createActor, createMachine } from "xstate";
 
 const machine = createMachine({

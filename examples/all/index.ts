@@ -1,4 +1,4 @@
-// One process, one engine, one history: a dungeon that is played over MCP, by packets, as a service and on Theater's stage.
+// One process, one engine, one history: a dungeon that is played over MCP, packets, an AgenticService and Theater.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,39 +14,39 @@ import { type ApiKey, authenticator, hashApiKey, serveTcp } from "troupe/transpo
 import { createGuests } from "troupe/wasm";
 import { kinds, signposts, walk } from "./served.ts";
 
-// What `troupe serve examples/all` finds.
+// What `troupe serve examples/all` serves.
 export { kinds as default, signposts, walk };
 
 const OPERATOR = "troupe:operate";
 const GUESTS = fileURLToPath(new URL("../wasm", import.meta.url));
 
 export interface Options {
-  /** Where everything is kept. */
+  /** The directory of the data. */
   readonly data: string;
-  /** Who may come in; operators have the scope `troupe:operate`. */
+  /** The API keys of the users. Operators have the scope `troupe:operate`. */
   readonly keys: readonly ApiKey[];
-  /** Default: free ones. */
+  /** By default, free ports. */
   readonly ports?: { readonly http: number; readonly packets: number; readonly theater: number };
 }
 
-/** Starts all of it. */
+/** Starts the engine, the sources and all transports. Disposing the result stops them. */
 export async function start({ data, keys, ports }: Options) {
   mkdirSync(data, { recursive: true });
   await using opened = new AsyncDisposableStack();
 
-  // The actors, and where they are kept.
+  // The actors, and the stores of their data.
   const contents = opened.use(sqliteContents(join(data, "content.db")));
   const store = opened.use(sqliteStore({ directory: data }));
   const guests = opened.use(createGuests({ contents, manifests: GUESTS }));
   const engine = opened.use(await LocalEngine.start({ kinds: [...kinds, guests.kind], store }));
   opened.defer(guests.attach(engine, kinds));
 
-  // Five views of them.
+  // Five sources and interfaces of these actors.
   const play = cast({ engine, kinds });
   const flow = opened.use(new PacketFlow({ engine, capabilities: new Capabilities([...kinds.map((kind) => capabilityOf(kind)), walk]) }));
   const hero = opened.use(
     fromAgenticService(
-      (viewer) => toAgenticService({ engine, kinds, id: actorId("player", viewer.principal ?? "nobody"), viewer, start: null }),
+      (viewer) => toAgenticService({ engine, kinds, id: actorId("player", viewer.principal ?? "anonymous"), viewer, start: null }),
       { name: "player" },
     ),
   );
@@ -63,7 +63,7 @@ export async function start({ data, keys, ports }: Options) {
   const packets = packetEndpoints(flow);
   const { http } = await server.listen({ http: { port: ports?.http ?? 0, endpoints: [packets.http], upgrades: [packets.webSocket] } });
   const packetsTcp = opened.use(await serveTcp({ ...packets.tcp, auth, port: ports?.packets ?? 0 }));
-  // Whoever reaches it is an operator: it listens on this machine alone.
+  // Every client of this port is an operator, so it listens on the loopback address only.
   const theaterTcp = opened.use(await serveTheater({ stage, port: ports?.theater ?? 0 }));
 
   const all = opened.move();
@@ -74,13 +74,13 @@ export async function start({ data, keys, ports }: Options) {
   };
 }
 
-/** The guest is an actor like any other: it is there after a restart. */
-async function inviteCounter({ stage }: Awaited<ReturnType<typeof start>>): Promise<void> {
-  const there = await stage.list(1_000);
-  if (there.every(({ name }) => name !== "counter")) await stage.start({ manifest: "counter/counter.toml", name: "counter" });
+/** Starts the guest unless it exists: like every actor, it survives a restart. */
+async function startCounter({ stage }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  const actors = await stage.list(1_000);
+  if (actors.every(({ name }) => name !== "counter")) await stage.start({ manifest: "counter/counter.toml", name: "counter" });
 }
 
-/** `node examples/all/index.ts [data]`: with the keys of `TROUPE_KEY_ADA`, who operates it too, and `TROUPE_KEY_BOB`. */
+/** `node examples/all/index.ts [data]`. The keys of the users are in `TROUPE_KEY_ADA` (also an operator) and `TROUPE_KEY_BOB`. */
 export async function main(data = "data/all"): Promise<void> {
   const { TROUPE_KEY_ADA: ada, TROUPE_KEY_BOB: bob } = process.env;
   if (ada === undefined || bob === undefined) throw new Error("Set TROUPE_KEY_ADA and TROUPE_KEY_BOB, 32 random digits each.");
@@ -89,7 +89,7 @@ export async function main(data = "data/all"): Promise<void> {
     { name: "bob", sha256: hashApiKey(bob) },
   ];
   const running = await start({ data, keys });
-  await inviteCounter(running);
+  await startCounter(running);
   console.log(JSON.stringify(running.urls));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running[Symbol.asyncDispose]());
 }

@@ -1,4 +1,4 @@
-// What is played, and what stands beside it. Nothing here knows how it will be reached.
+// The actors, a capability and a tool, independent of how they are served.
 import { capability } from "troupe/packet";
 import { loadWorld, mud, worlds } from "troupe/mud";
 import { registry, tool } from "troupe/source";
@@ -6,17 +6,17 @@ import * as z from "zod";
 
 const world = loadWorld(worlds[0] ?? "");
 
-/** The MUD's actors: players, rooms, names, and who is about. */
+/** The MUD's kinds: player, room, names and roster. */
 export const kinds = mud(world);
 
-/** A capability of our own: over packets as it is, over MCP a tool. It ends in the same player. */
+/** A capability: over packets it is called by name, over MCP it is a tool. It calls the same player. */
 export const walk = capability("walk", {
   intent: "Walk north, south, east or west in the dungeon",
   requires: ["direction"],
   execute: async ({ direction }, { call }) => ({ story: await call("player", { tool: "move", direction }) }),
 });
 
-/** A tool without an actor behind it: the world as it is printed, the same for everybody. */
+/** A tool without an actor. It reads the world, which is the same for all players. */
 export const signposts = registry({
   name: "signposts",
   tools: {

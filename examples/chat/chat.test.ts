@@ -9,7 +9,7 @@ const chat = () => testServer([lobby, room, mentions], { now: Date.UTC(2026, 0, 
 
 const read = async (client: Pick<TestClient, "readText">, uri: string): Promise<unknown> => JSON.parse(await client.readText(uri));
 
-test("members of a room can write, and others are refused until they join", async () => {
+test("only members of a room can post", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });
   const bob = server.client({ principal: "bob" });
@@ -22,7 +22,7 @@ test("members of a room can write, and others are refused until they join", asyn
   assert.deepEqual(await read(ada, "mentions://mine"), []);
 });
 
-test("a name within another one is not mentioned, and of many mentions the last ones stay", async () => {
+test("mentions match whole names, and the last 200 are stored", async () => {
   await using server = await chat();
   const [ann, anna, ops] = ["ann", "anna", "ops@example.org"].map((principal) => server.client({ principal }));
   assert.ok(ann !== undefined && anna !== undefined && ops !== undefined);
@@ -41,7 +41,7 @@ test("a name within another one is not mentioned, and of many mentions the last 
   assert.deepEqual([list.length, list.at(0)?.text, list.at(-1)?.text], [200, "@ann 1", "@ann 200"]);
 });
 
-test("a subscriber to one room is notified of that room alone", async () => {
+test("a subscriber is notified of the subscribed room only", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });
   for (const name of ["tea", "cups"]) {
@@ -59,12 +59,12 @@ test("a subscriber to one room is notified of that room alone", async () => {
   );
 });
 
-test("a room that does not exist is no choice", async () => {
+test("a room that does not exist cannot be joined", async () => {
   await using server = await chat();
   assertRefused(await server.client().callTool("room__join", { room: "none" }), /nothing to choose from/, "INVALID");
 });
 
-test("messages older than a week are deleted at four in the morning", async () => {
+test("the nightly timer deletes messages older than a week", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });
   await ada.tools.open_room({ name: "tea" });
@@ -81,7 +81,7 @@ test("messages older than a week are deleted at four in the morning", async () =
   );
 });
 
-test("a room has a thousand members at most, and the lobby a thousand rooms", () => {
+test("a room has at most a thousand members, and the lobby a thousand rooms", () => {
   const names = Array.from({ length: 1_000 }, (_, n) => `n${n}`);
   const full = testActor(room, { key: "tea", viewer: { principal: "zoe", scopes: [] }, state: { members: names, messages: [] } });
   assertRefused(full.turn("tools/join"), "The room is full.");

@@ -1,12 +1,12 @@
 import { actor, refuse } from "troupe";
 import * as z from "zod";
 
-const MOST_MESSAGES = 200;
-const MOST_MEMBERS = 1_000;
-const MOST_ROOMS = 1_000;
+const MAX_MESSAGES = 200;
+const MAX_MEMBERS = 1_000;
+const MAX_ROOMS = 1_000;
 const WEEK_MS = 7 * 86_400_000;
 
-/** Who is mentioned: at each @ the longest name that is written there, since "ann" is a part of "anna". */
+/** The members mentioned in a text. Matches the longest name after each @, since "anna" begins with "ann". */
 function mentionedIn(text: string, members: readonly string[]): readonly string[] {
   const names = members.toSorted((a, b) => b.length - a.length);
   const found = Array.from(text.matchAll(/@/g), ({ index }) => {
@@ -16,7 +16,7 @@ function mentionedIn(text: string, members: readonly string[]): readonly string[
   return [...new Set(found)].filter((name) => name !== undefined);
 }
 
-/** What others wrote to each user by name. */
+/** The messages that mention each user. */
 export const mentions = actor("mentions", {
   description: "Messages that mention you.",
   per: "user",
@@ -27,7 +27,7 @@ export const mentions = actor("mentions", {
       input: z.object({ room: z.string(), by: z.string(), text: z.string() }),
       run({ state, args }) {
         state.list.push(args);
-        if (state.list.length > MOST_MESSAGES) state.list.shift();
+        if (state.list.length > MAX_MESSAGES) state.list.shift();
       },
     },
   },
@@ -46,7 +46,7 @@ export const room = actor("room", {
       description: "Join the room.",
       enabled: ({ state, viewer }) => !state.members.includes(viewer.principal ?? "") || "You are in the room.",
       run({ state, viewer }) {
-        if (state.members.length === MOST_MEMBERS) refuse("The room is full.");
+        if (state.members.length === MAX_MEMBERS) refuse("The room is full.");
         if (viewer.principal !== undefined) state.members.push(viewer.principal);
       },
     },
@@ -57,7 +57,7 @@ export const room = actor("room", {
       run({ state, args, viewer, key, now, send }) {
         const by = viewer.principal ?? "somebody";
         state.messages.push({ by, text: args.text, at: now });
-        if (state.messages.length > MOST_MESSAGES) state.messages.shift();
+        if (state.messages.length > MAX_MESSAGES) state.messages.shift();
         send(mentions.each(mentionedIn(args.text, state.members)).mention({ room: key, by, text: args.text }));
       },
     },
@@ -79,7 +79,7 @@ export const room = actor("room", {
   },
 });
 
-/** Where rooms are opened and found. */
+/** The list of rooms. Users open and find rooms here. */
 export const lobby = actor("lobby", {
   description: "The rooms there are.",
   per: "shared",
@@ -91,7 +91,7 @@ export const lobby = actor("lobby", {
       input: z.object({ name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/) }),
       run({ state, args, create, send, settled }) {
         if (!state.rooms.includes(args.name)) {
-          if (state.rooms.length === MOST_ROOMS) refuse("There are enough rooms: join one of them.");
+          if (state.rooms.length === MAX_ROOMS) refuse("There are enough rooms: join one of them.");
           state.rooms.push(args.name);
           create(room.at(args.name));
           send(room.at(args.name).opened());

@@ -39,7 +39,7 @@ const enums = object({
   },
 });
 
-/** Every way to ask the client in the middle of a call: in older revisions by a request, since 2026-07-28 by a result that is called again. */
+/** Every request to the client during a call. Older revisions send a request; since 2026-07-28 the result asks the client to call again. */
 export const asking = actor("asking", {
   description: "Asks its client.",
   persistence: "memory",
@@ -67,7 +67,7 @@ export const asking = actor("asking", {
       run: ({ ask }) => completed(ask({ form: elicit("Please select options from the enum fields", enums) }).form),
     },
     test_missing_capability: {
-      description: "Cannot do without sampling.",
+      description: "Requires sampling.",
       run: ({ ask }) => JSON.stringify(ask({ thought: think("Think.") })),
     },
     test_streaming_elicitation: {
@@ -90,22 +90,22 @@ export const asking = actor("asking", {
       run: ({ ask }) => JSON.stringify(ask({ client_roots: roots() }).client_roots),
     },
     test_input_required_result_request_state: {
-      description: "Remembers by a state.",
+      description: "Resumes from a state.",
       run: ({ ask }) => `state-ok ${JSON.stringify(ask({ confirm: elicit("Please confirm", ok) }).confirm)}`,
     },
     test_input_required_result_tampered_state: {
-      description: "Remembers by a state that nobody may change.",
+      description: "Resumes from a state that must not be modified.",
       run: ({ ask }) => JSON.stringify(ask({ confirm: elicit("Please confirm", ok) }).confirm),
     },
     test_input_required_result_multiple_inputs: {
-      description: "Asks three things at once.",
+      description: "Asks three questions at once.",
       run: ({ ask }) =>
         JSON.stringify(
           ask({ user_name: elicit("What is your name?", name), greeting: think("Generate a greeting", 50), client_roots: roots() }),
         ),
     },
     test_input_required_result_multi_round: {
-      description: "Asks one thing after the other.",
+      description: "Asks two questions, one after the other.",
       run({ ask }) {
         const { step1 } = ask({ step1: elicit("Step 1: What is your name?", name) });
         const { step2 } = ask({ step2: elicit("Step 2: What is your favorite color?", z.object({ color: z.string() })) });
@@ -113,7 +113,7 @@ export const asking = actor("asking", {
       },
     },
     test_input_required_result_capabilities: {
-      description: "Asks only what the client can be asked.",
+      description: "Sends only requests that the client supports.",
       run({ ask, can }) {
         const questions = {
           ...(can("sampling") ? { thought: think("Think.") } : {}),

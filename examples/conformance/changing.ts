@@ -1,6 +1,6 @@
 import { registry } from "troupe/source";
 
-/** Lists that change while the server runs, and a prompt that asks. */
+/** Tools that change the lists while the server runs, and a prompt that asks its client. */
 export const changing = registry({
   tools: {
     test_trigger_tool_change: {

@@ -1,12 +1,12 @@
 import { actor, blob, content, refuse } from "troupe";
 
-// The smallest PNG and WAV there are: one dot, no sound.
+// The smallest possible PNG and WAV: one pixel, no samples.
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 const image = { type: "image", data: PNG, mimeType: "image/png" };
 
-/** A schema of 2020-12 with everything a server could be tempted to rewrite. */
+/** A JSON Schema 2020-12 with keywords that servers often drop. They must reach the client unchanged. */
 const contact = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",

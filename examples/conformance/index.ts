@@ -1,4 +1,4 @@
-// Everything the official conformance suite asks a server for, by the names it asks for.
+// The tools, resources and prompts that the official conformance suite requires, under the names that it uses.
 export { asking } from "./asking.ts";
 export { changing } from "./changing.ts";
 export { contents } from "./content.ts";

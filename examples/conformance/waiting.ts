@@ -3,14 +3,14 @@ import { actor } from "troupe";
 
 const STEP_MS = 50;
 
-/** What takes a while, and says how far it is. */
+/** Tools that take a while and report progress or logs. */
 export const waiting = actor("waiting", {
-  description: "Takes its time.",
+  description: "Takes a while.",
   persistence: "memory",
   initial: () => ({}),
   tools: {
     test_tool_with_progress: {
-      description: "Says how far it is.",
+      description: "Reports progress.",
       async work({ progress, signal }) {
         progress(0, 100);
         await wait(STEP_MS, undefined, { signal });
@@ -21,7 +21,7 @@ export const waiting = actor("waiting", {
       },
     },
     test_tool_with_logging: {
-      description: "Says what it does.",
+      description: "Logs three messages.",
       async work({ log, signal }) {
         log("info", "Tool execution started");
         await wait(STEP_MS, undefined, { signal });
@@ -32,14 +32,14 @@ export const waiting = actor("waiting", {
       },
     },
     test_logging_tool: {
-      description: "Says what it does to who wants to hear it.",
+      description: "Logs a message.",
       async work({ log }) {
         log("info", "Working");
         return "Done.";
       },
     },
     test_reconnection: {
-      description: "Replies by a stream that can be asked for again.",
+      description: "Replies on a stream that the client can resume.",
       async work({ log, signal }) {
         log("info", "Working");
         await wait(STEP_MS, undefined, { signal });

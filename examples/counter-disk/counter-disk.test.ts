@@ -4,7 +4,7 @@ import { testActor } from "troupe/testing";
 import counterInMemory from "../counter/index.ts";
 import counterOnDisk from "./index.ts";
 
-test("the counter on disk is the counter, kept", () => {
+test("the counter on disk offers the same tools as the one in memory", () => {
   assert.equal(counterOnDisk.policy.persistence, "disk");
   assert.deepEqual(counterOnDisk.catalogue, counterInMemory.catalogue);
   const counter = testActor(counterOnDisk);

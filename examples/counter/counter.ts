@@ -1,7 +1,7 @@
 import { actor } from "troupe";
 import * as z from "zod";
 
-/** One counter for all who connect. */
+/** A counter that all clients share. */
 export function counter(persistence: "memory" | "disk") {
   return actor("counter", {
     description: "A counter everybody shares.",

@@ -1,7 +1,7 @@
 import { actor, refuse } from "troupe";
 import * as z from "zod";
 
-/** A door of one's own: what can be done with it depends on how it stands. */
+/** Each user's own door. Its tools depend on whether it is open or locked. */
 export const door = actor("door", {
   description: "A door.",
   per: "user",

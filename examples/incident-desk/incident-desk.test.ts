@@ -15,7 +15,7 @@ async function office() {
   };
 }
 
-test("an incident is acknowledged and resolved by responders only, and its reporter is notified", async () => {
+test("only responders acknowledge and resolve an incident, and its reporter is notified", async () => {
   await using at = await office();
   const { rita, sam } = at;
   assertToolResult(await rita.tools.report({ title: "No lights", severity: 2 }), { incident: "INC-1" });
@@ -29,7 +29,7 @@ test("an incident is acknowledged and resolved by responders only, and its repor
   assertRefused(await sam.callTool("incident__acknowledge", { incident: "INC-9" }));
 });
 
-test("an incident that nobody acknowledges is escalated to those on call after 15 minutes", async () => {
+test("an unacknowledged incident is escalated to the users on call after 15 minutes", async () => {
   await using at = await office();
   const { server, rita, sam } = at;
   assertRefused(await rita.tools.go_on_call(), "Only responders may do this.");
@@ -44,7 +44,7 @@ test("an incident that nobody acknowledges is escalated to those on call after 1
   assert.doesNotMatch(await sam.readText("inbox://mine"), /INC-2/);
 });
 
-test("open incidents are found by their contents, the worst first", async () => {
+test("the index lists open incidents, the worst first", async () => {
   await using at = await office();
   const { server, rita, sam } = at;
   for (const severity of [3, 1, 2]) await rita.tools.report({ title: `Of severity ${severity}`, severity });
@@ -62,7 +62,7 @@ test("open incidents are found by their contents, the worst first", async () => 
   assertToolResult(await rita.callTool("find_incidents", { where: { severity: 3 } }), /INC-1/);
 });
 
-test("comments and notifications have bounds, in length and in number", async () => {
+test("comments and notifications are limited in length and in number", async () => {
   await using at = await office();
   const { server, rita, sam } = at;
   await rita.tools.report({ title: "No lights", severity: 2 });
@@ -76,18 +76,18 @@ test("comments and notifications have bounds, in length and in number", async ()
   assert.match(notices, /Notice 1".*Notice 200"/s);
 });
 
-test("two windows of one user act on two incidents at once, and every comment lands where intended", async () => {
+test("two clients of one user comment on two incidents at once, each on its own", async () => {
   await using at = await office();
   const { server } = at;
-  const windows = [server.client({ principal: "sam" }), server.client({ principal: "sam", era: "modern" })] as const;
-  for (const window of windows) await window.tools.report({ title: "Two at once", severity: 2 });
+  const clients = [server.client({ principal: "sam" }), server.client({ principal: "sam", era: "modern" })] as const;
+  for (const client of clients) await client.tools.report({ title: "Two at once", severity: 2 });
   const steps = Array.from({ length: 100 }, (_, step) => step);
   await Promise.all(
-    windows.map(async (window, n) => {
-      for (const step of steps) await window.callTool("incident__comment", { incident: `INC-${n + 1}`, text: `${n}.${step}` });
+    clients.map(async (client, n) => {
+      for (const step of steps) await client.callTool("incident__comment", { incident: `INC-${n + 1}`, text: `${n}.${step}` });
     }),
   );
-  for (const n of windows.keys()) {
+  for (const n of clients.keys()) {
     const state = JSON.stringify((await server.engine.read(incident.id(`INC-${n + 1}`)))?.state);
     assert.deepEqual(
       [...state.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => text),

@@ -1,9 +1,9 @@
 import { actor, hasClaim, index, type Viewer } from "troupe";
 import * as z from "zod";
 
-const UNACKNOWLEDGED_MS = 15 * 60_000;
-const MOST_NOTICES = 200;
-const MOST_COMMENTS = 200;
+const ESCALATE_AFTER_MS = 15 * 60_000;
+const MAX_NOTICES = 200;
+const MAX_COMMENTS = 200;
 
 /** Each user's notifications. */
 export const inbox = actor("inbox", {
@@ -25,7 +25,7 @@ export const inbox = actor("inbox", {
       input: z.object({ text: z.string() }),
       run({ state, args, now }) {
         state.notices.push({ at: now, text: args.text });
-        if (state.notices.length > MOST_NOTICES) state.notices.shift();
+        if (state.notices.length > MAX_NOTICES) state.notices.shift();
       },
     },
   },
@@ -70,7 +70,7 @@ export const incident = actor("incident", {
     comment: {
       description: "Add a comment.",
       input: z.object({ text: z.string().min(1).max(2_000) }),
-      enabled: ({ state }) => state.comments.length < MOST_COMMENTS || "There are too many comments: report another incident.",
+      enabled: ({ state }) => state.comments.length < MAX_COMMENTS || "There are too many comments: report another incident.",
       run({ state, args, viewer }) {
         state.comments.push({ by: viewer.principal ?? "somebody", text: args.text });
       },
@@ -90,7 +90,7 @@ export const incident = actor("incident", {
   messages: {
     opened: {
       run({ wake, messages }) {
-        wake("escalate", { afterMs: UNACKNOWLEDGED_MS, message: messages.unacknowledged() });
+        wake("escalate", { afterMs: ESCALATE_AFTER_MS, message: messages.unacknowledged() });
       },
     },
     unacknowledged: {
@@ -102,7 +102,7 @@ export const incident = actor("incident", {
   },
 });
 
-/** The desk where everybody reports incidents, and responders go on call. */
+/** The desk where users report incidents and responders go on call. */
 export const desk = actor("desk", {
   description: "Report incidents, and find them.",
   per: "shared",

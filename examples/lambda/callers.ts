@@ -1,5 +1,5 @@
 import { authorizedCaller, bufferedHandler } from "troupe/lambda";
 import { server } from "./index.ts";
 
-/** Who calls is what the gateway's authorizer found out. */
+/** The caller is the one that the gateway's authorizer identified. */
 export const handler = bufferedHandler(server, { caller: authorizedCaller });

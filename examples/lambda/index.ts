@@ -9,7 +9,7 @@ server.tools.register(
   ({ args }) => args.message,
 );
 
-server.tools.register({ name: "count", description: "Counts to three, and tells." }, async ({ emit }) => {
+server.tools.register({ name: "count", description: "Counts to three and reports each number." }, async ({ emit }) => {
   for (const n of [1, 2, 3]) emit(`${n}`);
   return "three";
 });

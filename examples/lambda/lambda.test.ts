@@ -1,10 +1,10 @@
-// The functions of this folder as Lambda would load them: whole answers, a stream, callers that a gateway found out.
+// The functions of this folder as Lambda loads them: buffered, streaming, and with callers that the gateway authorized.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { fakeAwsLambda, FakeResponseStream } from "../../test/lambda/fake-awslambda.ts";
 import { changed } from "../../test/lambda/samples.ts";
 import { handler, server } from "./index.ts";
-import { handler as known } from "./callers.ts";
+import { handler as authorizedHandler } from "./callers.ts";
 
 Reflect.set(globalThis, "awslambda", fakeAwsLambda);
 after(async () => {
@@ -20,19 +20,19 @@ const headers = {
   "mcp-method": "tools/call",
 };
 
-const called = (name: string, args: object) => {
+const toolCall = (name: string, args: object) => {
   const params = { name, arguments: args, _meta: { ...meta, progressToken: "p" } };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   return { headers: { ...headers, "mcp-name": name }, body, isBase64Encoded: false };
 };
 
-test("whole", async () => {
-  const answer = await handler(changed("function-url.json", called("echo", { message: "hi" })));
+test("bufferedHandler returns the whole response", async () => {
+  const answer = await handler(changed("function-url.json", toolCall("echo", { message: "hi" })));
   assert.equal(answer.statusCode, 200, answer.body);
   assert.match(answer.body, /"text":"hi"/);
 });
 
-test("streaming", async () => {
+test("streamingHandler streams events", async () => {
   const streaming = await import("./streaming.ts");
   const events: string[] = [];
   const stream = new FakeResponseStream({
@@ -40,14 +40,14 @@ test("streaming", async () => {
     bytes: (chunk) => events.push(chunk.toString()),
     end: () => events.push("end"),
   });
-  await streaming.handler(changed("function-url.json", called("count", {})), stream);
+  await streaming.handler(changed("function-url.json", toolCall("count", {})), stream);
   assert.equal(events[0], "text/event-stream");
   assert.match(events.join(""), /"progress":1.*"progress":2.*"progress":3.*"text":"three".*end$/s);
 });
 
-test("only for those the gateway knows", async () => {
-  const call = called("echo", { message: "hi" });
+test("a handler with authorizedCaller refuses unauthorized callers", async () => {
+  const call = toolCall("echo", { message: "hi" });
   const jwt = { claims: { iss: "https://login.example", sub: "ana" }, scopes: null };
-  assert.equal((await known(changed("http-jwt.json", call, { authorizer: { jwt } }))).statusCode, 200);
-  assert.equal((await known(changed("http.json", call))).statusCode, 401);
+  assert.equal((await authorizedHandler(changed("http-jwt.json", call, { authorizer: { jwt } }))).statusCode, 200);
+  assert.equal((await authorizedHandler(changed("http.json", call))).statusCode, 401);
 });

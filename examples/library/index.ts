@@ -3,7 +3,7 @@ import * as z from "zod";
 
 const Book = z.object({ title: z.string() });
 
-/** One shelf for all; only readers speak to it. */
+/** The shelf that all readers share. Clients cannot reach it; only readers send it messages. */
 export const shelf = actor("shelf", {
   description: "A shelf of books.",
   per: "link",
@@ -28,7 +28,7 @@ export const shelf = actor("shelf", {
   },
 });
 
-/** Whoever borrows: an actor for each principal. */
+/** A borrower: one actor for each principal. */
 export const reader = actor("reader", {
   description: "A reader.",
   per: "user",

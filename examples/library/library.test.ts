@@ -5,7 +5,7 @@ import { connect } from "../../test/clients.ts";
 import { serveChild } from "../../test/serve-child.ts";
 import { reader, shelf } from "./index.ts";
 
-test("a reader borrows what the shelf lends, and gets its refusals", () => {
+test("a reader gets the books and the refusals that the shelf replies with", () => {
   const ada = testActor(reader, { key: "ada" });
   assert.equal(ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" }).reply, "later");
   ada.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
@@ -19,7 +19,7 @@ test("a reader borrows what the shelf lends, and gets its refusals", () => {
   assert.equal(ada.timers["Emma"]?.action, "due");
 });
 
-test("a book that the shelf lends after all, when a dead letter is replayed, is the reader's", () => {
+test("a loan that succeeds when a dead letter is replayed adds the book to the reader", () => {
   const ada = testActor(reader, { key: "ada" });
   ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" });
   const [emma] = ada.sent;
@@ -30,7 +30,7 @@ test("a book that the shelf lends after all, when a dead letter is replayed, is 
   assert.deepEqual([ada.answered, ada.state.books], [{ "call-1": crashed }, ["Emma"]]);
 });
 
-test("a book that was kept too long is overdue until it is given back", () => {
+test("a book is overdue after its due date, until it is given back", () => {
   const ada = testActor(reader, { state: { books: ["Emma"], overdue: [] } });
   ada.turn("due", { title: "Emma" });
   assert.deepEqual(ada.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
@@ -44,7 +44,7 @@ test("a shelf lends each book once", () => {
   assert.deepEqual(main.turn("take", { title: "Dune" }).reply, { refused: { code: "REFUSED", message: "Dune is lent." } });
 });
 
-test("two readers share one shelf, and each sees only what it borrowed", { timeout: 60_000 }, async () => {
+test("two readers share one shelf, and each sees only its own loans", { timeout: 60_000 }, async () => {
   await using served = await serveChild(["examples/library"]);
   const http = String(served.ready.http);
   const elicit = () => ({ action: "accept" as const, content: { rating: 5 } });

@@ -3,31 +3,32 @@ import { fromMcpServer, type McpServerSource } from "troupe/mount";
 import { createServer, type Server } from "troupe/server";
 import { prefix } from "troupe/source";
 import * as z from "zod";
-import { old } from "./old.ts";
+import { existingServer } from "./existing-server.ts";
 
-export interface Moving {
+/** A server, and the mounted server that it serves. */
+export interface Migration {
   readonly server: Server;
   readonly source: McpServerSource;
 }
 
-/** First: all that there is, served by Troupe. */
-export function mounted(): Moving {
-  const source = fromMcpServer(old().server);
+/** Step 1: mount the existing server. */
+export function mounted(): Migration {
+  const source = fromMcpServer(existingServer().server);
   const server = createServer("town", "2.0.0", { sources: [source] });
   return { server, source };
 }
 
-/** Each principal with a server of its own, under a name that nothing else has. */
-export function ownTown(): Moving {
-  const source = fromMcpServer(() => old().server, { idleMs: 60_000, maxServers: 100 });
+/** A mounted server for each principal, with prefixed names. */
+export function mountedPerPrincipal(): Migration {
+  const source = fromMcpServer(() => existingServer().server, { idleMs: 60_000, maxServers: 100 });
   const server = createServer("towns", "2.0.0", { sources: [prefix("town", source)] });
   return { server, source };
 }
 
-/** Then tool by tool: what is written anew is taken from the old server. */
-export function moved(): Moving {
-  const { server: left, removeWeather } = old();
-  const source = fromMcpServer(left);
+/** Step 2: move one tool after the other. A tool that is registered here is removed from the existing server. */
+export function moved(): Migration {
+  const { server: existing, removeWeather } = existingServer();
+  const source = fromMcpServer(existing);
   const server = createServer("town", "2.0.0", { sources: [source] });
 
   removeWeather();
@@ -49,8 +50,8 @@ export function moved(): Moving {
   return { server, source };
 }
 
-/** What opened it, closes it: sources stay their owners'. */
-export async function closed({ server, source }: Moving): Promise<void> {
+/** Closes both: `server.close()` does not close its sources. */
+export async function close({ server, source }: Migration): Promise<void> {
   await server.close();
   await source.close();
 }

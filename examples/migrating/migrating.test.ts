@@ -1,19 +1,19 @@
-// The guide's way from the official SDK, walked by clients of both eras.
+// Clients of both eras, at each step of the migration guide.
 import { test } from "node:test";
 import { assertHasTools, assertToolResult, testServer } from "troupe/testing";
-import { closed, mounted, moved, type Moving, ownTown } from "./index.ts";
+import { close, type Migration, mounted, mountedPerPrincipal, moved } from "./index.ts";
 
 const YES = { elicitation: [{ action: "accept", content: {} }] };
 
-const walk = (make: () => Moving) =>
+const serve = (make: () => Migration) =>
   testServer(() => {
-    const moving = make();
-    return { gateway: moving.server.gateway, [Symbol.asyncDispose]: () => closed(moving) };
+    const migration = make();
+    return { gateway: migration.server.gateway, [Symbol.asyncDispose]: () => close(migration) };
   });
 
 for (const era of ["legacy", "modern"] as const) {
-  test(`${era}: what there is, is served`, async () => {
-    await using town = await walk(mounted);
+  test(`${era}: the mounted server is served`, async () => {
+    await using town = await serve(mounted);
     const client = town.client({ era, answers: YES });
     assertHasTools(await client.listTools(), "weather", "demolish");
     assertToolResult(await client.callTool("weather", { city: "Rome" }), '{"celsius":4}');
@@ -21,13 +21,13 @@ for (const era of ["legacy", "modern"] as const) {
     await client.readResource("houses://high/street/7");
   });
 
-  test(`${era}: each principal has its own, under a name`, async () => {
-    await using towns = await walk(ownTown);
+  test(`${era}: each principal has its own mounted server, with prefixed names`, async () => {
+    await using towns = await serve(mountedPerPrincipal);
     assertToolResult(await towns.client({ era, principal: "ada" }).callTool("town__weather", { city: "Oslo" }), '{"celsius":4}');
   });
 
-  test(`${era}: what is moved answers as it did`, async () => {
-    await using town = await walk(moved);
+  test(`${era}: moved tools answer as before`, async () => {
+    await using town = await serve(moved);
     const client = town.client({ era, answers: YES });
     assertHasTools(await client.listTools(), "weather", "build", "demolish");
     assertToolResult(await client.callTool("weather", { city: "Rome" }), '{"celsius":4}');

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import type { Behaviour } from "troupe/contract";
-import { fitted } from "./actors/fitted.ts";
+import { adaptedKind } from "./actors/adapted-kind.ts";
 import { namesKind } from "./actors/names.ts";
-import { fitPlayer } from "./actors/player/fit-player.ts";
+import { adaptPlayer } from "./actors/player/adapt-player.ts";
 import { playerKind } from "./actors/player/player.ts";
-import { fitRoom } from "./actors/room/fit-room.ts";
+import { adaptRoom } from "./actors/room/adapt-room.ts";
 import { roomKind } from "./actors/room/room.ts";
 import { rosterKind } from "./actors/roster.ts";
 import { loadWorld } from "./world/load.ts";
@@ -15,17 +15,17 @@ export { WorldError } from "./world/problem.ts";
 export { randomWorld } from "./world/random.ts";
 export type { World } from "./world/world.ts";
 
-/** The kinds of actor a world is played with. */
+/** The actor kinds of a world. */
 export function mud(world: World): readonly Behaviour[] {
   return [
-    fitted(playerKind(world), (state) => fitPlayer(world, state)),
-    fitted(roomKind(world), (state) => fitRoom(world, state)),
+    adaptedKind(playerKind(world), (state) => adaptPlayer(world, state)),
+    adaptedKind(roomKind(world), (state) => adaptRoom(world, state)),
     namesKind(),
     rosterKind(),
   ];
 }
 
-/** What a server says to a client's model about a world. */
+/** The instructions of a server for a client's model. */
 export function instructionsFor(world: World): string {
   return [
     `${world.title}: a text adventure for many players. ${world.welcome}`,
@@ -34,19 +34,19 @@ export function instructionsFor(world: World): string {
   ].join(" ");
 }
 
-/** Everything a server needs to serve the world in a file; throws `WorldError`, whose lines begin with `file:line:col:`. */
+/** Loads a world from a file, with all that a server needs for it. Throws `WorldError`, whose lines begin with `file:line:col:`. */
 export function serveWorld(file: string): { readonly kinds: readonly Behaviour[]; readonly name: string; readonly instructions: string } {
   const world = loadWorld(file);
   return { kinds: mud(world), name: world.title, instructions: instructionsFor(world) };
 }
 
-/** The files of the worlds that come with the game; the first one is served by default. */
+/** The files of the included worlds. The first one is served by default. */
 export const worlds = ["keep", "saltmarsh"].map((name) => fileURLToPath(new URL(`./worlds/${name}.yaml`, import.meta.url)));
 
 const first = serveWorld(worlds[0] ?? "");
 /** The title of the world that `troupe/mud` serves by default. */
 export const name = first.name;
-/** What a server says to a client's model about it. */
+/** The instructions of that server. */
 export const instructions = first.instructions;
 /** The kinds of that world: `troupe serve troupe/mud` serves them. */
 const kinds = first.kinds;

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 const Line = z.object({ item: z.string(), count: z.int().min(1) });
 
-/** What the shop has, and what it costs. */
+/** The items in stock, and their prices. */
 export const stock = actor("stock", {
   description: "The stock of the shop.",
   per: "link",
@@ -80,7 +80,7 @@ export const customer = actor("customer", {
         state.orders.push(order);
         return order;
       },
-      // Returns nothing, so the customer gets the refusal.
+      // Returns nothing, so the customer gets the refusal of the payment.
       refused({ args: { item, count }, send }) {
         send(stock.at("main").release({ item, count }));
       },

@@ -13,7 +13,7 @@ async function shop() {
   return { server, ada: server.client({ principal: "ada" }), stateOf, [Symbol.asyncDispose]: () => server.close() };
 }
 
-test("an order is reserved and paid before its reply", async () => {
+test("an order is reserved and paid before the reply", async () => {
   await using at = await shop();
   const { ada, stateOf } = at;
   const { structuredContent } = await ada.tools.order({ item: "tea", count: 2 });
@@ -22,7 +22,7 @@ test("an order is reserved and paid before its reply", async () => {
   assert.deepEqual(await stateOf(payments.id("main")), { total: 8 });
 });
 
-test("a declined payment puts the goods back, and the customer reads why", async () => {
+test("a declined payment releases the reservation, and the customer gets the reason", async () => {
   await using at = await shop();
   const { ada, stateOf, server } = at;
   assertRefused(await ada.tools.order({ item: "tea", count: 20 }), "A payment of 80 was declined.", "DECLINED");
@@ -30,7 +30,7 @@ test("a declined payment puts the goods back, and the customer reads why", async
   assert.deepEqual(await stateOf(stock.id("main")), { left: { tea: 20, cup: 3 }, price });
 });
 
-test("what is not in stock is refused, and nothing is charged", async () => {
+test("an item that is out of stock is refused, and nothing is charged", async () => {
   await using at = await shop();
   const { ada, stateOf } = at;
   assertRefused(await ada.tools.order({ item: "cup", count: 4 }), "There are only 3 left of cup.");

@@ -1,5 +1,5 @@
-/** Of the first twelve digits of an ISBN, the thirteenth. */
+/** The 13th digit of an ISBN, from its first twelve. */
 export function checkDigit(twelve: string): string {
-  const sum = Array.from(twelve, Number).reduce((total, digit, at) => total + digit * (at % 2 === 0 ? 1 : 3), 0);
+  const sum = Array.from(twelve, Number).reduce((total, digit, index) => total + digit * (index % 2 === 0 ? 1 : 3), 0);
   return String((10 - (sum % 10)) % 10);
 }

@@ -3,7 +3,7 @@ import { actorCapability, auditLog, capability, counter, idle, mcpCapability, Pa
 import * as z from "zod";
 import { checkDigit } from "./check-digit.ts";
 
-/** A function: no state. */
+/** A capability without state. */
 export const countWords = capability("count_words", {
   intent: "Count the words of a text",
   requires: ["text"],
@@ -15,7 +15,7 @@ export const countWords = capability("count_words", {
   },
 });
 
-/** Takes what another gives: together they lead from a text to minutes. */
+/** Requires what `count_words` provides, so a chain of both turns a text into minutes. */
 export const readingTime = capability("reading_time", {
   intent: "Say how many minutes so many words take to read",
   requires: ["words"],
@@ -29,7 +29,7 @@ export const readingTime = capability("reading_time", {
 
 const DAY = 24 * 3_600_000;
 
-/** An actor for each `actor_id`: a state, one message at a time. */
+/** A capability with state: one actor for each `actor_id`. */
 export const readingList = actorCapability("reading_list", {
   intent: "Keep a list of books to read",
   initialState: { books: Array<{ title: string; since: number }>(), waiting: 0 },
@@ -93,7 +93,7 @@ export const readingList = actorCapability("reading_list", {
 
 const digits = { isbn: { type: "string", pattern: "^97[89][0-9]{9,10}$" } };
 
-/** Several tools in one. */
+/** One capability with several tools. */
 export const isbn = mcpCapability("isbn", {
   intent: "Check and complete the numbers of books",
   tools: {

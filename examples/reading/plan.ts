@@ -1,7 +1,7 @@
 import type { JsonObject, Viewer } from "troupe";
 import { type PacketFlow, planChain, runChain } from "troupe/packet";
 
-/** From the fields at hand to those that are wanted, by way of whatever capabilities lead there. */
+/** Plans a chain of capabilities from the known fields to the wanted ones, and runs it. */
 export async function find(flow: PacketFlow, known: JsonObject, wanted: readonly string[], viewer: Viewer): Promise<JsonObject> {
   const plan = planChain(flow.capabilities.list(), Object.keys(known), wanted);
   if (plan === undefined) throw new Error(`Nothing leads from ${Object.keys(known).join(", ")} to ${wanted.join(", ")}.`);

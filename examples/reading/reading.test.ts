@@ -14,7 +14,7 @@ import { find } from "./plan.ts";
 const DAY = 24 * 3_600_000;
 const stage = () => packetTest({ capabilities: [countWords, readingTime, readingList, isbn], store: memoryStore() });
 
-test("a list remembers between messages, and sleeps when nothing is said", async () => {
+test("a list stores books between messages, and while it sleeps", async () => {
   await using on = await packetTest({ capabilities: [readingList], store: memoryStore() });
   const { startTestActor, sendActorMessage, getActorState, assertActorStateContains, assertEffectExecuted, advance } = on;
 
@@ -35,7 +35,7 @@ test("a tool call runs the capability", async () => {
   assert.deepEqual(response.result.structuredContent, { words: 5 });
 });
 
-test("a list grows by one book at a time, and ends once all is read", async () => {
+test("a list refuses duplicates and empty titles, and starts empty after it was ended", async () => {
   await using on = await stage();
   const list = await on.startTestActor(readingList);
   assert.deepEqual(await on.sendActorMessage(list, { add: " Emma " }), { books: 1 });
@@ -48,14 +48,14 @@ test("a list grows by one book at a time, and ends once all is read", async () =
   assert.deepEqual(await on.sendActorMessage(list, { list: true }), { books: [], waiting: 0 });
 });
 
-test("a full list takes no more", async () => {
+test("a full list refuses another book", async () => {
   await using on = await stage();
   const list = await on.startTestActor(readingList);
   for (let index = 1; index <= 100; index += 1) await on.sendActorMessage(list, { add: `Book ${index}` });
   await assert.rejects(on.sendActorMessage(list, { add: "Dune" }), { details: { code: "FULL" } });
 });
 
-test("books that wait for more than a month are counted every day", async () => {
+test("a daily timer counts the books that wait for more than a month", async () => {
   await using on = await stage();
   const list = await on.startTestActor(readingList);
   await on.sendActorMessage(list, { add: "Emma" });
@@ -66,7 +66,7 @@ test("books that wait for more than a month are counted every day", async () => 
   await on.assertActorStateContains(list, { waiting: 1 });
 });
 
-test("contracts lead from a text to minutes", async () => {
+test("a chain turns a text into minutes", async () => {
   await using on = await stage();
   const text = "word ".repeat(500);
   const viewer = { principal: "ada", scopes: [] };
@@ -75,7 +75,7 @@ test("contracts lead from a text to minutes", async () => {
   on.assertMetricEmitted("words.counted", { capability_id: "count_words" });
 });
 
-test("what is no text or number is told so", async () => {
+test("arguments of a wrong type are refused", async () => {
   await using on = await stage();
   const run = (id: string, payload: object) =>
     on.flow.running.run(id, { ...payload }, { viewer: { principal: "ada", scopes: [] }, context: {} });
@@ -89,7 +89,7 @@ test("what is no text or number is told so", async () => {
     await assert.rejects(run(id, payload), { type: "validation_failed" });
 });
 
-test("an ISBN is checked and completed, as tools and as a capability", async () => {
+test("an ISBN is checked and completed by tools", async () => {
   assert.equal(checkDigit("978014143958"), "7");
   await using on = await stage();
   const call = async (name: string, number: string): Promise<unknown> =>
@@ -100,7 +100,7 @@ test("an ISBN is checked and completed, as tools and as a capability", async () 
   assert.deepEqual(await call("isbn_check", "978014143958"), { valid: false });
 });
 
-test("a list has the library lend its first book, another MCP server that the configuration names", { timeout: 60_000 }, async () => {
+test("borrow calls the library, another MCP server from the configuration", { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-reading-"));
   try {
     const config = join(folder, "servers.yaml");

@@ -18,28 +18,28 @@ interface Research {
   notes: Note[];
 }
 
-/** Of notes and of messages: a state has a bound. */
-const KEPT = 100;
-const ANSWERED = 5;
+/** Limits the size of the state: the number of notes, and of messages. */
+const MAX_ENTRIES = 100;
+const MAX_NOTES_IN_ANSWER = 5;
 
-const wordsOf = (said: string): ReadonlySet<string> => new Set(said.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
+const wordsOf = (sentence: string): ReadonlySet<string> => new Set(sentence.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
 
-/** The notes that share most words with a question, the newest first among equals. */
+/** The notes that share the most words with a question; of equal ones the newest first. */
 function notesAbout(question: string, notes: readonly Note[]): readonly Note[] {
-  const asked = [...wordsOf(question)];
-  const sharedWith = ({ topic: about, text: noted }: Note): number => {
-    const said = wordsOf(`${about} ${noted}`);
-    return asked.filter((word) => said.has(word)).length;
+  const questionWords = [...wordsOf(question)];
+  const sharedWords = (entry: Note): number => {
+    const noteWords = wordsOf(`${entry.topic} ${entry.text}`);
+    return questionWords.filter((word) => noteWords.has(word)).length;
   };
   return notes
-    .map((one) => ({ one, shared: sharedWith(one) }))
+    .map((entry) => ({ entry, shared: sharedWords(entry) }))
     .filter(({ shared }) => shared > 0)
-    .toSorted((a, b) => b.shared - a.shared || b.one.at - a.one.at)
-    .slice(0, ANSWERED)
-    .map(({ one }) => one);
+    .toSorted((a, b) => b.shared - a.shared || b.entry.at - a.entry.at)
+    .slice(0, MAX_NOTES_IN_ANSWER)
+    .map(({ entry }) => entry);
 }
 
-/** Keeps notes, recalls what bears on a question, and remembers the conversation. No model stands behind it. */
+/** Stores notes, finds those that match a question, and remembers the conversation. It does not call a model. */
 export const researchAssistant = actorCapability("research_assistant", {
   intent: "Take research notes, recall them, and remember the conversation",
   requires: ["message_type"],
@@ -63,18 +63,18 @@ export const researchAssistant = actorCapability("research_assistant", {
       match: note,
       run({ state, payload, now }) {
         state.notes.push({ text: payload.text, topic: payload.topic, at: now });
-        if (state.notes.length > KEPT) state.notes.shift();
+        if (state.notes.length > MAX_ENTRIES) state.notes.shift();
         return { noted: state.notes.length };
       },
     },
     conversation: {
       match: conversation,
       run({ state, payload, now }) {
-        const found = notesAbout(payload.message, state.notes);
+        const matches = notesAbout(payload.message, state.notes);
         const asked_before = state.conversation_history.length;
         state.conversation_history.push({ message: payload.message, at: now });
-        if (asked_before === KEPT) state.conversation_history.shift();
-        const answer = found.map((one) => `${one.topic}: ${one.text}`).join("\n");
+        if (asked_before === MAX_ENTRIES) state.conversation_history.shift();
+        const answer = matches.map((match) => `${match.topic}: ${match.text}`).join("\n");
         return { answer: answer || "Nothing is noted about that yet.", asked_before };
       },
     },

@@ -6,11 +6,11 @@ import { test } from "node:test";
 import * as z from "zod";
 import { serveJobs } from "./actors.ts";
 
-const Started = z.object({ result: z.object({ structuredContent: z.object({ handle: z.string() }) }) });
-const Said = z.object({ result: z.object({ content: z.array(z.object({ text: z.string() })) }) });
+const StartResult = z.object({ result: z.object({ structuredContent: z.object({ handle: z.string() }) }) });
+const TextResult = z.object({ result: z.object({ content: z.array(z.object({ text: z.string() })) }) });
 
-test("serveActors keeps handles over a restart, and reports what an actor throws", async () => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
+test("serveActors stores handles across a restart, and reports errors that an actor throws", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-jobs-"));
   const logged: unknown[] = [];
   const serve = () => serveJobs(folder.path, (_level, data) => void logged.push(data));
   const callAt =
@@ -28,9 +28,9 @@ test("serveActors keeps handles over a restart, and reports what an actor throws
       return answer.json();
     };
   const start = async (call: ReturnType<typeof callAt>): Promise<string> =>
-    Started.parse(await call("start_job", {})).result.structuredContent.handle;
+    StartResult.parse(await call("start_job", {})).result.structuredContent.handle;
   const step = async (call: ReturnType<typeof callAt>, handle: string): Promise<string | undefined> =>
-    Said.parse(await call("step", { handle })).result.content[0]?.text;
+    TextResult.parse(await call("step", { handle })).result.content[0]?.text;
 
   const handles: string[] = [];
   {
@@ -43,7 +43,7 @@ test("serveActors keeps handles over a restart, and reports what an actor throws
   assert.match(JSON.stringify(logged), /"event":"fault","where":"turn","actor":"job\/[^"]+",.*"why":"TypeError: It was full\."/);
   {
     await using jobs = await serve();
-    const said = await Promise.all(handles.map((handle) => step(callAt(jobs), handle)));
-    assert.deepEqual(said, ["Step 2 is done.", "Step 1 is done."]);
+    const steps = await Promise.all(handles.map((handle) => step(callAt(jobs), handle)));
+    assert.deepEqual(steps, ["Step 2 is done.", "Step 1 is done."]);
   }
 });

@@ -2,10 +2,10 @@ import { refuse } from "troupe";
 import { blob, content, createServer, image, messages, message, type Server } from "troupe/server";
 import * as z from "zod";
 
-/** A pixel, as a PNG. */
+/** A PNG of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** The server of the guide. `work` is what its long task waits for. */
+/** The server of the guide. Its tool `long_task` awaits `work`. */
 export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
   const server = createServer("demo", "1.0.0", { title: "A demonstration", instructions: "Ask for an echo." });
 

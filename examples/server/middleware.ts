@@ -1,24 +1,26 @@
 import { refuse } from "troupe";
 import type { Middleware } from "troupe/server";
 
-/** Says how long each call took, for whom, and whether it failed: to a log of the server's, for `context.log` reaches clients too. */
-export function logged(say: (line: object) => void, now: () => number = Date.now): Middleware {
+const MAX_CACHED = 1_000;
+
+/** Logs each call with its duration, caller and outcome. Writes to the server's own log, since `context.log` also reaches clients. */
+export function logCalls(write: (line: object) => void, now: () => number = Date.now): Middleware {
   return async ({ offer, context: { requestId, viewer } }, next) => {
-    const from = now();
+    const start = now();
     let failed = true;
     try {
       const result = await next();
       failed = false;
       return result;
     } finally {
-      say({ offer, requestId, principal: viewer.principal, failed, ms: now() - from });
+      write({ offer, requestId, principal: viewer.principal, failed, ms: now() - start });
     }
   };
 }
 
-/** Counts calls and failures by offer. */
-export function counted(counts: Map<string, number>): Middleware {
-  const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+/** Counts calls and failures of each tool, resource and prompt. */
+export function countCalls(counts: Map<string, number>): Middleware {
+  const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
   return async ({ offer }, next) => {
     count(offer);
     try {
@@ -30,35 +32,35 @@ export function counted(counts: Map<string, number>): Middleware {
   };
 }
 
-/** Keeps results of these offers a while, for each viewer apart: another token of a principal may see less. The oldest go first. */
-export function cached(offers: readonly string[], ms: number, now: () => number = Date.now): Middleware {
-  const kept = new Map<string, { readonly until: number; readonly result: unknown }>();
+/** Caches the results of these offers for each viewer. The key includes the scopes, since another token of the principal may see less. */
+export function cacheResults(offers: readonly string[], ttlMs: number, now: () => number = Date.now): Middleware {
+  const cache = new Map<string, { readonly expiresAt: number; readonly result: unknown }>();
   return async ({ offer, context }, next) => {
     if (!offers.includes(offer)) return next();
     const { principal, scopes, claims } = context.viewer;
     const key = JSON.stringify([principal ?? null, scopes.toSorted(), claims ?? null, offer, context.args]);
-    const found = kept.get(key);
-    if (found !== undefined && found.until > now()) return found.result;
+    const cached = cache.get(key);
+    if (cached !== undefined && cached.expiresAt > now()) return cached.result;
     const result = await next();
-    kept.delete(key);
-    kept.set(key, { until: now() + ms, result });
-    for (const oldest of kept.keys()) {
-      if (kept.size <= 1_000) break;
-      kept.delete(oldest);
+    cache.delete(key);
+    cache.set(key, { expiresAt: now() + ttlMs, result });
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break;
+      cache.delete(oldest);
     }
     return result;
   };
 }
 
-/** So many calls of a principal within that time; others count as one. */
-export function limited(most: number, ms: number, now: () => number = Date.now): Middleware {
-  let window = { until: 0, calls: new Map<string, number>() };
+/** Allows each principal `limit` calls per `windowMs`. All callers without a principal share one limit. */
+export function limitCalls(limit: number, windowMs: number, now: () => number = Date.now): Middleware {
+  let window = { endsAt: 0, calls: new Map<string, number>() };
   return ({ context }, next) => {
-    if (now() >= window.until) window = { until: now() + ms, calls: new Map() };
-    const who = context.viewer.principal ?? "";
-    const calls = (window.calls.get(who) ?? 0) + 1;
-    window.calls.set(who, calls);
-    if (calls > most) refuse("That was too often: wait a moment.", { code: "TOO_OFTEN" });
+    if (now() >= window.endsAt) window = { endsAt: now() + windowMs, calls: new Map() };
+    const caller = context.viewer.principal ?? "";
+    const calls = (window.calls.get(caller) ?? 0) + 1;
+    window.calls.set(caller, calls);
+    if (calls > limit) refuse("That was too often: wait a moment.", { code: "TOO_OFTEN" });
     return next();
   };
 }

@@ -4,7 +4,7 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import type { Server } from "troupe/server";
 
-/** All that a server may have; leave out what your application has itself. */
+/** All paths that a server may use. Leave out those that your application serves itself. */
 const PATHS = ["/mcp", "/sse", "/healthz", "/readyz", "/.well-known/oauth-protected-resource/mcp"];
 
 export function withHono(server: Server): Hono {
@@ -43,7 +43,7 @@ export function withFastify(server: Server) {
   return app;
 }
 
-/** An application that knows its user. */
+/** For an application that authenticates its users itself. */
 export function withUsers(server: Server, userOf: (request: Request) => string | undefined) {
   return async (request: Request): Promise<Response> => {
     const user = userOf(request);
@@ -52,7 +52,7 @@ export function withUsers(server: Server, userOf: (request: Request) => string |
   };
 }
 
-/** The same in Express, after whatever finds out who calls. */
+/** The same in Express, behind the middleware that authenticates. */
 export function withUsersOfExpress(server: Server, userOf: (request: IncomingMessage) => string | undefined) {
   const app = express();
   app.all("/mcp", (request, response) => {
@@ -63,7 +63,7 @@ export function withUsersOfExpress(server: Server, userOf: (request: IncomingMes
   return app;
 }
 
-/** The server first: its streams would keep the application's server open. */
+/** Closes the MCP server first, since its open streams would keep the application's server from closing. */
 export function closeWith(server: Server, app: { close(): unknown }): void {
   const stop = async (): Promise<void> => {
     await server.close({ graceMs: 10_000 });

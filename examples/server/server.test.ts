@@ -16,7 +16,7 @@ const body = JSON.stringify({
 const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
-test("the first server of the guide answers at its address", async () => {
+test("the first server of the guide answers over HTTP", async () => {
   process.env["PORT"] = "0";
   const { http, server } = await import("./first.ts");
   try {
@@ -27,16 +27,16 @@ test("the first server of the guide answers at its address", async () => {
   }
 });
 
-test("an application that knows its users answers those it knows", async () => {
+test("withUsers serves known users only", async () => {
   await using server = demo(async () => undefined);
   const app = withUsers(server, (request) => request.headers.get("x-user") ?? undefined);
-  const asked = (more: Readonly<Record<string, string>>) =>
+  const post = (more: Readonly<Record<string, string>>) =>
     app(new Request("http://localhost/mcp", { method: "POST", headers: { ...headers, ...more }, body }));
-  assert.equal((await asked({})).status, 401);
-  assert.equal((await asked({ "x-user": "ana" })).status, 200);
+  assert.equal((await post({})).status, 401);
+  assert.equal((await post({ "x-user": "ana" })).status, 200);
 });
 
-test("and so does one of Express, whose sessions are its users'", async () => {
+test("withUsersOfExpress serves known users only, each in their own sessions", async () => {
   await using server = demo(async () => undefined);
   const app = createServer(withUsersOfExpress(server, (request) => request.headers["x-user"]?.toString()));
   app.listen(0, "127.0.0.1");
@@ -44,19 +44,19 @@ test("and so does one of Express, whose sessions are its users'", async () => {
   const address = app.address();
   assert.ok(typeof address === "object" && address !== null);
   const url = `http://127.0.0.1:${address.port}/mcp`;
-  const asked = (more: Readonly<Record<string, string>>) =>
+  const post = (more: Readonly<Record<string, string>>) =>
     fetch(url, { method: "POST", headers: { ...headers, ...more }, body: more["mcp-session-id"] === undefined ? body : ping });
-  assert.equal((await asked({})).status, 401);
-  const begun = await asked({ "x-user": "ana", authorization: "Bearer of-the-application" });
-  assert.equal(begun.status, 200);
-  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
-  assert.equal((await asked({ "x-user": "ana", ...session })).status, 200);
-  assert.equal((await asked({ "x-user": "bob", ...session })).status, 404);
+  assert.equal((await post({})).status, 401);
+  const opened = await post({ "x-user": "ana", authorization: "Bearer of-the-application" });
+  assert.equal(opened.status, 200);
+  const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
+  assert.equal((await post({ "x-user": "ana", ...session })).status, 200);
+  assert.equal((await post({ "x-user": "bob", ...session })).status, 404);
   app.closeAllConnections();
   app.close();
 });
 
-test("the demonstration has the offers of the guide", async () => {
+test("demo has the tools, resources and prompts of the guide", async () => {
   await using server = demo(async () => undefined);
   assert.deepEqual(
     [server.tools, server.resources, server.prompts].map((one) => one.list().map(({ name }) => name)),

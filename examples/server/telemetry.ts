@@ -12,13 +12,13 @@ export function observed(): Server {
 export function withOwnObserver(): Server {
   const slow: Observer = {
     begun({ method, name }) {
-      const begun = performance.now();
+      const start = performance.now();
       return {
         during: (act) => act(),
         ended(failure) {
-          const ms = performance.now() - begun;
-          const how = failure === undefined ? "" : `, and failed: ${failure.kind}`;
-          if (ms > 1_000) console.error(`${method} ${name ?? ""} took ${Math.round(ms)} ms${how}`);
+          const ms = performance.now() - start;
+          const outcome = failure === undefined ? "" : `, and failed: ${failure.kind}`;
+          if (ms > 1_000) console.error(`${method} ${name ?? ""} took ${Math.round(ms)} ms${outcome}`);
         },
       };
     },

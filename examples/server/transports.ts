@@ -3,7 +3,7 @@ import { createGateway } from "troupe/gateway";
 import { createServer, type Server } from "troupe/server";
 import { type Authenticator, authenticator, connectInMemory, serveHttp, serveTcp } from "troupe/transport";
 
-/** Asks for a key. `whoami` answers with the key's name. */
+/** Requires an API key. `whoami` answers with the key's name. */
 export async function withKeys(KEY_SHA256: string): Promise<Server> {
   const auth = await authenticator({ keys: [{ name: "ann", sha256: KEY_SHA256, scopes: ["edit"] }] });
   const server = createServer("hello", "1.0.0", { auth });
@@ -17,7 +17,7 @@ export async function onAllAddresses(auth: Authenticator, port: number) {
   return { server, http };
 }
 
-/** Asks for a token of an issuer. */
+/** Requires a token of an OAuth issuer. */
 export async function withIssuer(): Promise<Authenticator> {
   const auth = await authenticator({
     issuers: [{ issuer: "https://login.example", keys: "https://login.example/jwks" }],

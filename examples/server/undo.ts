@@ -34,8 +34,8 @@ export const page = actor("page", {
   resources: { page: { uri: "page://text", mimeType: "text/plain", view: ({ state }) => state.text } },
 });
 
-/** Its state before its last `steps` events; undefined: there are fewer events. */
-export async function before(engine: Engine, id: ActorId, steps: number): Promise<Json | undefined> {
+/** The state before the last `steps` events, or undefined if there are fewer events. */
+export async function stateBefore(engine: Engine, id: ActorId, steps: number): Promise<Json | undefined> {
   const events: ChainEvent[] = [];
   for await (const event of engine.history(id)) events.push(event);
   return steps < events.length ? stateAt(events, events.length - steps).state : undefined;
@@ -46,9 +46,9 @@ export function pages(engine: Engine): Server {
   server.tools.register(
     { name: "undo", input: z.object({ steps: z.int().min(1).default(1) }), scopes: ["edit"] },
     async ({ args: { steps }, viewer }) => {
-      const old = await before(engine, page.id("main"), steps);
-      if (old === undefined) throw refuse("There are not that many steps.");
-      const reply = await engine.call({ ...page.at("main").restore(Text.parse(old)), viewer });
+      const previous = await stateBefore(engine, page.id("main"), steps);
+      if (previous === undefined) throw refuse("There are not that many steps.");
+      const reply = await engine.call({ ...page.at("main").restore(Text.parse(previous)), viewer });
       if ("ok" in reply) return "Undone.";
       throw refuse("refused" in reply ? reply.refused.message : "It cannot be undone now.");
     },

@@ -3,14 +3,14 @@ import { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
 import { type Board, EMPTY, type Mark, outcomeOf, turnOf } from "./rules.ts";
 
-/** One game: each side as a service that offers what that side may do now, and a table with both. */
+/** One game. Each side is a service that offers what the side may do now. */
 export interface Game {
   readonly sides: Readonly<Record<Mark, AgenticService>>;
-  /** Only looks. */
+  /** The board and the outcome, for spectators. */
   readonly board: AgenticService;
   /** Both sides as links, for one client that plays against itself. */
   readonly table: AgenticService;
-  /** Begins another game. */
+  /** Starts another game. */
   readonly clear: () => void;
 }
 
@@ -23,7 +23,7 @@ const BOARD = {
 } as const;
 const OUTCOME = { type: "string", description: "Who has won, or `draw`; null while the game goes on.", enum: ["X", "O", "draw"] } as const;
 
-/** A game of its own, on a database of its own. It lives in memory. */
+/** Creates a game on a new in-memory database. */
 export function newGame(): Game {
   const database = Database.create(
     Database.Plugin.create({
@@ -66,14 +66,14 @@ export function newGame(): Game {
       implementation: {
         mark: Observe.fromConstant(mark),
         board,
-        your_turn: Observe.withMap(turn, (whose) => whose === mark),
+        your_turn: Observe.withMap(turn, (next) => next === mark),
         outcome,
         play: (cell: number) => play(mark, cell),
         again: () => database.transactions.clear(),
       },
       conditional: {
-        play: Observe.withMap(turn, (whose) => whose === mark),
-        again: Observe.withMap(outcome, (who) => who !== null),
+        play: Observe.withMap(turn, (next) => next === mark),
+        again: Observe.withMap(outcome, (result) => result !== null),
       },
     });
 

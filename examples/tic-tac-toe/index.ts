@@ -2,16 +2,16 @@ import { type AgenticSource, fromAgenticService } from "troupe/agentic";
 import type { Clock, Viewer } from "troupe/contract";
 import { newGame } from "./game.ts";
 
-/** A side is free again when its player has neither called nor listened for so long. */
+/** A side is free again if its player has neither called nor listened for this time. */
 const AWAY_MS = 10 * 60_000;
 
-/** One game for all who come: each takes a free side, and looks on if there is none. A single player without a name has both. */
+/** One shared game. Each user takes a free side, or watches if both are taken. A player without a name plays both sides. */
 export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSource {
   const game = newGame();
   const sides = [game.sides.X, game.sides.O];
   const seats = new Map<object, string>();
   const serviceFor = ({ principal }: Viewer) => {
-    // On standard input and output, and where nobody says who they are, there is one player only.
+    // Over stdio, and without authentication, there is only one player.
     if (principal === undefined || principal === "local") {
       seats.set(game.table, "local");
       return game.table;
@@ -29,7 +29,7 @@ export function ticTacToe(options: { readonly clock?: Clock } = {}): AgenticSour
     changedStates: true,
     idleMs: AWAY_MS,
     onRelease(service) {
-      // Who comes next begins a game, and does not go on with that of players who have left. Who looks on has no side.
+      // When both players have left, the next one starts a new game. Spectators have no seat.
       if (seats.delete(service) && seats.size === 0) game.clear();
     },
   });

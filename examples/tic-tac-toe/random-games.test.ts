@@ -20,18 +20,18 @@ const act = fc.record({
 const toolsNow = (board: Board, mark: Mark): readonly string[] =>
   outcomeOf(board) === undefined ? (turnOf(board) === mark ? ["play"] : []) : ["again"];
 
-test("whatever two players try, each is offered what the rules allow, and told of the changes of its own list alone #agentic.tic-tac-toe", async () => {
+test("in random games each player is offered what the rules allow, and notified only of changes of its own list #agentic.tic-tac-toe", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 80 }), async (acts) => {
       using source = ticTacToe();
-      const told = { X: 0, O: 0 };
+      const notified = { X: 0, O: 0 };
       const toolsOf = async (mark: Mark): Promise<readonly string[]> =>
         listed(await source.surface(VIEWERS[mark]), "dynamic")
           .tools.map(({ name }) => name)
           .filter((name) => name !== "wait_for_change");
       for (const mark of MARKS) {
         await toolsOf(mark);
-        source.watch(VIEWERS[mark], (ref) => (told[mark] += ref === undefined ? 1 : 0));
+        source.watch(VIEWERS[mark], (ref) => (notified[mark] += ref === undefined ? 1 : 0));
       }
       let board: Board = EMPTY;
       const changes = { X: 0, O: 0 };
@@ -47,7 +47,7 @@ test("whatever two players try, each is offered what the rules allow, and told o
           assert.deepEqual(await toolsOf(side), toolsNow(board, side));
           if (toolsNow(before, side).join() !== toolsNow(board, side).join()) changes[side] += 1;
         }
-        assert.deepEqual(told, changes);
+        assert.deepEqual(notified, changes);
       }
     }),
     { numRuns: 50 },
@@ -63,29 +63,29 @@ test("a side is free again when its player has been away for ten minutes", async
   assert.ok(await canPlay("xenia"));
   const stop = source.watch(seat("otto"), () => undefined);
   assert.equal(await canPlay("otto"), false);
-  assert.equal(await states("zoe"), 2, "who looks on sees the board and the outcome");
+  assert.equal(await states("zoe"), 2, "a spectator sees the board and the outcome");
   await clock.advance(10 * 60_000);
   assert.ok(await canPlay("yves"), "xenia's side");
-  assert.equal(await states("zoe"), 2, "otto listens, and keeps his");
+  assert.equal(await states("zoe"), 2, "otto listens, so his side stays taken");
   stop();
 });
 
-test("a game that both players have left begins anew, also while somebody looks on", async () => {
+test("a game that both players have left starts over, even with a spectator", async () => {
   const clock = new SimulatedClock();
   using source = ticTacToe({ clock });
-  const look = async (name: string) => listed(await source.surface(seat(name)), "dynamic");
-  await look("xenia");
-  await look("otto");
-  await look("zoe");
+  const join = async (name: string) => listed(await source.surface(seat(name)), "dynamic");
+  await join("xenia");
+  await join("otto");
+  await join("zoe");
   const stop = source.watch(seat("zoe"), () => undefined);
   assert.ok("ok" in (await source.act(seat("xenia"), "tools/play", { cell: 4 }, {})));
   await clock.advance(10 * 60_000);
-  await look("yves");
+  await join("yves");
   assert.ok("ok" in (await source.act(seat("yves"), "tools/play", { cell: 4 }, {})), "X begins, on an empty board");
   stop();
 });
 
-test("the game of a player without a name goes on when others leave, and ends with its player", async () => {
+test("the game of a player without a name ends when that player leaves", async () => {
   const clock = new SimulatedClock();
   using source = ticTacToe({ clock });
   const play = (name: string, tool: `tools/${string}`, cell: number) => source.act(seat(name), tool, { cell }, {});

@@ -18,7 +18,7 @@ const LINES: readonly (readonly [number, number, number])[] = [
 
 export type Outcome = Mark | "draw";
 
-/** Undefined while the game goes on. */
+/** Returns undefined while the game is not over. */
 export function outcomeOf(board: Board): Outcome | undefined {
   for (const [a, b, c] of LINES) {
     const mark = board[a];
@@ -27,7 +27,7 @@ export function outcomeOf(board: Board): Outcome | undefined {
   return board.includes(" ") ? undefined : "draw";
 }
 
-/** Whose turn it is; X begins. Undefined when the game is over. */
+/** The side to move; X begins. Undefined when the game is over. */
 export function turnOf(board: Board): Mark | undefined {
   if (outcomeOf(board) !== undefined) return undefined;
   const played = board.filter((cell) => cell !== " ").length;

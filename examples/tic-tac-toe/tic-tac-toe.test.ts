@@ -27,9 +27,9 @@ const boardOf = async (player: Player, uri = BOARD): Promise<readonly Cell[]> =>
   return board.filter(isCell);
 };
 
-const heard = (player: Player): number => player.heard.filter(({ method }) => method === CHANGED).length;
+const notificationsOf = (player: Player): number => player.heard.filter(({ method }) => method === CHANGED).length;
 
-/** Two keys, and the file with them. */
+/** A file with the API keys of three users. */
 function keys() {
   const folder = mkdtempSync(join(tmpdir(), "troupe-keys-"));
   const file = join(folder, "keys.json");
@@ -38,27 +38,27 @@ function keys() {
   writeFileSync(file, JSON.stringify(Object.fromEntries(names.map((name) => [name, createHash("sha256").update(of(name)).digest("hex")]))));
   return {
     file,
-    manner: (name: string) => ({ headers: { authorization: `Bearer ${of(name)}` } }),
+    headersOf: (name: string) => ({ headers: { authorization: `Bearer ${of(name)}` } }),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-// A line of games with every ending: X wins, O wins, nobody does.
+// Games with each outcome: X wins, O wins, a draw.
 const GAMES: readonly (readonly number[])[] = [
   [0, 3, 1, 4, 2],
   [0, 3, 1, 4, 8, 5],
   [0, 1, 2, 4, 3, 5, 7, 6, 8],
 ];
 
-/** Plays the games, and compares after each move what each player sees, and is told, with the rules. */
+/** Plays the games. After each move, checks the tools, the board and the notifications of both players against the rules. */
 async function playAll(players: Readonly<Record<Mark, Player>>): Promise<void> {
   const both = [players.X, players.O];
   assert.deepEqual(await toolsOf(players.X), ["play"]);
   assert.deepEqual(await toolsOf(players.O), []);
   let changes = 0;
-  const told = async (): Promise<void> => {
+  const bothNotified = async (): Promise<void> => {
     changes += 1;
-    await eventually(() => both.every((player) => heard(player) >= changes), `both are told of change ${changes}`);
+    await eventually(() => both.every((player) => notificationsOf(player) >= changes), `both are notified of change ${changes}`);
   };
   for (const moves of GAMES) {
     const board: Cell[] = Array.from({ length: 9 }, () => " ");
@@ -76,7 +76,7 @@ async function playAll(players: Readonly<Record<Mark, Player>>): Promise<void> {
       assert.equal(played.isError, false, played.text);
       assert.ok(isRecord(played.structured) && isRecord(played.structured["changed"]));
       assert.deepEqual(played.structured["changed"]["board"], board);
-      await told();
+      await bothNotified();
       const over = outcomeOf(board) !== undefined;
       assert.deepEqual(await toolsOf(mine), over ? ["again"] : []);
       assert.deepEqual(await toolsOf(other), over ? ["again"] : ["play"]);
@@ -84,36 +84,37 @@ async function playAll(players: Readonly<Record<Mark, Player>>): Promise<void> {
     }
     assert.equal(JSON.parse(await players.O.read("mcp://tic-tac-toe/state/outcome")), outcomeOf(board));
     await players.O.call("again");
-    await told();
+    await bothNotified();
     assert.deepEqual(await toolsOf(players.X), ["play"]);
   }
-  // Whatever was under way has arrived once a round trip of each has.
+  // After one round trip of each, all earlier notifications have arrived.
   for (const player of both) await boardOf(player);
-  for (const player of both) assert.equal(heard(player), changes, `${player.name}: as many notifications as changes of its own list`);
+  for (const player of both)
+    assert.equal(notificationsOf(player), changes, `${player.name}: as many notifications as changes of its own list`);
 }
 
 describe("tic-tac-toe", () => {
-  it("two official clients of the legacy era play whole games, and hear of each change of their own list and of nothing else #agentic.call.changed #agentic.viewers #agentic.tic-tac-toe", async () => {
+  it("two official clients of the legacy era play whole games, notified of changes of their own list only #agentic.call.changed #agentic.viewers #agentic.tic-tac-toe", async () => {
     using secret = keys();
     await using served = await serveChild(["examples/tic-tac-toe", "--api-keys", secret.file]);
     const way: Way = { http: served.ready.http ?? "" };
-    await using x = await connect(way, V1, secret.manner("xenia"));
+    await using x = await connect(way, V1, secret.headersOf("xenia"));
     await x.tools();
-    await using o = await connect(way, V2, secret.manner("otto"));
+    await using o = await connect(way, V2, secret.headersOf("otto"));
     await o.tools();
     await playAll({ X: x, O: o });
-    await using z = await connect(way, V1, secret.manner("zoe"));
-    assert.deepEqual(await toolsOf(z), [], "who comes later looks on");
+    await using z = await connect(way, V1, secret.headersOf("zoe"));
+    assert.deepEqual(await toolsOf(z), [], "the third user watches");
     assert.equal((await boardOf(z)).join(""), " ".repeat(9));
   });
 
-  it("a client of the modern era plays one of the legacy era, and lists of the modern one follow its turn too #agentic.tic-tac-toe", async () => {
+  it("a client of the modern era plays one of the legacy era #agentic.tic-tac-toe", async () => {
     using secret = keys();
     await using served = await serveChild(["examples/tic-tac-toe", "--api-keys", secret.file, "--lists", "dynamic"]);
     const way: Way = { http: served.ready.http ?? "" };
-    await using x = await connect(way, MODERN, secret.manner("xenia"));
+    await using x = await connect(way, MODERN, secret.headersOf("xenia"));
     await x.tools();
-    await using o = await connect(way, V1, secret.manner("otto"));
+    await using o = await connect(way, V1, secret.headersOf("otto"));
     await o.tools();
     await x.listen({ toolsListChanged: true });
     await playAll({ X: x, O: o });
@@ -129,7 +130,7 @@ describe("tic-tac-toe", () => {
     await playAll({ X: x, O: o });
   });
 
-  it("turn by turn, a client that hears no push waits for the other's move #agentic.wait", async () => {
+  it("wait_for_change returns the move of the other player #agentic.wait", async () => {
     await using served = await serveChild(["examples/tic-tac-toe"]);
     const way: Way = { http: served.ready.http ?? "" };
     await using x = await connect(way, V1);
@@ -146,11 +147,11 @@ describe("tic-tac-toe", () => {
     const { since } = structured;
     assert.equal((await o.call("play", { cell: 0 })).isError, false);
     const missed = await o.call("wait_for_change", { since });
-    assert.ok(isRecord(missed.structured) && isRecord(missed.structured["changed"]), "what happened between two calls is told at once");
+    assert.ok(isRecord(missed.structured) && isRecord(missed.structured["changed"]), "a change between two calls is returned immediately");
     assert.ok("board" in missed.structured["changed"]);
   });
 
-  it("over stdio one client has both sides, each under its name, in either era #agentic.states.violating", async () => {
+  it("over stdio one client plays both sides, in either era #agentic.states.violating", async () => {
     for (const which of [V1, V2, MODERN]) {
       const data = mkdtempSync(join(tmpdir(), "troupe-game-"));
       try {

@@ -1,5 +1,5 @@
 // AssemblyScript → core module → its exports under the world's names → component.
-// Arguments: folders of guests; without any, all of them. `--into DIR`: components go there instead of beside their sources.
+// Arguments: folders of guests; without any, all of them. `--into DIR`: components are written there instead of next to their sources.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,14 +10,14 @@ import binaryen from "binaryen";
 const here = import.meta.dirname;
 const repository = resolve(here, "../..");
 
-/** AssemblyScript's exports have names of TypeScript: function → interface. */
+/** The interface of each exported function. AssemblyScript cannot export names such as `theater:simple/actor#init`. */
 const INTERFACES = {
   actor: ["init"],
   "message-server-client": ["handleSend", "handleRequest", "handleChannelOpen", "handleChannelMessage", "handleChannelClose"],
   "supervisor-handlers": ["handleChildError", "handleChildExit", "handleChildExternalStop"],
 };
 
-const theirName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const kebabCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 async function compiled(folder: string): Promise<Uint8Array> {
   const source = relative(repository, join(folder, `${basename(folder)}.ts`));
@@ -29,7 +29,7 @@ async function compiled(folder: string): Promise<Uint8Array> {
   return core;
 }
 
-/** The module with its exports named as the component model wants them. */
+/** Renames the exports of the module as the component model requires. */
 function renamed(core: Uint8Array, witPackage: string): Uint8Array {
   const module = binaryen.readBinary(core);
   try {
@@ -37,7 +37,7 @@ function renamed(core: Uint8Array, witPackage: string): Uint8Array {
       for (const each of functions) {
         const ref = module.getExport(each);
         if (ref === 0) continue;
-        const theirs = `${witPackage}/${name}#${theirName(each)}`;
+        const theirs = `${witPackage}/${name}#${kebabCase(each)}`;
         const { value } = binaryen.getExportInfo(ref);
         module.removeExport(each);
         module.addFunctionExport(value, theirs);
@@ -50,7 +50,7 @@ function renamed(core: Uint8Array, witPackage: string): Uint8Array {
   }
 }
 
-/** A guest's world is one of Theater's package, unless it brings a package of its own. */
+/** The world of a guest. It belongs to Theater's package unless it declares its own. */
 function worldOf(folder: string): { readonly wit: string; readonly witPackage: string } {
   const own = readFileSync(join(folder, "world.wit"), "utf8");
   const wit = /^package /m.test(own) ? own : `${readFileSync(join(here, "wit/theater.wit"), "utf8")}\n${own}`;

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ClientHands } from "../../examples/mud/play/client-player.ts";
+import type { ClientHands } from "../../examples/mud/play/play-as-client.ts";
 import { connect, type Player, type Which } from "../clients.ts";
 import { byHandle, finishes, folder, keep, told } from "../quest-hands.ts";
 import { serveChild } from "../serve-child.ts";

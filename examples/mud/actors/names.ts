@@ -1,7 +1,7 @@
 import { actor, refuse } from "troupe";
 import type { ActorId } from "troupe/contract";
-import { folded } from "../rules/words.ts";
-import { fields, maybe, text } from "./shape.ts";
+import { folded } from "../rules/text.ts";
+import { fields, nullable, text } from "./message-shapes.ts";
 
 interface Owner {
   player: ActorId;
@@ -13,7 +13,7 @@ export interface NamesState {
   owners: Record<string, Owner>;
 }
 
-/** Who is called what: one actor for every 256th name, so that no two players claim one name and none of the actors grows without end. */
+/** The owners of names, in 256 actors by hash. An actor handles one claim at a time, so a name has one owner. */
 export function namesKind() {
   return actor("names", {
     description: "The names players have claimed.",
@@ -22,7 +22,7 @@ export function namesKind() {
     initial: (): NamesState => ({ owners: {} }),
     messages: {
       claim: {
-        input: fields({ name: text, call: maybe(text) }),
+        input: fields({ name: text, call: nullable(text) }),
         run: ({ state, args, from }) => {
           if (from === undefined) return refuse("Only players claim names.");
           const key = folded(args.name);

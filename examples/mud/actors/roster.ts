@@ -1,20 +1,20 @@
 import { actor } from "troupe";
 import { NOTHING } from "./room/inputs.ts";
 import { shardOf } from "./player/player-state.ts";
-import { brought, fields, maybe, text } from "./shape.ts";
+import { replyArguments, fields, nullable, text } from "./message-shapes.ts";
 
 export interface RosterState {
   /** By alias. */
   players: Record<string, { name: string; at: number }>;
-  /** Whether the wake is set that takes out who is gone. */
+  /** Whether the timer that removes absent players is set. */
   watch: boolean;
 }
 
-const GONE_MS = 30 * 60_000;
-const MOST = 2_000;
-const SHOWN = 100;
+const ABSENT_MS = 30 * 60_000;
+const MAX_PLAYERS = 2_000;
+const MAX_LISTED = 100;
 
-/** Who is about, all over the world. */
+/** The list of active players in the whole world. */
 export function rosterKind() {
   return actor("roster", {
     description: "Who is about.",
@@ -31,13 +31,13 @@ export function rosterKind() {
             .map(({ name }) => name)
             .toSorted((a, b) => a.localeCompare(b));
           if (names.length === 0) return "Nobody else is about.";
-          const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
-          return `About are: ${names.slice(0, SHOWN).join(", ")}${more}.`;
+          const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
+          return `About are: ${names.slice(0, MAX_LISTED).join(", ")}${more}.`;
         },
       },
     },
     messages: {
-      // For an operator, who knows a player by its name: whose it is.
+      // For operators: finds the player of a name.
       find: {
         input: fields({ name: text }),
         run: (ctx) => {
@@ -46,12 +46,12 @@ export function rosterKind() {
         },
       },
       found: {
-        input: brought(fields({ call: text, player: maybe(text) })),
-        run: ({ args: { back }, answer }) => {
-          if (back === null) return;
-          if (back.player === null)
-            answer(back.call, { refused: { code: "NOT_FOUND", message: "Nobody is called that: read the name again." } });
-          else answer(back.call, { ok: back.player });
+        input: replyArguments(fields({ call: text, player: nullable(text) })),
+        run: ({ args: { value }, answer }) => {
+          if (value === null) return;
+          if (value.player === null)
+            answer(value.call, { refused: { code: "NOT_FOUND", message: "Nobody is called that: read the name again." } });
+          else answer(value.call, { ok: value.player });
         },
       },
       seen: {
@@ -59,10 +59,10 @@ export function rosterKind() {
         run: ({ state, args, now, wake, messages }) => {
           state.players[args.alias] = { name: args.name, at: now };
           const all = Object.entries(state.players);
-          if (all.length > MOST) delete state.players[all.reduce((a, b) => (a[1].at <= b[1].at ? a : b))[0]];
+          if (all.length > MAX_PLAYERS) delete state.players[all.reduce((a, b) => (a[1].at <= b[1].at ? a : b))[0]];
           if (state.watch) return;
           state.watch = true;
-          wake("sweep", { afterMs: GONE_MS / 2, message: messages.sweep() });
+          wake("sweep", { afterMs: ABSENT_MS / 2, message: messages.sweep() });
         },
       },
       gone: {
@@ -73,9 +73,9 @@ export function rosterKind() {
       },
       sweep: {
         run: ({ state, now, wake, messages }) => {
-          for (const [alias, { at }] of Object.entries(state.players)) if (now - at >= GONE_MS) delete state.players[alias];
+          for (const [alias, { at }] of Object.entries(state.players)) if (now - at >= ABSENT_MS) delete state.players[alias];
           state.watch = Object.keys(state.players).length > 0;
-          if (state.watch) wake("sweep", { afterMs: GONE_MS / 2, message: messages.sweep() });
+          if (state.watch) wake("sweep", { afterMs: ABSENT_MS / 2, message: messages.sweep() });
         },
       },
     },

@@ -1,20 +1,20 @@
-import { fields, flag, list, maybe, number, type Shape, text } from "./shape.ts";
+import { fields, flag, list, nullable, number, type Shape, text } from "./message-shapes.ts";
 
 /**
- * What a room knows of somebody who is in it: a copy the player sends along.
- * The player decides; the room shows, and offers by it.
+ * A copy of a player's state that a room holds for each occupant. The player sends it along and stays the authority; the room uses it for
+ * its descriptions and tools.
  */
 export interface Sheet {
   name: string;
   health: number;
   items: string[];
   deeds: string[];
-  /** Quests that were taken up, and which of them are done. */
+  /** Accepted quests, and the completed ones among them. */
   quests: string[];
   completed: string[];
-  /** Counts the player's changes: an older sheet never replaces a newer one. */
+  /** Counts the changes of the player, so that an older sheet never replaces a newer one. */
   revision: number;
-  /** Counts the rooms that were entered: who is on the way back is not thrown out by a farewell that comes late. */
+  /** Counts the rooms that the player entered, so that a delayed farewell does not remove a player who has returned. */
   visit: number;
   /** Has seen the ending. */
   ended: boolean;
@@ -32,19 +32,19 @@ export const sheet: Shape<Sheet> = fields({
   ended: flag,
 });
 
-/** What belongs to one call on its way through several actors; whoever gets it back can answer. */
+/** The context of a call that passes through several actors. The room that gets it back can answer the call. */
 export interface Ticket {
   /** Id of the message that waits for the answer. */
   call: string;
-  /** Whose call it is. */
+  /** The caller. */
   me: string;
   item: string;
-  /** To whom the item goes. */
+  /** The receiver of the item. */
   to: string | null;
-  /** What was told so far. */
+  /** The text of the answer so far. */
   text: string;
-  /** Number of the last thing that happened in the room before the act; null: the act happens when it is answered. */
+  /** Number of the last event in the room before the act. Null if the act happens when it is answered. */
   after: number | null;
 }
 
-export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: maybe(text), text, after: maybe(number) });
+export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: nullable(text), text, after: nullable(number) });

@@ -4,21 +4,21 @@ import { winChance } from "../rules/fight.ts";
 import { reach, wayTo } from "../rules/passage.ts";
 import type { Act } from "./model.ts";
 
-/** What a player who knows the world by heart goes by. */
+/** The knowledge of the bot. */
 export interface Facts {
-  /** In a fight now. */
+  /** Whether the hero is in a fight. */
   readonly engaged: boolean;
   readonly hero: Pick<HeroState, "room" | "health" | "items" | "deeds" | "quests" | "ended">;
-  /** Where an item lies now; undefined: in somebody's hands, or used up for the moment. */
+  /** The place of an item. Undefined if it is carried or consumed. */
   where(item: string): { readonly room: string; readonly place: "floor" | "chest" | "monster" } | undefined;
-  /** Whether the monster of that room is there and alive. */
+  /** Whether the monster of a room is alive. */
   alive(room: string): boolean;
 }
 
-/** `"wait"`: nothing can be done until something has grown again. */
+/** `"wait"` if nothing can be done until an item has grown again. */
 export type Advice = Act | "done" | "wait";
 
-/** What a careful player does next: gather what can be had, then fight for what cannot. */
+/** The next act of a careful player, who first collects reachable items and then fights for the rest. */
 export function advise(world: World, facts: Facts): Advice {
   const { hero } = facts;
   if (hero.ended) return "done";
@@ -33,7 +33,7 @@ export function advise(world: World, facts: Facts): Advice {
     return direction === undefined ? undefined : { tool: "move", direction };
   };
   const needed = wanted(world, facts);
-  // 1. What lies in reach, nearest first.
+  // 1. Reachable items, the nearest first.
   const near = [...rooms];
   const lit = hero.items.some((item) => itemOf(world, item).light);
   for (const room of near) {
@@ -81,15 +81,15 @@ function fightOn(world: World, { hero }: Facts, monster: string): Act {
   return { tool: "battle" };
 }
 
-// Everything that helps and is not in hand. What helps nobody stays where it is.
+// All useful items that the hero does not carry.
 function wanted(world: World, facts: Facts): readonly string[] {
   const { hero } = facts;
-  const asked = world.quests[world.ending.quest]?.find ?? [];
+  const questItems = world.quests[world.ending.quest]?.find ?? [];
   return [...homesOf(world).keys()].filter((id) => {
     if (hero.items.includes(id)) return false;
     const item = itemOf(world, id);
     const opens = Object.values(world.rooms).some((room) => room.chest?.key === id || exitsOf(room).some(([, exit]) => exit.key === id));
-    if (opens || asked.includes(id)) return true;
+    if (opens || questItems.includes(id)) return true;
     if (item.light) return !hero.items.some((one) => itemOf(world, one).light);
     if (item.heal > 0 || item.strike > 0) return hero.items.length + 4 < world.hero.carry;
     const better = (force: (one: string) => number): boolean => force(id) > Math.max(0, ...hero.items.map(force));
@@ -101,10 +101,10 @@ function wanted(world: World, facts: Facts): readonly string[] {
   });
 }
 
-// A monster is worth fighting for the way it bars, the thing it carries or the quest that names it.
+// A monster is worth a fight if it has a useful item or was not defeated yet.
 function worth(world: World, facts: Facts, roomId: string): boolean {
   const { monster } = roomOf(world, roomId);
-  // A defeated one is back for whoever enters and needs it.
+  // In other rooms a defeated monster may have returned.
   if (monster === undefined || (roomId === facts.hero.room && !facts.alive(roomId))) return false;
   const carries = wanted(world, facts).some((item) => facts.where(item)?.room === roomId && facts.where(item)?.place === "monster");
   return carries || !facts.hero.deeds.includes(monster);

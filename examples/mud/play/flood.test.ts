@@ -5,16 +5,16 @@ import { Table, viewer } from "./table.fixture.ts";
 
 const keep = loadWorld(worlds[0] ?? "");
 
-test("whoever floods a room or a player with words fills nothing: logs and notes are bounded, and everybody still plays #secure.text", async () => {
-  await using table = await Table.lay(keep, { seed: 6 });
+test("flooding a room or a player with text fills nothing: logs and notes are bounded, and all can still play #secure.text", async () => {
+  await using table = await Table.open(keep, { seed: 6 });
   const loud = viewer("loud");
   const victims = Array.from({ length: 15 }, (_, index) => viewer(`victim-${index}`));
-  for (const [index, who] of victims.entries()) await table.tell(who, "choose_name", { name: `Victim ${index}` });
+  for (const [index, who] of victims.entries()) await table.call(who, "choose_name", { name: `Victim ${index}` });
   const words = "漢".repeat(500);
   for (let round = 0; round < 20; round += 1) {
     await Promise.all([
-      table.tell(loud, "say", { text: words }),
-      ...victims.map((_, index) => table.tell(loud, "tell", { to: `victim ${index}`, text: words })),
+      table.call(loud, "say", { text: words }),
+      ...victims.map((_, index) => table.call(loud, "tell", { to: `victim ${index}`, text: words })),
     ]);
   }
   await table.quiet();
@@ -24,17 +24,17 @@ test("whoever floods a room or a player with words fills nothing: logs and notes
   assert.ok(Math.max(...notes) <= 20 && notes.reduce((a, b) => a + b, 0) <= 200);
   assert.ok(room.log.length <= 60 && room.log.every((entry) => entry.text.length < 600));
   assert.ok(JSON.stringify(room).length < 400_000, String(JSON.stringify(room).length));
-  const shown = await table.tell(victims[0] ?? loud, "look");
-  assert.ok(shown.length < 15_000, String(shown.length));
-  assert.match(shown, /and more than is told here/);
+  const result = await table.call(victims[0] ?? loud, "look");
+  assert.ok(result.length < 15_000, String(result.length));
+  assert.match(result, /and more than is told here/);
   assert.deepEqual(await table.store.letters(5), []);
   assert.deepEqual(table.faults, []);
 });
 
-test("hostile arguments are refused or tamed, and leave nothing behind #spec.6.tools.caution #spec.7.validation.sanitize", async () => {
-  await using table = await Table.lay(keep, { seed: 6 });
+test("hostile arguments are refused or sanitised, and change nothing #spec.6.tools.caution #spec.7.validation.sanitize", async () => {
+  await using table = await Table.open(keep, { seed: 6 });
   const ann = viewer("ann");
-  await table.tell(ann, "say", { text: "hi" });
+  await table.call(ann, "say", { text: "hi" });
   const odd: readonly unknown[] = [
     null,
     1,

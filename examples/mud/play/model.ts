@@ -4,7 +4,7 @@ import { armsOf, FLEE_SUCCEEDS, strikeHero, strikeMonster } from "../rules/fight
 import { accept, advance, enter, gain, heal, type HeroState, lose, newHero, suffer } from "../rules/hero.ts";
 import { openWays, passage } from "../rules/passage.ts";
 import {
-  comeHome,
+  putHome,
   isLit,
   monsterHere,
   newStage,
@@ -12,7 +12,7 @@ import {
   restoreMonster,
   returnsFor,
   type Stage,
-  takeUp,
+  takeFromFloor,
   woundMonster,
 } from "../rules/stage.ts";
 
@@ -22,7 +22,7 @@ export type Act =
   | { readonly tool: "pick_up" | "drop" | "use"; readonly item: string }
   | { readonly tool: "battle" | "flee" | "open_chest" | "accept_quest" };
 
-/** The whole game for one hero, in one place and at once: what the actors together must amount to. */
+/** A synchronous model of the game for one hero, to compare the actors with. */
 export class Model {
   readonly world: World;
   readonly hero: HeroState;
@@ -45,7 +45,7 @@ export class Model {
     return stage;
   }
 
-  /** What happened; `refused` where nothing did. */
+  /** Performs an act. A refused act changes nothing. */
   act(act: Act): { readonly ok: string } | { readonly refused: string } {
     const { world, hero } = this;
     const stage = this.stage();
@@ -62,7 +62,7 @@ export class Model {
         if (!stage.floor.includes(act.item)) return { refused: "It is not here." };
         const full = gain(world, hero, act.item);
         if (full !== undefined) return { refused: full };
-        takeUp(stage, act.item);
+        takeFromFloor(stage, act.item);
         return { ok: this.#advance(`You take the ${itemOf(world, act.item).name}.`) };
       }
       case "drop":
@@ -93,13 +93,13 @@ export class Model {
     }
   }
 
-  /** Time passes: what is defeated, open or gone home is as the world has it. */
+  /** Lets time pass: monsters return and consumed items grow again. */
   rest(): void {
     for (const [id, stage] of this.stages) restoreMonster(this.world, id, stage);
     for (const item of this.resting.splice(0)) this.#home(item);
   }
 
-  /** Every item with the places that hold it. */
+  /** The places of each item. */
   places(): ReadonlyMap<string, readonly string[]> {
     const places = new Map<string, string[]>();
     const put = (item: string, place: string): void => {
@@ -165,11 +165,11 @@ export class Model {
 
   #home(item: string): void {
     const home = homesOf(this.world).get(item);
-    if (home !== undefined) comeHome(this.world, home.room, this.stage(home.room), item);
+    if (home !== undefined) putHome(this.world, home.room, this.stage(home.room), item);
   }
 }
 
-// Nobody fights it any more: its wounds close.
+// The monster recovers when the hero leaves.
 function restoreIfAlive(world: World, room: string, stage: Stage): void {
   if (stage.monsterHealth > 0) restoreMonster(world, room, stage);
 }

@@ -7,7 +7,7 @@ export interface Playthrough {
   readonly ended: boolean;
   readonly steps: number;
   readonly deaths: number;
-  /** The last thing that was refused, where something was. */
+  /** The last refusal, if there was one. */
   readonly refused?: string;
 }
 

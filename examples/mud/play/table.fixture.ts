@@ -8,7 +8,7 @@ import type { PlayerState } from "../actors/player/player-state.ts";
 import type { RoomState } from "../actors/room/room-state.ts";
 import { homesOf, type World } from "../world/world.ts";
 
-/** A game on a store in memory, and people who play it. */
+/** A game on a store in memory, with helpers to play it and read its state. */
 export class Table implements AsyncDisposable {
   readonly world: World;
   readonly engine: LocalEngine;
@@ -23,19 +23,19 @@ export class Table implements AsyncDisposable {
     this.store = store;
   }
 
-  static async lay(
+  static async open(
     world: World,
     options: {
       readonly store?: Store;
       readonly clock?: Clock;
       readonly seed?: number;
       readonly pure?: boolean;
-      /** What a kind is played as. */
+      /** Wraps each kind. */
       readonly wrap?: (kind: Behaviour) => Behaviour;
     } = {},
   ): Promise<Table> {
     const store = options.store ?? memoryStore();
-    // Law 4: each turn runs twice, and a difference is a fault.
+    // Runs each turn twice and reports a difference as a fault (law 4).
     const wrap = options.wrap ?? ((kind) => (options.pure === true ? twice(kind) : kind));
     const kinds = mud(world).map(wrap);
     const faults: unknown[] = [];
@@ -60,14 +60,14 @@ export class Table implements AsyncDisposable {
     return this.source.act(who, ref, args, { can, answers });
   }
 
-  /** What a tool told; throws where it was refused. */
-  async tell(who: Viewer, tool: string, args: Json = {}): Promise<string> {
+  /** Calls a tool and returns its text. Throws if it is refused. */
+  async call(who: Viewer, tool: string, args: Json = {}): Promise<string> {
     const reply = await this.act(who, `tools/${tool}`, args);
     if ("ok" in reply && typeof reply.ok === "string") return reply.ok;
     throw new Error(`${tool} ${JSON.stringify(args)}: ${JSON.stringify(reply)}`);
   }
 
-  /** Why a tool was refused. */
+  /** Calls a tool that must be refused, and returns the refusal. */
   async refusal(who: Viewer, tool: string, args: Json = {}): Promise<{ readonly code: string; readonly message: string }> {
     const reply = await this.act(who, `tools/${tool}`, args);
     if ("refused" in reply) return reply.refused;
@@ -89,7 +89,7 @@ export class Table implements AsyncDisposable {
     return String(JSON.parse(text));
   }
 
-  /** The lists a viewer's client would show, as one text each. */
+  /** The lists of a viewer, each as JSON. */
   async lists(who: Viewer): Promise<Readonly<Record<"tools" | "prompts" | "resources", string>>> {
     const { tools, prompts, resources } = listed(await this.source.surface(who), "dynamic");
     return { tools: JSON.stringify(tools), prompts: JSON.stringify(prompts), resources: JSON.stringify(resources) };
@@ -103,7 +103,7 @@ export class Table implements AsyncDisposable {
     return listed(await this.source.surface(who), "dynamic").prompts.map(({ name }) => name);
   }
 
-  /** Settles when no message is on its way, and whoever watches has looked. `meanwhile`: what brings a message there that waits. */
+  /** Waits until all messages are delivered and all watchers have read the changes. `meanwhile` runs in each round, for example to advance a clock. */
   async quiet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     for (let still = 0; still < 3;) {
       await rounds(4);
@@ -122,7 +122,7 @@ export class Table implements AsyncDisposable {
     return snapshot === undefined ? undefined : this.state<RoomState>(`room/${id}`);
   }
 
-  /** Where every item is, in the whole world; call it when it is quiet. */
+  /** The places of each item in the whole world. Call it after `quiet`. */
   async places(): Promise<ReadonlyMap<string, readonly string[]>> {
     const places = new Map<string, string[]>([...homesOf(this.world).keys()].map((item) => [item, []]));
     const put = (item: string, place: string): void => void places.get(item)?.push(place);
@@ -137,7 +137,7 @@ export class Table implements AsyncDisposable {
     return places;
   }
 
-  /** Items that are not in exactly one place, with where they are. */
+  /** Items that are not in exactly one place, with their places. */
   async misplaced(): Promise<readonly string[]> {
     return [...(await this.places())]
       .filter(([, places]) => places.length !== 1)
@@ -158,12 +158,12 @@ export class Table implements AsyncDisposable {
 
 export const viewer = (principal: string): Viewer => ({ principal, scopes: [] });
 
-/** Lets everything that is ready run, some times over. */
+/** Waits for some iterations of the event loop. */
 export async function rounds(count: number): Promise<void> {
   for (let round = 0; round < count; round += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
-/** Hex digits that look random and are the same on every run. */
+/** Deterministic pseudo-random entropy. */
 function entropyOf(seed: number): { hex(bytes: number): string; uuid(): string } {
   let state = (seed * 2_654_435_761) >>> 0 || 1;
   const hex = (bytes: number): string => {

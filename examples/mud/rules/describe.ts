@@ -2,13 +2,13 @@ import { exitsOf, homesOf, itemOf, monsterOf, questAt, roomOf, type World } from
 import { armsOf, HERO_HITS, MONSTER_HITS } from "./fight.ts";
 import { passage, type Traveller } from "./passage.ts";
 import { isLit, monsterHere, type Stage } from "./stage.ts";
-import { capital, hinted, listed, meant } from "./words.ts";
+import { capital, findByPart, listed, findByName } from "./text.ts";
 
-/** Who looks, and who else is there. */
-export interface Beholder extends Traveller {
-  /** Quests this one has taken up. */
+/** The player who looks, and the others in the room. */
+export interface Viewpoint extends Traveller {
+  /** Accepted quests. */
   readonly quests: readonly string[];
-  /** Names of the others, and all they carry. */
+  /** Names of the others, and all their items. */
   readonly others: readonly string[];
   readonly theirs: readonly string[];
 }
@@ -17,21 +17,21 @@ const nameOf = (world: World, item: string): string => itemOf(world, item).name;
 
 /** `Exits: North, East (locked).` */
 function describeExits(world: World, roomId: string, who: Traveller): string {
-  const told = exitsOf(roomOf(world, roomId)).map(([direction, exit]) => {
+  const exits = exitsOf(roomOf(world, roomId)).map(([direction, exit]) => {
     const step = passage(world, roomId, direction, who);
     const mark = "to" in step ? "" : exit.key === undefined ? " (barred)" : " (locked)";
     return capital(direction) + mark;
   });
-  return told.length === 0 ? "There is no way out." : `Exits: ${told.join(", ")}.`;
+  return exits.length === 0 ? "There is no way out." : `Exits: ${exits.join(", ")}.`;
 }
 
-/** With the keys of all who are here: whoever has one holds the door open. */
-export function together(who: Beholder): Traveller {
+/** The traveller with the keys of all players here, since a key of any of them opens the door. */
+export function together(who: Viewpoint): Traveller {
   return { items: [...who.items, ...who.theirs], deeds: who.deeds };
 }
 
-/** What one sees on looking around. */
-export function describeRoom(world: World, roomId: string, stage: Stage, who: Beholder): string {
+/** The description of a room. */
+export function describeRoom(world: World, roomId: string, stage: Stage, who: Viewpoint): string {
   const room = roomOf(world, roomId);
   const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
   const also = who.others.length === 0 ? [] : [`Also here: ${listed(who.others)}.`];
@@ -65,37 +65,37 @@ export function describeRoom(world: World, roomId: string, stage: Stage, who: Be
   return [...lines, ...also].join("\n");
 }
 
-/** What looking at one thing tells; undefined: there is no such thing in sight. */
-export function describeThing(world: World, roomId: string, stage: Stage, who: Beholder, wanted: string): string | undefined {
+/** The description of one thing. Undefined if no such thing is visible. */
+export function describeThing(world: World, roomId: string, stage: Stage, who: Viewpoint, wanted: string): string | undefined {
   const room = roomOf(world, roomId);
   const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
-  const item = hinted([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);
+  const item = findByPart([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);
   if (item !== undefined) return `${nameOf(world, item)}: ${itemOf(world, item).description}${describeUse(world, item)}`;
   if (!lit) return undefined;
   const monster = monsterHere(world, roomId, stage);
-  if (monster !== undefined && hinted([monster, "monster"], (id) => world.monsters[id]?.name ?? id, wanted) !== undefined) {
+  if (monster !== undefined && findByPart([monster, "monster"], (id) => world.monsters[id]?.name ?? id, wanted) !== undefined) {
     const { name, description, health } = monsterOf(world, monster);
     return `${name}: ${description} Health ${stage.monsterHealth} of ${health}.`;
   }
-  const character = hinted(room.characters, (id) => world.characters[id]?.name ?? id, wanted);
+  const character = findByPart(room.characters, (id) => world.characters[id]?.name ?? id, wanted);
   if (character !== undefined)
     return `${world.characters[character]?.name ?? character}: ${world.characters[character]?.description ?? ""}`;
-  if (room.chest !== undefined && hinted(["chest"], () => room.chest?.name ?? "", wanted) !== undefined) {
+  if (room.chest !== undefined && findByPart(["chest"], () => room.chest?.name ?? "", wanted) !== undefined) {
     return `${room.chest.name}: it is ${stage.chestOpen ? "open" : "closed"}.`;
   }
   const quest = questAt(world, roomId);
-  if (quest !== undefined && meant(["note", "quest"], () => world.quests[quest]?.name ?? "", wanted) !== undefined)
+  if (quest !== undefined && findByName(["note", "quest"], () => world.quests[quest]?.name ?? "", wanted) !== undefined)
     return world.quests[quest]?.offer;
   return undefined;
 }
 
-/** What an item is good for, as a sentence that begins with a space. */
+/** The uses of an item as a sentence with a leading space. */
 function describeUse(world: World, id: string): string {
   const uses = usesOf(world, id);
   return uses === "" ? "" : ` (${capital(uses)}.)`;
 }
 
-/** What an item is good for: `it gives light`; empty where it is for nothing. */
+/** The uses of an item, such as `it gives light`; empty if it has none. */
 export function usesOf(world: World, id: string): string {
   const item = itemOf(world, id);
   const uses: string[] = [];
@@ -113,7 +113,7 @@ export function usesOf(world: World, id: string): string {
 const per = (chance: number, attack: number, armor: number): string =>
   `about ${Math.max(1, Math.round(attack * chance - armor * chance))} per round`;
 
-/** How a fight stands and what each carried item would do in it. */
+/** The state of a fight, and the effect of each carried item. */
 export function describeBattle(
   world: World,
   monsterId: string,
@@ -133,7 +133,7 @@ export function describeBattle(
   return lines.join("\n");
 }
 
-/** How a fight stands for whoever sees nothing of it. */
+/** The state of a fight in the dark. */
 export function describeDarkBattle(world: World, who: Traveller & { readonly health: number; readonly engaged: boolean }): string {
   return [
     "Something is breathing close by, and it is pitch dark: only a light would show what it is.",

@@ -9,7 +9,7 @@ import { armsOf, blow, winChance } from "./fight.ts";
 const worlds = ["keep", "saltmarsh"].map((name) => loadWorld(fileURLToPath(new URL(`../worlds/${name}.yaml`, import.meta.url))));
 const SEEDS = 10_000;
 
-/** The weapon and the armor that are best against this monster. */
+/** The best weapon and armor against this monster. */
 function rightItems(world: World, monster: string): readonly string[] {
   const ids = Object.keys(world.items);
   const best = (force: (id: string) => number): string | undefined => ids.toSorted((a, b) => force(b) - force(a))[0];
@@ -32,7 +32,7 @@ for (const world of worlds) {
   });
 }
 
-test("a blow is half to one and a half times the attack, less armor, at least 1, or a miss #mud.fights", () => {
+test("a hit is 0.5 to 1.5 times the attack, less armor, at least 1 #mud.fights", () => {
   const dice = diceOf(1);
   for (let n = 0; n < 5_000; n += 1) {
     const damage = blow(20, 3, 0.5, dice);
@@ -48,7 +48,7 @@ test("a blow is half to one and a half times the attack, less armor, at least 1,
   );
 });
 
-test("of several arms the best counts, a bane only against its monster", () => {
+test("the best weapon and armor count, and a bane only against its monster", () => {
   const [keep] = worlds;
   assert.ok(keep !== undefined);
   const { attack } = keep.hero;

@@ -5,13 +5,13 @@ export const HERO_HITS = 0.85;
 export const MONSTER_HITS = 0.75;
 export const FLEE_SUCCEEDS = 0.6;
 
-/** How hard a hero strikes, and what is taken from each blow that lands. */
+/** A hero's attack, and the armor that reduces each hit. */
 export interface Arms {
   readonly attack: number;
   readonly armor: number;
 }
 
-/** What carrying these items makes of a hero, against this monster. */
+/** The arms of a hero with these items, against this monster. */
 export function armsOf(world: World, carried: readonly string[], monster?: string): Arms {
   let weapon = 0;
   let mail = 0;
@@ -24,11 +24,11 @@ export function armsOf(world: World, carried: readonly string[], monster?: strin
   return { attack: world.hero.attack + weapon, armor: world.hero.armor + mail };
 }
 
-/** A blow that lands is half to one and a half times the attack, less armor, at least 1. A miss is 0. */
+/** A hit is 0.5 to 1.5 times the attack, less armor, at least 1. A miss is 0. */
 export function blow(attack: number, armor: number, chance: number, dice: Dice): number {
-  const lands = dice() < chance;
+  const hits = dice() < chance;
   const force = Math.round(attack * (0.5 + dice()));
-  return lands && attack > 0 ? Math.max(1, force - armor) : 0;
+  return hits && attack > 0 ? Math.max(1, force - armor) : 0;
 }
 
 /** The hero's blow. */
@@ -41,16 +41,16 @@ export function strikeHero(monster: Monster, arms: Arms, dice: Dice): number {
   return blow(monster.attack, arms.armor, MONSTER_HITS, dice);
 }
 
-/** A duel that takes longer counts as lost: a world may hold a monster nobody can wound. */
-const LONGEST_ROUNDS = 500;
+/** A longer duel counts as lost: a world may have a monster that cannot be wounded. */
+const MAX_ROUNDS = 500;
 
-/** Whether a hero with these items, from full health, ends the monster before it ends the hero. Nobody flees, nothing is used. */
+/** Whether a hero with these items and full health defeats the monster, without fleeing or using items. */
 function duel(world: World, monsterId: string, carried: readonly string[], dice: Dice): boolean {
   const monster = monsterOf(world, monsterId);
   const arms = armsOf(world, carried, monsterId);
   let hero = world.hero.health;
   let other = monster.health;
-  for (let round = 0; round < LONGEST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     other -= strikeMonster(arms, monster, dice);
     if (other <= 0) return true;
     hero -= strikeHero(monster, arms, dice);

@@ -1,16 +1,16 @@
 import { itemOf, questAt, roomOf, type World } from "../world/world.ts";
 
-/** What changes in a player. The rules write to the hero they are given and to nothing else. */
+/** The mutable state of a player. The rules change only the hero that they get. */
 export interface HeroState {
   room: string;
   health: number;
   items: string[];
-  /** Everything that was ever carried. */
+  /** All items that were ever carried. */
   found: string[];
-  /** Monsters defeated, by this one's own hand or beside it. */
+  /** Defeated monsters, also those defeated together with others. */
   deeds: string[];
   quests: Record<string, "active" | "completed">;
-  /** Rooms that were entered. */
+  /** Visited rooms. */
   visited: string[];
   ended: boolean;
   deaths: number;
@@ -30,7 +30,7 @@ export function newHero(world: World): HeroState {
   };
 }
 
-/** Takes an item in; the sentence says why not. */
+/** Takes an item. Returns the reason if that is not possible. */
 export function gain(world: World, hero: HeroState, item: string): string | undefined {
   if (hero.items.length >= world.hero.carry) return `Your hands are full: you carry ${hero.items.length} things. Drop one first.`;
   hero.items.push(item);
@@ -38,7 +38,7 @@ export function gain(world: World, hero: HeroState, item: string): string | unde
   return undefined;
 }
 
-/** Gives an item away; false: it is not carried. */
+/** Removes an item. Returns false if it is not carried. */
 export function lose(hero: HeroState, item: string): boolean {
   const index = hero.items.indexOf(item);
   if (index === -1) return false;
@@ -46,14 +46,14 @@ export function lose(hero: HeroState, item: string): boolean {
   return true;
 }
 
-/** Gives back health, never more than there can be; returns how much. */
+/** Restores health up to the maximum. Returns the amount. */
 export function heal(world: World, hero: HeroState, health: number): number {
   const before = hero.health;
   hero.health = Math.min(world.hero.health, before + health);
   return hero.health - before;
 }
 
-/** A blow. Who dies wakes up whole, with empty hands: `lost` must be sent home. */
+/** Applies damage. A hero who dies gets full health and loses all items: `lost` must be sent home. */
 export function suffer(world: World, hero: HeroState, damage: number): { readonly died: boolean; readonly lost: readonly string[] } {
   hero.health -= damage;
   if (hero.health > 0) return { died: false, lost: [] };
@@ -62,7 +62,7 @@ export function suffer(world: World, hero: HeroState, damage: number): { readonl
   return { died: true, lost: hero.items.splice(0) };
 }
 
-/** Enters a room; the sentence says that wounds closed. */
+/** Enters a room. Returns a text if the hero was healed. */
 export function enter(world: World, hero: HeroState, roomId: string): string | undefined {
   hero.room = roomId;
   if (!hero.visited.includes(roomId)) hero.visited.push(roomId);
@@ -73,7 +73,7 @@ export function enter(world: World, hero: HeroState, roomId: string): string | u
 
 export type QuestState = "offered" | "active" | "completed";
 
-/** The quest that matters to this hero here: one in hand, else one on offer, else the last one done. */
+/** The most relevant quest here: one on offer, else an active one, else the last completed one. */
 export function questOf(
   world: World,
   hero: Pick<HeroState, "room" | "quests">,
@@ -86,13 +86,13 @@ export function questOf(
   return done === undefined ? undefined : { id: done, state: "completed" };
 }
 
-/** The quest this hero could take up here. */
+/** The quest that can be accepted here. */
 export function questOnOffer(world: World, hero: Pick<HeroState, "room" | "quests">): string | undefined {
   const quest = questAt(world, hero.room);
   return quest === undefined || Object.hasOwn(hero.quests, quest) ? undefined : quest;
 }
 
-/** Done and still to do, as a model reads it. */
+/** The done and open steps of a quest, as texts. */
 export function questProgress(
   world: World,
   hero: Pick<HeroState, "found" | "deeds">,
@@ -107,12 +107,12 @@ export function questProgress(
   return { done, open };
 }
 
-/** The quests that are done. */
+/** The completed quests. */
 export function completedOf({ quests }: Pick<HeroState, "quests">): string[] {
   return Object.keys(quests).filter((id) => quests[id] === "completed");
 }
 
-/** Whether the ending comes to this hero on entering that room: everything carried goes home then. */
+/** Whether the hero reaches the ending by entering the room. All its items go home then. */
 export function meetsEnding(
   world: World,
   roomId: string,
@@ -121,7 +121,7 @@ export function meetsEnding(
   return !hero.ended && roomId === world.ending.room && hero.completed.includes(world.ending.quest);
 }
 
-/** What comes to an end now: quests that are done, and the world's ending. `home` are things that return where they belong. */
+/** Completes quests and the ending. `home` has the items that must be sent home. */
 export function advance(world: World, hero: HeroState): { readonly texts: readonly string[]; readonly home: readonly string[] } {
   const texts: string[] = [];
   for (const [id, state] of Object.entries(hero.quests)) {
@@ -132,11 +132,11 @@ export function advance(world: World, hero: HeroState): { readonly texts: readon
   if (!meetsEnding(world, hero.room, { ended: hero.ended, completed: completedOf(hero) })) return { texts, home: [] };
   hero.ended = true;
   texts.push(`*** ${world.ending.text} ***`);
-  // The next hero needs it all.
+  // The next hero needs all items.
   return { texts, home: hero.items.splice(0) };
 }
 
-/** Takes up the quest on offer here; undefined: there is none. */
+/** Accepts the quest on offer. Undefined if there is none. */
 export function accept(world: World, hero: HeroState): string | undefined {
   const id = questOnOffer(world, hero);
   const quest = id === undefined ? undefined : world.quests[id];

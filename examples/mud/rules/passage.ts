@@ -1,15 +1,15 @@
 import { type Direction, itemOf, monsterOf, roomOf, type World } from "../world/world.ts";
 
-/** What a passage is decided by. */
+/** The items and deeds that decide which exits are open. */
 export interface Traveller {
   readonly items: readonly string[];
-  /** Monsters this one has defeated. */
+  /** Defeated monsters. */
   readonly deeds: readonly string[];
 }
 
 export type Passage = { readonly to: string; readonly by?: string } | { readonly refused: string };
 
-/** Where a step leads, or why it does not. `by` is the key that opened it. */
+/** The room behind an exit, or why it is closed. `by` is the key that opens it. */
 export function passage(world: World, roomId: string, direction: Direction, who: Traveller): Passage {
   const exit = roomOf(world, roomId).exits[direction];
   if (exit === undefined) return { refused: `Error: Cannot move ${direction} - there is a wall blocking your path.` };
@@ -26,7 +26,7 @@ export function passage(world: World, roomId: string, direction: Direction, who:
   return exit.key === undefined ? { to: exit.to } : { to: exit.to, by: exit.key };
 }
 
-/** Every step this one can take from here. */
+/** The open exits of a room. */
 export function openWays(world: World, roomId: string, who: Traveller): readonly { readonly direction: Direction; readonly to: string }[] {
   const ways: { direction: Direction; to: string }[] = [];
   for (const direction of Object.keys(roomOf(world, roomId).exits)) {
@@ -41,7 +41,7 @@ function isDirection(text: string): text is Direction {
   return text === "north" || text === "south" || text === "east" || text === "west";
 }
 
-/** The first steps of a shortest way, through what is open to this one; undefined: there is none. */
+/** A shortest path through open exits. Undefined if there is none. */
 export function wayTo(world: World, from: string, to: string, who: Traveller): readonly Direction[] | undefined {
   const came = new Map<string, { readonly from: string; readonly by: Direction } | undefined>([[from, undefined]]);
   const queue = [from];
@@ -59,7 +59,7 @@ export function wayTo(world: World, from: string, to: string, who: Traveller): r
   return steps;
 }
 
-/** Every room that can be walked to through what is open to this one. */
+/** All rooms that are reachable through open exits. */
 export function reach(world: World, from: string, who: Traveller): ReadonlySet<string> {
   const seen = new Set([from]);
   for (const room of seen) for (const way of openWays(world, room, who)) seen.add(way.to);

@@ -3,18 +3,18 @@ import { reach } from "../rules/passage.ts";
 import type { Problem } from "./problem.ts";
 import { exitsOf, homesOf, isPrecious, questAt, roomOf, type World } from "./world.ts";
 
-/** A fight that is won more rarely than this counts as lost. */
+/** A fight with a lower chance counts as lost. */
 const LEAST_CHANCE = 0.1;
 const TRIALS = 100;
 
-/** What a patient hero can come by: everything grows until nothing more can be had. */
+/** What a patient hero can reach. It grows until nothing more can be reached. */
 interface Reached {
   readonly rooms: ReadonlySet<string>;
   readonly items: readonly string[];
   readonly deeds: readonly string[];
 }
 
-/** Why a world cannot be played to its end by anybody, whatever they did before; empty where it can. */
+/** The reasons why a world cannot be finished from any state; empty if it can. */
 export function checkFinish(world: World): readonly Problem[] {
   const problems: Problem[] = [];
   const got = explore(world);
@@ -96,7 +96,7 @@ function whyNoItem(world: World, id: string, got: Reached): string {
   return `"${room.monster ?? ""}" in "${home.room}" carries it and cannot be beaten: make it weaker, or put the item elsewhere.`;
 }
 
-// Things go home and heroes wake up at the start, so a world is lost to somebody only where there is no free way back.
+// Items return home and heroes wake up at the start, so a hero can be stuck only in a room without a free way back.
 function checkWaysBack(world: World): readonly Problem[] {
   const free = new Set([world.start]);
   for (let before = 0; before !== free.size;) {

@@ -36,7 +36,7 @@ test("the first world has twelve rooms or more, three keys, a guardian, three ki
   assert.match(keep.ending.text, /THE END/);
 });
 
-test("a world's file may begin with a byte order mark", () => {
+test("a world file may begin with a byte order mark", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-world-"));
   const file = join(folder.path, "keep.yaml");
   writeFileSync(file, `\uFEFF${text}`);
@@ -146,7 +146,7 @@ const broken: readonly (readonly [what: string, from: string, to: string, where:
 ];
 
 for (const [what, from, to, where, says] of broken) {
-  test(`${what} is told with its file, line and column, and what to write instead #mud.worlds.errors`, () => {
+  test(`${what} is reported with its file, line and column, and what to write instead #mud.worlds.errors`, () => {
     assert.ok(text.includes(from));
     const yaml = text.replace(from, to);
     const problems = problemsOf(yaml);
@@ -169,13 +169,13 @@ const unfinishable: readonly (readonly [what: string, change: (yaml: string) => 
     (yaml) => yaml.replaceAll(/(?:\n {4}|, )light: true/g, ""),
     /the item "rope" cannot be had: "cellar" is dark and no light can be had/,
   ],
-  ["a guardian nobody beats", (yaml) => yaml.replace("health: 75", "health: 7500"), /"stone_guardian" cannot be beaten/],
+  ["an unbeatable guardian", (yaml) => yaml.replace("health: 75", "health: 7500"), /"stone_guardian" cannot be beaten/],
   [
     "a way without return",
     (yaml) => yaml.replace("exits: { west: bridge }", "exits: { west: { to: bridge, key: moon_key } }"),
     /whoever is in "tower" may be locked in/,
   ],
-  ["a quest nobody offers", (yaml) => yaml.replace("    quest: lost_treasure\n", ""), /the quest "lost_treasure" is offered nowhere/],
+  ["a quest without a giver", (yaml) => yaml.replace("    quest: lost_treasure\n", ""), /the quest "lost_treasure" is offered nowhere/],
   ["hands too small", (yaml) => yaml.replace("carry: 12", "carry: 3"), /raise "carry"/],
 ];
 
@@ -224,14 +224,14 @@ test("the world in the guide can be played, and the guide knows every key and de
   assert.ok(playthrough(small, 1).ended);
   const { hero, pace } = small;
   assert.ok(guide.includes(`\`health\` ${hero.health}, \`attack\` ${hero.attack}, \`armor\` ${hero.armor}, \`carry\` ${hero.carry}`));
-  const minutes = [pace.respawnMs, pace.regrowMs, pace.strayMs, pace.idleMs].map((ms) => ms / 60_000);
+  const minutes = [pace.respawnMs, pace.regrowMs, pace.returnMs, pace.idleMs].map((ms) => ms / 60_000);
   assert.ok(guide.includes(["respawn", "regrow", "stray", "idle"].map((name, index) => `\`${name}\` ${minutes[index] ?? ""}`).join(", ")));
   for (const list of ["rooms", "items", "monsters", "characters", "quests"] as const) {
     for (const thing of Object.values(saltmarsh[list])) for (const key of Object.keys(thing)) assert.ok(guide.includes(`\`${key}\``), key);
   }
 });
 
-test("things that answer to one word but for an article are told, and so is an idle time that who plays could fall into", () => {
+test("names that differ only by an article are reported, and so is too short an idle time", () => {
   const small = (change: (yaml: string) => string): string => {
     const guide = readFileSync(new URL("../../../docs/guide/mud.md", import.meta.url), "utf8");
     return change(/```yaml\n([\s\S]+?)```/.exec(guide)?.[1] ?? "");

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 const LONGEST = 1_000_000;
 
-/** Reads a world's file; throws `WorldError`. */
+/** Reads a world from a file. Throws `WorldError`. */
 export function loadWorld(file: string): World {
   let text: string;
   try {
@@ -19,7 +19,7 @@ export function loadWorld(file: string): World {
   return parseWorld(text.startsWith("\uFEFF") ? text.slice(1) : text, file);
 }
 
-/** The world in a YAML text, playable to its end; throws `WorldError`, whose lines begin with `file:line:col:`. */
+/** Parses a world from YAML and checks that it can be finished. Throws `WorldError`, whose lines begin with `file:line:col:`. */
 export function parseWorld(text: string, file: string): World {
   if (text.length > LONGEST) throw new WorldError([`${file}:1:1: is longer than ${LONGEST} characters: split the world.`]);
   const lines = new LineCounter();
@@ -48,7 +48,7 @@ export function parseWorld(text: string, file: string): World {
   return world;
 }
 
-/** Where the text says it; the nearest thing around it where it says nothing. */
+/** The position of a path in the text, or of the nearest enclosing element. */
 function offsetOf(document: Document, problem: Problem): number {
   const { path } = problem;
   for (let length = path.length; length > 0; length -= 1) {

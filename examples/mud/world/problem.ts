@@ -1,9 +1,9 @@
-/** What is wrong with a world, where in its data, and what to write instead. */
+/** An error in a world: its path, and what to write instead. */
 export interface Problem {
-  /** Steps into the data: `["rooms", "hall", "exits", "north"]`. */
+  /** The path in the data, such as `["rooms", "hall", "exits", "north"]`. */
   readonly path: readonly (string | number)[];
   readonly text: string;
-  /** The key at `path` is meant, not its value. */
+  /** Whether the error is in the key at `path`, not in its value. */
   readonly atKey?: boolean;
 }
 

@@ -25,7 +25,7 @@ test("every random world is finished by a careful player, or rejected with the r
   assert.ok(rejected > 100, `${rejected} rejected`);
 });
 
-test("a rejected world is really lost where its ending is what cannot be reached", () => {
+test("a world that is rejected for its ending cannot be finished", () => {
   let lost = 0;
   for (let seed = 0; seed < 300 && lost < 20; seed += 1) {
     const world = randomWorld(seed);

@@ -85,7 +85,7 @@ export function randomWorld(seed: number): World {
     if (dice() < 0.3 && door.cell.chest !== undefined) door.cell.chest.key = key;
     else door.exit.key = key;
   }
-  // Now and then a door that shuts behind whoever went through it.
+  // Sometimes a one-way door.
   if (dice() < 0.08) {
     const trap = Object.values(pick(others).exits)[0];
     if (trap !== undefined) trap.key = relics[0] ?? "lamp";
@@ -113,7 +113,7 @@ function roomIn(cell: Cell, elder: boolean): RawWorld["rooms"][string] {
   return { name: `Room ${id}`, description: `You are in ${id}.`, ...rest, ...(elder && { characters: ["elder"] }) };
 }
 
-/** Rooms that hang together: each but the first is entered from one before it, its first exit leads back. */
+/** Connected rooms: each but the first has an entrance from an earlier one, and its first exit leads back. */
 function grid(dice: Dice, count: number): { readonly start: Cell; readonly others: readonly Cell[] } {
   const start: Cell = { id: "room_0", x: 0, y: 0, exits: {}, items: [], dark: false, rest: false };
   const cells = [start];

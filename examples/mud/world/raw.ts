@@ -6,7 +6,7 @@ import { type Problem, suggest } from "./problem.ts";
 
 type Some<T> = { readonly [K in keyof T]?: T[K] };
 
-/** A world as its file has it: the shape checked, the references not yet, defaults absent. */
+/** A world as in its file: with a checked shape, unchecked references and without defaults. */
 export interface RawWorld {
   readonly title: string;
   readonly welcome?: string;
@@ -48,7 +48,7 @@ function validator(): ValidateFunction<RawWorld> {
 
 const MOST_PROBLEMS = 30;
 
-/** The data itself where its shape is right, else what is wrong with it. */
+/** Checks the shape of the data. Returns the data, or the errors. */
 export function checkShape(data: unknown): { readonly raw: RawWorld } | { readonly problems: readonly Problem[] } {
   const validate = validator();
   if (validate(data)) return { raw: data };
@@ -76,7 +76,7 @@ function problemOf(error: ErrorObject): Problem | undefined {
       const names = typeof known === "object" && known !== null ? Object.keys(known) : [];
       return { path: [...path, name], atKey: true, text: `${what} has no "${name}".${suggest(name, names)}` };
     }
-    // Its sentence about the pattern follows as an error of its own.
+    // The error about the pattern follows separately.
     case "propertyNames":
       return undefined;
     case "pattern": {
@@ -124,7 +124,7 @@ function nameOf(data: unknown): string {
 
 const MINUTE = 60_000;
 
-/** With every default filled in. References are not looked at. */
+/** Fills in all defaults. Does not check references. */
 export function fill(raw: RawWorld): World {
   const { pace } = raw;
   return {
@@ -148,7 +148,7 @@ export function fill(raw: RawWorld): World {
     pace: {
       respawnMs: (pace?.respawn ?? 10) * MINUTE,
       regrowMs: (pace?.regrow ?? 5) * MINUTE,
-      strayMs: (pace?.stray ?? 15) * MINUTE,
+      returnMs: (pace?.stray ?? 15) * MINUTE,
       idleMs: (pace?.idle ?? 60) * MINUTE,
     },
   };

@@ -1,8 +1,8 @@
-import { plainWord } from "../rules/words.ts";
+import { plainWord } from "../rules/text.ts";
 import { type Problem, suggest } from "./problem.ts";
 import { exitsOf, type World } from "./world.ts";
 
-/** Every name that stands for nothing, everything that is nowhere or in two places. */
+/** Finds references to unknown names, and items, monsters and characters that are nowhere or in two places. */
 export function checkReferences(world: World): readonly Problem[] {
   const problems: Problem[] = [];
   const say = (path: Problem["path"], text: string): void => {
@@ -67,7 +67,7 @@ export function checkReferences(world: World): readonly Problem[] {
   return problems;
 }
 
-// Things are called by id or name alike: two must not answer to the same word.
+// Things can be named by id or name, so no two of them may share a word.
 function checkNames(world: World, say: (path: Problem["path"], text: string) => void): void {
   const lists = [
     ["items", world.items],

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A world as the rules read it: references checked, defaults filled in. Written by hand as YAML (`world.schema.json`). */
+/** A world with checked references and all defaults. Written as YAML (`world.schema.json`). */
 export interface World {
   readonly title: string;
   readonly welcome: string;
@@ -18,38 +18,38 @@ export interface World {
 export const DIRECTIONS = ["north", "south", "east", "west"] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** What everybody begins with, bare. */
+/** The values of a new hero without items. */
 export interface Hero {
   readonly health: number;
   readonly attack: number;
   readonly armor: number;
-  /** How many items one can carry. */
+  /** The most items that a hero can carry. */
   readonly carry: number;
 }
 
 export interface Room {
   readonly name: string;
   readonly description: string;
-  /** In the order in which they are told. */
+  /** In the order of the description. */
   readonly exits: Readonly<Partial<Record<Direction, Exit>>>;
   readonly items: readonly string[];
   readonly monster?: string;
   readonly chest?: Chest;
   readonly characters: readonly string[];
   readonly quest?: string;
-  /** Nothing can be seen, taken or opened here without a light. */
+  /** Without a light, nothing can be seen, taken or opened here. */
   readonly dark: boolean;
-  /** Wounds close on entering. */
+  /** Entering restores full health. */
   readonly rest: boolean;
 }
 
 export interface Exit {
   readonly to: string;
-  /** Opens to whoever carries this item. */
+  /** The item that opens the exit. */
   readonly key?: string;
-  /** Opens to whoever has defeated this monster. */
+  /** The monster that must be defeated to pass. */
   readonly after?: string;
-  /** What one reads who cannot pass. */
+  /** The text for players who cannot pass. */
   readonly shut?: string;
 }
 
@@ -62,16 +62,16 @@ export interface Chest {
 export interface Item {
   readonly name: string;
   readonly description: string;
-  /** A sentence of the room's description while the item lies where it belongs. */
+  /** A sentence in the room's description while the item lies where it belongs. */
   readonly placed?: string;
   readonly light: boolean;
-  /** Added to the attack of whoever carries it; of several, the best counts. */
+  /** Added to the carrier's attack. Of several items, the best counts. */
   readonly attack: number;
-  /** Taken from every blow; of several, the best counts. */
+  /** Subtracted from each hit. Of several items, the best counts. */
   readonly armor: number;
-  /** Used up: gives back health. */
+  /** Health that using the item restores. */
   readonly heal: number;
-  /** Used up: wounds the monster that is here. */
+  /** Damage to the monster by using the item. */
   readonly strike: number;
   /** Added to the attack against this monster only. */
   readonly bane?: { readonly monster: string; readonly attack: number };
@@ -83,7 +83,7 @@ export interface Monster {
   readonly health: number;
   readonly attack: number;
   readonly armor: number;
-  /** What it leaves behind. */
+  /** The items that it drops. */
   readonly items: readonly string[];
   readonly guardian: boolean;
 }
@@ -101,32 +101,32 @@ export interface Quest {
   readonly offer: string;
   readonly active: string;
   readonly completed: string;
-  /** Each must have been carried once. */
+  /** Items that must have been carried. */
   readonly find: readonly string[];
-  /** Each must have been defeated once. */
+  /** Monsters that must have been defeated. */
   readonly defeat: readonly string[];
 }
 
-/** Reached in `room` by whoever has completed `quest`. */
+/** Reached by entering `room` after completing `quest`. */
 export interface Ending {
   readonly quest: string;
   readonly room: string;
   readonly text: string;
 }
 
-/** How the world mends itself, so that nobody can use it up for the others. */
+/** How the world restores itself, so that players cannot use it up for others. */
 interface Pace {
-  /** A defeated monster is back after this long. */
+  /** The time until a defeated monster returns. */
   readonly respawnMs: number;
-  /** What was used up grows again where it belongs after this long. */
+  /** The time until a consumed item grows again. */
   readonly regrowMs: number;
-  /** What lies where it does not belong goes home after this long. */
-  readonly strayMs: number;
-  /** What somebody carries who has done nothing for this long goes home. */
+  /** The time until an item that lies elsewhere returns home. */
+  readonly returnMs: number;
+  /** The time until the items of an idle player return home. */
   readonly idleMs: number;
 }
 
-/** Where an item belongs: it always finds its way back there. */
+/** The place where an item belongs, and to which it returns. */
 export interface Home {
   readonly room: string;
   readonly place: "floor" | "chest" | "monster";
@@ -134,66 +134,66 @@ export interface Home {
 
 const homes = new WeakMap<World, ReadonlyMap<string, Home>>();
 
-/** Where every item of a world belongs. */
+/** The homes of all items of a world. */
 export function homesOf(world: World): ReadonlyMap<string, Home> {
   let map = homes.get(world);
   if (map === undefined) {
-    const made = new Map<string, Home>();
+    const byItem = new Map<string, Home>();
     for (const [id, room] of Object.entries(world.rooms)) {
-      for (const item of room.items) made.set(item, { room: id, place: "floor" });
-      for (const item of room.chest?.items ?? []) made.set(item, { room: id, place: "chest" });
+      for (const item of room.items) byItem.set(item, { room: id, place: "floor" });
+      for (const item of room.chest?.items ?? []) byItem.set(item, { room: id, place: "chest" });
       const monster = room.monster === undefined ? undefined : world.monsters[room.monster];
-      for (const item of monster?.items ?? []) made.set(item, { room: id, place: "monster" });
+      for (const item of monster?.items ?? []) byItem.set(item, { room: id, place: "monster" });
     }
-    map = made;
+    map = byItem;
     homes.set(world, map);
   }
   return map;
 }
 
-/** The items that belong in a room, or with what lives in it. */
+/** The items that belong in a room, including those of its monster. */
 export function homesIn(world: World, room: string): string[] {
   return [...homesOf(world)].flatMap(([item, home]) => (home.room === room ? [item] : []));
 }
 
 const stamps = new WeakMap<World, string>();
 
-/** Tells one world from another as far as what is stored depends on it: its rooms, what is where, quests, and how much a monster bears. */
+/** A hash of all that stored states depend on: rooms, homes of items, health of monsters, and quests. */
 export function stampOf(world: World): string {
   let stamp = stamps.get(world);
   if (stamp === undefined) {
     const { rooms, monsters, quests } = world;
-    const told = {
+    const content = {
       rooms: Object.entries(rooms).map(([id, { monster, chest }]) => [id, monster, chest !== undefined]),
       homes: [...homesOf(world)].map(([item, { room, place }]) => [item, room, place]),
       monsters: Object.entries(monsters).map(([id, { health }]) => [id, health]),
       quests: Object.keys(quests),
     };
-    stamp = createHash("sha256").update(JSON.stringify(told)).digest("hex").slice(0, 16);
+    stamp = createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
     stamps.set(world, stamp);
   }
   return stamp;
 }
 
-// A message may have been on its way while the world's file changed: what it names is told of, and is good for nothing.
-const gone = (id: string) => ({ name: id.replaceAll("_", " "), description: "It is no more." });
+// A message may name something that was removed from the world's file while it was under way. It gets a placeholder without any effect.
+const removed = (id: string) => ({ name: id.replaceAll("_", " "), description: "It is no more." });
 
-/** The item of that id; where the world has none any more, one that is good for nothing. */
+/** The item of that id, or a placeholder if it was removed from the world. */
 export function itemOf(world: World, id: string): Item {
   const found = Object.hasOwn(world.items, id) ? world.items[id] : undefined;
-  return found ?? { ...gone(id), light: false, attack: 0, armor: 0, heal: 0, strike: 0 };
+  return found ?? { ...removed(id), light: false, attack: 0, armor: 0, heal: 0, strike: 0 };
 }
 
-/** The room of that id; where the world has none any more, a bare one without a way out. */
+/** The room of that id, or an empty one without exits if it was removed from the world. */
 export function roomOf(world: World, id: string): Room {
   const found = Object.hasOwn(world.rooms, id) ? world.rooms[id] : undefined;
-  return found ?? { ...gone(id), exits: {}, items: [], characters: [], dark: false, rest: false };
+  return found ?? { ...removed(id), exits: {}, items: [], characters: [], dark: false, rest: false };
 }
 
-/** The monster of that id; where the world has none any more, one that is no danger. */
+/** The monster of that id, or a harmless one if it was removed from the world. */
 export function monsterOf(world: World, id: string): Monster {
   const found = Object.hasOwn(world.monsters, id) ? world.monsters[id] : undefined;
-  return found ?? { ...gone(id), health: 0, attack: 0, armor: 0, items: [], guardian: false };
+  return found ?? { ...removed(id), health: 0, attack: 0, armor: 0, items: [], guardian: false };
 }
 
 export function exitsOf(room: Room): readonly (readonly [Direction, Exit])[] {
@@ -205,7 +205,7 @@ export function exitsOf(room: Room): readonly (readonly [Direction, Exit])[] {
   });
 }
 
-/** The quest one can take up in a room: its own, or that of a character who lives there. */
+/** The quest of a room, or of a character there. */
 export function questAt(world: World, roomId: string): string | undefined {
   const room = world.rooms[roomId];
   if (room === undefined) return undefined;
@@ -217,7 +217,7 @@ export function isKey(world: World, item: string): boolean {
   return Object.values(world.rooms).some((room) => room.chest?.key === item || exitsOf(room).some(([, exit]) => exit.key === item));
 }
 
-/** Whether the world itself hangs on the item: it opens something or a quest asks for it. */
+/** Whether the item is needed to finish the world: as a key or for a quest. */
 export function isPrecious(world: World, item: string): boolean {
   return isKey(world, item) || Object.values(world.quests).some((quest) => quest.find.includes(item));
 }

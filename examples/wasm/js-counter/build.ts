@@ -1,5 +1,4 @@
-// JavaScript and the engine that runs it → component. Without the engine's features it imports Theater's world alone, and
-// needs no glue.
+// JavaScript and a JavaScript engine → component. Without the engine's features it imports only Theater's world.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { componentize } from "@bytecodealliance/componentize-js";

@@ -1,5 +1,5 @@
-// What the world gives, as core functions: a string or list is where it begins and its length, an option has a 1 or 0 before it,
-// `back` is where the result goes.
+// The imports of the world as core functions. A string or list is passed as its address and length, an option as 1 or 0 and its
+// value. `back` is the address of the result.
 
 @external("theater:simple/runtime", "log")
 export declare function runtimeLog(message: usize, messageLength: usize): void;

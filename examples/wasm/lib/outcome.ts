@@ -1,10 +1,10 @@
 import { bytes, text } from "./abi";
 
-/** What came back of an import that may fail. */
+/** The result of an import that may fail. */
 export class Outcome {
   constructor(
     readonly ok: bool,
-    /** Empty where nothing came with it. */
+    /** Empty if the import returns no data. */
     readonly bytes: ArrayBuffer,
     readonly error: string,
   ) {}
@@ -16,7 +16,7 @@ export function unit(back: usize): Outcome {
   return load<u8>(back) == ERR ? failure(back, 4) : new Outcome(true, new ArrayBuffer(0), "");
 }
 
-/** Of `list<u8>` and of `string`. */
+/** For results of type `list<u8>` or `string`. */
 export function listed(back: usize): Outcome {
   return load<u8>(back) == ERR ? failure(back, 4) : new Outcome(true, bytes(load<usize>(back + 4), load<usize>(back + 8)), "");
 }

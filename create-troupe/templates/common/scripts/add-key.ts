@@ -11,7 +11,7 @@ const [name, ...scopes] = positionals;
 if (name === undefined) throw new Error("Name the key's owner: npm run key -- ann");
 
 const before: unknown = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-// With --first, only if nobody has a key yet.
+// With --first, only if there is no key yet.
 if (before === undefined || values.first !== true) {
   const key = randomBytes(32).toString("hex");
   const keys = { ...(typeof before === "object" ? before : {}), [name]: { sha256: hashApiKey(key), scopes } };

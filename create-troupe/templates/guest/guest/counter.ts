@@ -1,4 +1,4 @@
-// State: {"count": n} as JSON. A send of "add" adds one, a send of a number adds that, a request answers the count.
+// State: {"count": n} as JSON. Sending "add" adds one, sending a number adds that number, and a request replies with the count.
 import { answer, channel, decoded, failed, optional, state, text, utf8 } from "./lib/abi";
 import { log } from "./lib/runtime";
 export { cabi_realloc, post } from "./lib/abi";
@@ -12,16 +12,16 @@ function count(from: ArrayBuffer | null): i64 {
   return at < 0 ? 0 : I64.parseInt(json.slice(at + KEY.length));
 }
 
-function kept(n: i64): ArrayBuffer {
+function serialized(n: i64): ArrayBuffer {
   return utf8("{" + KEY + n.toString() + "}");
 }
 
-/** Digits, with a minus before them where it is to be less. */
-function isNumber(said: string): bool {
-  const from = said.startsWith("-") ? 1 : 0;
-  if (said.length == from || said.length > 15) return false;
-  for (let i = from; i < said.length; i++) {
-    const code = said.charCodeAt(i);
+/** At most 15 characters: digits, optionally after a minus. */
+function isNumber(text: string): bool {
+  const from = text.startsWith("-") ? 1 : 0;
+  if (text.length == from || text.length > 15) return false;
+  for (let i = from; i < text.length; i++) {
+    const code = text.charCodeAt(i);
     if (code < 0x30 || code > 0x39) return false;
   }
   return true;
@@ -29,16 +29,16 @@ function isNumber(said: string): bool {
 
 export function init(has: i32, at: usize, length: usize, _id: usize, _idLength: usize): usize {
   log("counter begins");
-  return state(kept(count(optional(has, at, length))));
+  return state(serialized(count(optional(has, at, length))));
 }
 
 export function handleSend(has: i32, at: usize, length: usize, data: usize, dataLength: usize): usize {
-  const said = text(data, dataLength).trim();
-  const more: i64 = said == "add" ? 1 : isNumber(said) ? I64.parseInt(said) : 0;
-  if (said != "add" && !isNumber(said)) return failed('A counter takes "add" or a whole number of at most 15 characters.');
+  const message = text(data, dataLength).trim();
+  const more: i64 = message == "add" ? 1 : isNumber(message) ? I64.parseInt(message) : 0;
+  if (message != "add" && !isNumber(message)) return failed('A counter takes "add" or a whole number of at most 15 characters.');
   const next = count(optional(has, at, length)) + more;
   log("count is " + next.toString());
-  return state(kept(next));
+  return state(serialized(next));
 }
 
 export function handleRequest(has: i32, at: usize, length: usize, _id: usize, _idLength: usize, _data: usize, _dataLength: usize): usize {

@@ -1,6 +1,6 @@
-import { clean, folded, plainWord } from "../../rules/words.ts";
+import { clean, folded, plainWord } from "../../rules/text.ts";
 import type { World } from "../../world/world.ts";
-import { argument, fields, text } from "../shape.ts";
+import { argument, fields, text } from "../message-shapes.ts";
 
 const LONGEST = 24;
 const SHORTEST = 2;
@@ -21,7 +21,7 @@ export const NAME = argument(
   fields({ name: text }),
 );
 
-/** Control and format characters gone, bounded; one longer than allowed stays so long that it is refused. */
+/** Removes control and format characters and limits the length to one more than allowed, so that longer names are refused. */
 export function tidyName(name: string): string {
   return clean(name, LONGEST + 1);
 }
@@ -40,15 +40,15 @@ const RESERVED = new Set([
   "admin",
   "assistant",
   "user",
-  // What one may look at by another word than its name.
+  // Words that `look` accepts for things.
   "monster",
   "chest",
   "note",
   "quest",
 ]);
 
-const MOST_WORDS = 3;
-/** Scripts with letters that look like another's: in one name they do not meet. */
+const MAX_WORDS = 3;
+/** Scripts with letters that look alike. A name must not mix them. */
 const ALIKE = [
   /\p{Script=Latin}/u,
   /\p{Script=Cyrillic}/u,
@@ -58,24 +58,24 @@ const ALIKE = [
   /\p{Script=Coptic}/u,
 ];
 
-/** Whether the letters of a name are of one script, as far as that matters: one can tell it from what looks like it. */
+/** Whether all letters of a name are of one script, if one of them is of a script that looks like others. */
 function isOfOneScript(name: string): boolean {
   const letters = Array.from(name).filter((one) => /\p{L}/u.test(one));
   return ALIKE.every((script) => !letters.some((one) => script.test(one)) || letters.every((one) => script.test(one)));
 }
 
-/** Why nobody can be called that. */
+/** Why a name is not allowed; undefined if it is. */
 export function nameProblem(world: World, name: string): string | undefined {
   const length = Array.from(name).length;
   if (length < SHORTEST || length > LONGEST) return `A name has ${SHORTEST} to ${LONGEST} characters: choose another.`;
   if (!/^[\p{L}\p{N}][\p{L}\p{M}\p{N} '-]*[\p{L}\p{M}\p{N}]$/u.test(name))
     return "A name is of letters and digits, with spaces, ' and - only between them: choose another.";
   if (!isOfOneScript(name)) return "The letters of a name are of one script: choose another.";
-  if (name.split(" ").length > MOST_WORDS) return `A name has at most ${MOST_WORDS} words: choose another.`;
+  if (name.split(" ").length > MAX_WORDS) return `A name has at most ${MAX_WORDS} words: choose another.`;
   if (/^the(?: |$)/i.test(name)) return "A name does not begin with The: choose another.";
   const plain = folded(name);
   if (plain.startsWith("wanderer")) return "Names that begin with wanderer are for those who have not chosen yet: choose another.";
-  // An article, or what may be one, makes no other name of a word: there are people called An.
+  // A leading article makes no difference. Both forms are checked, since An is also a name.
   const plains = new Set([plain, folded(plainWord(name))]);
   const chests = Object.values(world.rooms).flatMap(({ chest }) => chest ?? []);
   const taken = [world.monsters, world.characters, world.items, chests]

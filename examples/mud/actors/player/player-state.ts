@@ -2,31 +2,31 @@ import { createHash } from "node:crypto";
 import type { RunContext } from "troupe";
 import type { ActorId } from "troupe/contract";
 import { advance, completedOf, type HeroState, newHero } from "../../rules/hero.ts";
-import { folded } from "../../rules/words.ts";
+import { folded } from "../../rules/text.ts";
 import { homesOf, itemOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
 
 export interface PlayerState extends HeroState {
   name: string;
-  /** Whether the name was chosen; until then it is a provisional one. */
+  /** Whether the player has chosen its name. Until then it is provisional. */
   chosen: boolean;
-  /** Names that were claimed and not answered for: they are this player's until then. */
+  /** Names whose claims have no reply yet. */
   claiming?: string[];
-  /** Whether the world knows this player yet. */
+  /** Whether the player has had its first turn. */
   entered: boolean;
   monsterPresent: boolean;
   revision: number;
   visit: number;
-  /** Plays by a handle or an unauthenticated session, and cannot come back once that is gone. */
+  /** Plays by a handle or an unauthenticated session, and cannot come back after it ends. */
   mortal: boolean;
-  /** When the others were last told that this player is about. */
+  /** When the roster was last notified. */
   shownAt: number;
 }
 
 export type PlayerTurn = Pick<RunContext<PlayerState, unknown>, "state" | "self" | "now" | "send" | "wake" | "answer" | "message">;
 
-/** Stands for a player towards others: says nothing about the principal. */
+/** The public id of a player. It does not reveal the principal. */
 export function aliasOf(self: string): string {
   return createHash("sha256").update(`player ${self}`).digest("hex").slice(0, 12);
 }
@@ -35,12 +35,12 @@ export function provisionalName(self: string, digits = 6): string {
   return `wanderer-${aliasOf(self).slice(0, digits)}`;
 }
 
-/** Whether the caller who plays has no identity that lasts. A player that no call began is taken for one that has. */
-export function isPassing(principal: string | undefined, called: boolean): boolean {
+/** Whether the caller has no lasting identity. A player that was not started by a call counts as lasting. */
+export function isTemporary(principal: string | undefined, called: boolean): boolean {
   return called && (principal === undefined || principal.startsWith("session|"));
 }
 
-/** `at`: when it began. Its visits count from there, so that what rooms still have of an earlier life is older than all of this one. */
+/** `at` is the time of the start. Visits count from there, so that entries in rooms of an earlier life are older than all of this one. */
 export function newPlayer(world: World, self: ActorId, at: number, mortal: boolean): PlayerState {
   return {
     ...newHero(world),
@@ -66,35 +66,35 @@ export function shardOf(name: string): ActorId {
   return `names/${createHash("sha256").update(folded(name)).digest("hex").slice(0, 2)}`;
 }
 
-const SHOWN_EVERY_MS = 5 * 60_000;
-/** Before a handle expires, which ends its player without another word. */
+const ROSTER_INTERVAL_MS = 5 * 60_000;
+/** Before a handle expires, which would stop its player without a turn. */
 const RETIRE_MS = 23 * 3_600_000;
 
-/** The first turn of a player claims its provisional name; and now and then the others hear that it is about. */
-export function present(turn: PlayerTurn, world: World): void {
+/** Claims the provisional name in the first turn, and notifies the roster from time to time. */
+export function markActive(turn: PlayerTurn, world: World): void {
   const { state } = turn;
   if (!state.entered) {
     state.entered = true;
     claimName(turn, state.name, null);
   }
-  if (turn.now - state.shownAt < SHOWN_EVERY_MS) return;
+  if (turn.now - state.shownAt < ROSTER_INTERVAL_MS) return;
   state.shownAt = turn.now;
-  show(turn);
+  updateRoster(turn);
   turn.wake("idle", { afterMs: world.pace.idleMs, message: { to: turn.self, action: "idle", args: null } });
   if (state.mortal) turn.wake("retire", { afterMs: RETIRE_MS, message: { to: turn.self, action: "end", args: null } });
 }
 
-/** Leaves the world for good: what was carried goes home, the name is free, the room forgets. */
-export function retire(turn: PlayerTurn, world: World): void {
+/** Leaves the world for good: sends items home, frees the name, and removes the player from its room and the roster. */
+export function leaveWorld(turn: PlayerTurn, world: World): void {
   const { state, self } = turn;
   sendHome(turn, world, state.items.splice(0), false);
-  // A claim may be under way, and there is no player any more to get its reply.
+  // A claim may be in progress, and its reply would not be delivered.
   for (const name of new Set([state.name, ...(state.claiming ?? [])])) turn.send(shardOf(name), "free", { name });
   turn.send("roster/main", "gone", { alias: aliasOf(self) });
   turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" });
 }
 
-export function show(turn: PlayerTurn): void {
+export function updateRoster(turn: PlayerTurn): void {
   turn.send("roster/main", "seen", { alias: aliasOf(turn.self), name: turn.state.name });
 }
 
@@ -103,12 +103,12 @@ export function claimName(turn: PlayerTurn, name: string, call: string | null): 
   turn.send(shardOf(name), "claim", { name, call }, { replyAs: "claimed" });
 }
 
-export function claimAnswered({ state }: Pick<PlayerTurn, "state">, name: string): void {
+export function settleClaim({ state }: Pick<PlayerTurn, "state">, name: string): void {
   const at = state.claiming?.indexOf(name) ?? -1;
   if (at !== -1) state.claiming?.splice(at, 1);
 }
 
-/** Items on their way to where they belong. `rest`: they were used up, and grow again first. */
+/** Sends items to where they belong. `rest` if they were consumed and must grow again first. */
 export function sendHome(turn: PlayerTurn, world: World, items: readonly string[], rest: boolean): void {
   for (const item of items) {
     const home = homesOf(world).get(item);
@@ -116,22 +116,22 @@ export function sendHome(turn: PlayerTurn, world: World, items: readonly string[
   }
 }
 
-/** Quests and the ending, after something was found or done: what to tell. */
-export function progress(turn: PlayerTurn, world: World): string[] {
+/** Advances quests and the ending. Returns texts for the player. */
+export function advanceQuests(turn: PlayerTurn, world: World): string[] {
   const { texts, home } = advance(world, turn.state);
   sendHome(turn, world, home, false);
-  const returned =
+  const actReply =
     home.length === 0 ? [] : [`(${home.map((item) => itemOf(world, item).name).join(", ")}: back where the next hero will find them.)`];
-  return [...texts, ...returned];
+  return [...texts, ...actReply];
 }
 
-/** The room opens the answer with its news, and knows the new sheet before the caller reads it. */
+/** Answers a call through the room, which adds its news and updates its sheet first. */
 export function answerThroughRoom(turn: PlayerTurn, call: string, text: string): void {
   turn.state.revision += 1;
   turn.send(roomId(turn.state.room), "sync", { sheet: sheetOf(turn.state), call, text }, { replyAs: "synced" });
 }
 
-/** Tells the room what changed, and this player alone a text, with the news of its next turn. */
+/** Sends the new sheet to the room, and a text that the player gets with the news of its next turn. */
 export function noteInRoom(turn: PlayerTurn, text: string | null): void {
   turn.state.revision += 1;
   turn.send(roomId(turn.state.room), "note", { sheet: sheetOf(turn.state), text });

@@ -20,7 +20,7 @@ export function playerState(state: SeenPlayer, self: string) {
   };
 }
 
-/** The resource `game://world/map`: what this player has seen, and what leads out of it. */
+/** The resource `game://world/map`: the visited rooms and their exits. */
 export function worldMap(world: World, state: SeenPlayer) {
   return {
     world: world.title,
@@ -42,7 +42,7 @@ export function worldMap(world: World, state: SeenPlayer) {
   };
 }
 
-/** Null: a lock that others may open. Whether somebody with its key stands there, only who is there can see. */
+/** Whether an exit is open. Null for a lock, since another player in that room may have the key. */
 function isOpen(world: World, room: string, direction: Direction, state: SeenPlayer): boolean | null {
   const key = roomOf(world, room).exits[direction]?.key;
   if ("to" in passage(world, room, direction, state)) return true;
@@ -55,12 +55,12 @@ export function questPrompt(world: World, state: SeenPlayer) {
   const quest = current === undefined ? undefined : world.quests[current.id];
   if (current === undefined || quest === undefined) return refuse("There is no quest here.");
   const active = Object.keys(state.quests).filter((id) => state.quests[id] === "active");
-  const told = [
+  const sections = [
     ...(current.state === "offered" ? [quest.offer] : []),
     ...active.map((id) => questInHand(world, state, id)),
     ...(current.state === "completed" ? [`${quest.name} (completed). ${quest.completed}`] : []),
   ];
-  return message("Current quest information and opportunities", told.join("\n\n"));
+  return message("Current quest information and opportunities", sections.join("\n\n"));
 }
 
 function questInHand(world: World, state: SeenPlayer, id: string): string {

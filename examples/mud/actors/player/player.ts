@@ -1,50 +1,50 @@
 import { actor, refuse } from "troupe";
 import { accept, questOf, questOnOffer } from "../../rules/hero.ts";
-import { clean, quoted } from "../../rules/words.ts";
+import { clean, quoted } from "../../rules/text.ts";
 import { itemOf, type World } from "../../world/world.ts";
 import { NOTHING } from "../room/inputs.ts";
 import { roomId } from "../room-id.ts";
-import { argument, brought, fields, flag, maybe, number, text } from "../shape.ts";
+import { argument, replyArguments, fields, flag, nullable, number, text } from "../message-shapes.ts";
 import { sheet, ticket } from "../sheet.ts";
-import { arriveAt, consumeItem, gainItem, lapseItem, recordDeed, releaseItem, sufferBlow } from "./handling.ts";
+import { arriveAt, consumeItem, gainItem, lapseItem, recordDeed, releaseItem, sufferBlow } from "./room-requests.ts";
 import { NAME, nameProblem, tidyName } from "./naming.ts";
 import {
   answerThroughRoom,
-  claimAnswered,
+  settleClaim,
   claimName,
-  isPassing,
+  isTemporary,
   newPlayer,
   noteInRoom,
   type PlayerState,
-  present,
-  progress,
+  markActive,
+  advanceQuests,
   provisionalName,
-  retire,
+  leaveWorld,
   sendHome,
   shardOf,
   sheetOf,
-  show,
+  updateRoster,
 } from "./player-state.ts";
 import { gameHelp, playerState, questPrompt, startPrompt, TOPICS, worldMap } from "./player-views.ts";
 
 const GENTLE = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
-const LONGEST_TELLING = 500;
+const MAX_TELLING_LENGTH = 500;
 
 const ticketArgs = fields({ ticket });
-const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag, revision: maybe(number) });
-const claimed = fields({ name: text, call: maybe(text), granted: flag });
+const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag, revision: nullable(number) });
+const claimed = fields({ name: text, call: nullable(text), granted: flag });
 const relayed = fields({ call: text, name: text, found: flag, text });
 const synced = fields({ call: text, text });
 
-/** One actor per user: health, inventory, quests and where it is. Everything it does in a room goes through that room. */
+/** One actor per user: health, inventory, quests and location. All acts in a room go through that room. */
 export function playerKind(world: World) {
   return actor("player", {
     description: `A player of ${world.title}.`,
     per: "user",
-    // A message that is under way when a player leaves the world must not bring the player back.
+    // A message to a player that has left the world must not start it again.
     autoStart: false,
     initial: ({ key, now: at, viewer }): PlayerState =>
-      newPlayer(world, `player/${encodeURIComponent(key)}`, at, isPassing(viewer?.principal, viewer !== undefined)),
+      newPlayer(world, `player/${encodeURIComponent(key)}`, at, isTemporary(viewer?.principal, viewer !== undefined)),
     links: {
       "": {
         kinds: ["room"],
@@ -61,7 +61,7 @@ export function playerKind(world: World) {
           const name = tidyName(ctx.args.name);
           const problem = nameProblem(world, name);
           if (problem !== undefined) return refuse(problem, { code: "INVALID" });
-          present(ctx, world);
+          markActive(ctx, world);
           claimName(ctx, name, ctx.message.id);
           return ctx.later();
         },
@@ -70,14 +70,14 @@ export function playerKind(world: World) {
         description: "Leave the world for good: what you carry goes home, your name is free, and nobody can play this player again",
         input: NOTHING,
         annotations: { title: "Quit", ...GENTLE, destructiveHint: true },
-        // A list that is the whole catalogue has it for all: those for whom it is not are told why.
+        // A static list contains the tool for all players, so the refusal has a reason.
         enabled: ({ state: { mortal }, viewer: { principal } }) => {
           if (principal === undefined) return "A player of a handle ends with end_player.";
           return mortal || "You come back as this player whenever you like: there is nothing to quit.";
         },
         confirm: ({ state }) => `Leave the world for good? ${state.name} will be no more.`,
         run: (ctx) => {
-          retire(ctx, world);
+          leaveWorld(ctx, world);
           ctx.stop("left the world");
           return "You leave the world. Whatever you do next, you begin anew.";
         },
@@ -91,8 +91,8 @@ export function playerKind(world: World) {
         run: (ctx) => {
           const accepted = accept(world, ctx.state);
           if (accepted === undefined) return refuse("There is no quest on offer here.");
-          present(ctx, world);
-          answerThroughRoom(ctx, ctx.message.id, [accepted, ...progress(ctx, world)].join("\n"));
+          markActive(ctx, world);
+          answerThroughRoom(ctx, ctx.message.id, [accepted, ...advanceQuests(ctx, world)].join("\n"));
           return ctx.later();
         },
       },
@@ -103,7 +103,7 @@ export function playerKind(world: World) {
             type: "object",
             properties: {
               to: { type: "string", description: "The player's name" },
-              text: { type: "string", description: "One line", maxLength: LONGEST_TELLING },
+              text: { type: "string", description: "One line", maxLength: MAX_TELLING_LENGTH },
             },
             required: ["to", "text"],
           },
@@ -111,11 +111,11 @@ export function playerKind(world: World) {
         ),
         annotations: { title: "Tell", ...GENTLE },
         run: (ctx) => {
-          const said = clean(ctx.args.text, LONGEST_TELLING);
+          const message = clean(ctx.args.text, MAX_TELLING_LENGTH);
           const to = tidyName(ctx.args.to);
-          if (said === "") return refuse("Write what.");
-          present(ctx, world);
-          ctx.send(shardOf(to), "relay", { to, by: ctx.state.name, text: said, call: ctx.message.id }, { replyAs: "relayed" });
+          if (message === "") return refuse("Write what.");
+          markActive(ctx, world);
+          ctx.send(shardOf(to), "relay", { to, by: ctx.state.name, text: message, call: ctx.message.id }, { replyAs: "relayed" });
           return ctx.later();
         },
       },
@@ -160,29 +160,29 @@ export function playerKind(world: World) {
       },
     },
     messages: {
-      // The first call of a player may go to the room it is in: that needs somebody to ask.
-      begin: { run: (ctx) => present(ctx, world) },
-      // Ended by its holder, or soon to expire.
+      // The first call of a player may go to its room, which asks the player. So it must be started.
+      begin: { run: (ctx) => markActive(ctx, world) },
+      // Sent by the holder of a handle, and before a handle expires.
       end: {
         run: (ctx) => {
-          retire(ctx, world);
+          leaveWorld(ctx, world);
           ctx.stop("left the world");
         },
       },
       admit: {
         input: fields({ room: text, ticket, act: text, arguments: text }),
         run: (ctx) => {
-          present(ctx, world);
+          markActive(ctx, world);
           const { room, ...call } = ctx.args;
           return { ...call, here: ctx.state.room === room, sheet: sheetOf(ctx.state) };
         },
       },
-      // From another player's hands, `giver` comes back with the reply: its room wants it.
+      // For an item of another player, the reply returns the sheet of the giver to the room.
       gain: {
-        input: fields({ ticket, giver: maybe(sheet) }),
+        input: fields({ ticket, giver: nullable(sheet) }),
         run: (ctx) => ({ ...gainItem(ctx, world, ctx.args.ticket), giver: ctx.args.giver }),
       },
-      // Given, and taken back: the room had given up waiting, and has it again.
+      // The room had given up on `gain` and has taken the item back.
       lapse: { input: fields({ item: text }), run: (ctx) => lapseItem(ctx, world, ctx.args.item) },
       release: { input: ticketArgs, run: (ctx) => releaseItem(ctx, world, ctx.args.ticket) },
       consume: { input: ticketArgs, run: (ctx) => consumeItem(ctx, world, ctx.args.ticket) },
@@ -191,7 +191,7 @@ export function playerKind(world: World) {
         run: (ctx) => sufferBlow(ctx, world, ctx.args.ticket, ctx.args.damage, ctx.args.monster),
       },
       deed: {
-        input: fields({ monster: text, ticket: maybe(ticket) }),
+        input: fields({ monster: text, ticket: nullable(ticket) }),
         run: (ctx) => recordDeed(ctx, world, ctx.args.monster, ctx.args.ticket),
       },
       monster: {
@@ -201,7 +201,7 @@ export function playerKind(world: World) {
         },
       },
       arrived: { input: arrivalArgs, run: (ctx) => arriveAt(ctx, world, ctx.args) },
-      awake: { run: (ctx) => present(ctx, world) },
+      awake: { run: (ctx) => markActive(ctx, world) },
       told: {
         input: fields({ by: text, text }),
         run: (ctx) => noteInRoom(ctx, `${ctx.args.by} tells you: ${quoted(ctx.args.text)}`),
@@ -222,48 +222,48 @@ export function playerKind(world: World) {
         },
       },
       synced: {
-        input: brought(synced),
+        input: replyArguments(synced),
         run: (ctx) => {
-          const { back } = ctx.args;
-          if (back !== null) ctx.answer(back.call, { ok: back.text });
+          const { value } = ctx.args;
+          if (value !== null) ctx.answer(value.call, { ok: value.text });
         },
       },
       relayed: {
-        input: brought(relayed),
+        input: replyArguments(relayed),
         run: (ctx) => {
-          const { back } = ctx.args;
-          if (back === null) return;
-          if (back.found) answerThroughRoom(ctx, back.call, `You tell ${back.name}: ${quoted(back.text)}`);
-          else ctx.answer(back.call, { refused: { code: "REFUSED", message: `Nobody is called ${quoted(back.name)}.` } });
+          const { value } = ctx.args;
+          if (value === null) return;
+          if (value.found) answerThroughRoom(ctx, value.call, `You tell ${value.name}: ${quoted(value.text)}`);
+          else ctx.answer(value.call, { refused: { code: "REFUSED", message: `Nobody is called ${quoted(value.name)}.` } });
         },
       },
       claimed: {
-        input: brought(claimed),
+        input: replyArguments(claimed),
         run: (ctx) => {
-          const { back } = ctx.args;
-          if (back === null) return;
+          const { value } = ctx.args;
+          if (value === null) return;
           const { state } = ctx;
-          claimAnswered(ctx, back.name);
-          if (back.call === null) {
-            // Somebody's alias begins with the same digits.
-            if (back.granted || state.chosen || state.name !== back.name) return;
+          settleClaim(ctx, value.name);
+          if (value.call === null) {
+            // Another player's alias begins with the same digits.
+            if (value.granted || state.chosen || state.name !== value.name) return;
             state.name = provisionalName(ctx.self, 12);
             claimName(ctx, state.name, null);
             return noteInRoom(ctx, null);
           }
-          if (!back.granted)
-            return ctx.answer(back.call, {
-              refused: { code: "TAKEN", message: `${quoted(back.name)} is somebody else's name: choose another.` },
+          if (!value.granted)
+            return ctx.answer(value.call, {
+              refused: { code: "TAKEN", message: `${quoted(value.name)} is somebody else's name: choose another.` },
             });
           if (state.chosen) {
-            if (state.name !== back.name) ctx.send(shardOf(back.name), "free", { name: back.name });
-            return ctx.answer(back.call, { refused: { code: "NOT_NOW", message: `You are called ${state.name} already.` } });
+            if (state.name !== value.name) ctx.send(shardOf(value.name), "free", { name: value.name });
+            return ctx.answer(value.call, { refused: { code: "NOT_NOW", message: `You are called ${state.name} already.` } });
           }
           ctx.send(shardOf(state.name), "free", { name: state.name });
-          state.name = back.name;
+          state.name = value.name;
           state.chosen = true;
-          show(ctx);
-          answerThroughRoom(ctx, back.call, `You are called ${state.name} now.`);
+          updateRoster(ctx);
+          answerThroughRoom(ctx, value.call, `You are called ${state.name} now.`);
         },
       },
     },

@@ -1,10 +1,10 @@
 import type { JsonObject } from "troupe/contract";
-import { hinted } from "../../rules/words.ts";
+import { findByPart } from "../../rules/text.ts";
 import { DIRECTIONS, itemOf, type World } from "../../world/world.ts";
-import { among, argument, fields, maybe, text } from "../shape.ts";
-import { LONGEST_SAYING } from "./acts.ts";
+import { oneOf, argument, fields, nullable, text } from "../message-shapes.ts";
+import { MAX_SAYING_LENGTH } from "./acts.ts";
 
-/** No argument is listed; `at` is understood. */
+/** The schema lists no argument; `at` is accepted. */
 export const LOOK: JsonObject = { type: "object", properties: {}, required: [] };
 export const NOTHING: JsonObject = { type: "object", properties: {}, required: [] };
 
@@ -14,15 +14,15 @@ export const MOVE = argument(
     properties: { direction: { type: "string", enum: DIRECTIONS, description: "Direction to move" } },
     required: ["direction"],
   },
-  fields({ direction: among(DIRECTIONS) }),
+  fields({ direction: oneOf(DIRECTIONS) }),
 );
 
 const itemProperty = (what: string): JsonObject => ({ type: "string", description: `Name of the item to ${what}` });
 
-/** `Rusty Key`, `rusty key` and `rusty_key` are one thing, and so is `rusty` where nothing else is. */
+/** Finds an item by name or id, in any case, or by a part of the name that no other item has. */
 const itemIn = (world: World) => {
   const ids = Object.keys(world.items);
-  return (name: string): string => hinted(ids, (id) => itemOf(world, id).name, name) ?? name;
+  return (name: string): string => findByPart(ids, (id) => itemOf(world, id).name, name) ?? name;
 };
 
 export function itemInput(world: World, what: string) {
@@ -56,15 +56,15 @@ export function talkInput(world: World) {
       },
       required: ["to"],
     },
-    fields({ to: text, about: maybe(text) }),
-    ({ to, about }) => ({ to: hinted(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
+    fields({ to: text, about: nullable(text) }),
+    ({ to, about }) => ({ to: findByPart(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
   );
 }
 
 export const SAYING = argument(
   {
     type: "object",
-    properties: { text: { type: "string", description: "One line", maxLength: LONGEST_SAYING } },
+    properties: { text: { type: "string", description: "One line", maxLength: MAX_SAYING_LENGTH } },
     required: ["text"],
   },
   fields({ text }),

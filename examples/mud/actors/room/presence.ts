@@ -5,20 +5,20 @@ import { monsterHere, restoreMonster, returnsFor } from "../../rules/stage.ts";
 import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
-import { ask } from "./asking.ts";
-import { beholder, newsFor, type Occupant, type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
+import { sendRequest } from "./requests.ts";
+import { viewpointOf, newsFor, type Occupant, type RoomState, type RoomTurn, announce, deliverNews } from "./room-state.ts";
 
-/** Who has done nothing for this long is asleep, and not seen. */
+/** A player without a turn for this long is asleep and not visible. */
 const ASLEEP_MS = 30 * 60_000;
-/** A step or a blow that is not over by then never will be: its message is a dead letter. */
+/** A move or blow that has not ended by then never will: its message is a dead letter. */
 const STUCK_MS = 10_000;
 const PING_MS = 10 * 60_000;
 export const LEFT_THE_WORLD = "Your player has left the world. Look around: a new one begins at the start, with empty hands.";
-const MOST_OCCUPANTS = 500;
+const MAX_OCCUPANTS = 500;
 
 export const isPlayer = (id: string | undefined): id is ActorId => id !== undefined && id.startsWith("player/");
 
-/** Adds somebody, or brings back who slept too long. */
+/** Adds an occupant. */
 export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string | null): Occupant {
   const { state } = turn;
   const fresh: Occupant = {
@@ -39,41 +39,41 @@ export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string |
     turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
   }
   const all = Object.entries(state.occupants);
-  if (all.length > MOST_OCCUPANTS) {
+  if (all.length > MAX_OCCUPANTS) {
     const oldest = all.reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
     delete state.occupants[oldest[0]];
   }
-  // Read again: what was stored is a draft of its own.
+  // Read again, since the state returns a draft and not the stored object.
   return state.occupants[self] ?? fresh;
 }
 
-/** Whether the room, asked by this one, would tell the same if it did not know it. */
-function isAsNew(world: World, one: Occupant): boolean {
+/** Whether the room would describe itself to this player in the same way if it did not know the player. */
+function isForgettable(world: World, one: Occupant): boolean {
   const { items, deeds, quests, notes, health } = one;
   return [items, deeds, quests, notes].every(({ length }) => length === 0) && health === world.hero.health;
 }
 
-/** Marks who sleeps, and forgets sleepers who are as when they began. Where a monster lives everybody is kept: they hear of its comings and goings. */
+/** Marks sleeping players and removes those without anything to remember. A room with a monster removes none, since it notifies its players of the monster. */
 export function doze(turn: RoomTurn, world: World): void {
   const { state } = turn;
-  const keep = roomOf(world, turn.key).monster !== undefined;
+  const hasMonster = roomOf(world, turn.key).monster !== undefined;
   let awake = false;
   for (const [id, one] of Object.entries(state.occupants)) {
     one.asleep = turn.now - one.seen >= ASLEEP_MS;
     if (!one.asleep) awake = true;
     else if (one.engaged) disengage(turn, world, one);
-    if (one.asleep && !keep && isAsNew(world, one)) delete state.occupants[id];
+    if (one.asleep && !hasMonster && isForgettable(world, one)) delete state.occupants[id];
   }
   state.watch = awake;
   if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
 }
 
-/** Whether a step or blow of this one is under way. */
+/** Whether a move or blow of the occupant is in progress. */
 export function isBusy(turn: Pick<RoomTurn, "now">, one: Occupant): boolean {
   return one.busy > 0 && turn.now - one.busy < STUCK_MS;
 }
 
-/** Now and then a room tells a player that it is about: the player lets the others know, and keeps what it carries. */
+/** Tells a player from time to time that it is active, which renews its roster entry and its idle timer. */
 export function ping(turn: RoomTurn, self: ActorId): void {
   const one = turn.state.occupants[self];
   if (one === undefined || turn.now - one.pinged < PING_MS) return;
@@ -81,7 +81,7 @@ export function ping(turn: RoomTurn, self: ActorId): void {
   turn.send(self, "awake", {});
 }
 
-/** In a fight, or with a first blow on its way: the fight is listed once that was suffered. */
+/** Whether the occupant is in a fight, or its first blow is in progress. */
 export function isFighting(turn: Pick<RoomTurn, "now">, one: Occupant): boolean {
   return one.engaged || (isBusy(turn, one) && !one.leaving);
 }
@@ -90,16 +90,16 @@ function disengage(turn: Pick<RoomTurn, "state" | "key" | "now">, world: World, 
   one.engaged = false;
   const { state } = turn;
   if (state.stage.monsterHealth === 0 || Object.values(state.occupants).some((other) => isFighting(turn, other))) return;
-  // Nobody fights it any more: its wounds close.
+  // The last fighter has left, so the monster recovers.
   restoreMonster(world, turn.key, state.stage);
 }
 
 /**
- * Hands somebody on to another room: this room's turn sends them, the other admits them and tells the player, whose
- * turn says farewell here. Until then they can still act here, so a step that is lost strands nobody, and what is listed
- * for them stays as it was: one step changes each list once. `sheet` is what goes with them where it differs already.
+ * Moves a player to another room. This room requests it, the other room admits the player and notifies it, and the player's turn sends
+ * `farewell` to this room. Until then the player can act here, so a lost message strands no player, and the lists of the player change
+ * only once. `sheet` replaces the stored one if it has changed.
  */
-export function handOn(
+export function leaveFor(
   turn: RoomTurn,
   self: ActorId,
   to: string,
@@ -108,17 +108,25 @@ export function handOn(
 ): void {
   const one = turn.state.occupants[self];
   if (one === undefined) return;
-  const lead = toldWithNews(turn, self, step.text, step.after);
+  const text = deliverNews(turn, self, step.text, step.after);
   one.leaving = true;
   one.going = { to, call };
   one.busy = turn.now;
   const sheet = step.sheet ?? sheetOf(one);
   const mine = { call, me: self, item: "", to: null, text: "", after: null };
-  const arrival = { player: self, sheet: { ...sheet, visit: sheet.visit + 1 }, from: turn.key, call, lead, how: step.how, died: step.died };
-  ask(turn, roomId(to), "entered", mine, arrival);
+  const arrival = {
+    player: self,
+    sheet: { ...sheet, visit: sheet.visit + 1 },
+    from: turn.key,
+    call,
+    lead: text,
+    how: step.how,
+    died: step.died,
+  };
+  sendRequest(turn, roomId(to), "entered", mine, arrival);
 }
 
-/** The other end of `handOn`. */
+/** Admits a player that another room sent with `leaveFor`. */
 export function arrive(
   turn: RoomTurn,
   world: World,
@@ -136,16 +144,16 @@ export function arrive(
   const known = state.occupants[args.player];
   const room = roomOf(world, turn.key);
   const sheet = room.rest ? { ...args.sheet, health: world.hero.health } : args.sheet;
-  // Whoever else stands here may have lost its connection, and must not keep the monster from this one.
+  // Even if other players are here: they may have lost their connection, and must not block the monster for this one.
   if (returnsFor(world, turn.key, state.stage, sheet.deeds)) {
     restoreMonster(world, turn.key, state.stage);
     turn.cancel("respawn");
-    tellMonster(turn, true, [args.player]);
+    announceMonster(turn, true, [args.player]);
   }
-  tellAll(turn, args.player, args.how);
+  announce(turn, args.player, args.how);
   if (known === undefined || known.visit < sheet.visit) admit(turn, args.player, sheet, args.died ? null : args.from);
-  const seen = describeRoom(world, turn.key, state.stage, beholder(state, args.player));
-  // The player's own turn comes to the ending and sends everything home; lists show it at once, so that one step changes each list once.
+  const seen = describeRoom(world, turn.key, state.stage, viewpointOf(state, args.player));
+  // The player's own turn reaches the ending and sends all items home. The copy changes now, so that the move changes each list only once.
   const one = state.occupants[args.player];
   if (one !== undefined && meetsEnding(world, turn.key, sheet)) one.items = [];
   turn.send(args.player, "arrived", {
@@ -159,7 +167,7 @@ export function arrive(
   });
 }
 
-/** The player is elsewhere now: this room forgets it, and answers the call that began here. */
+/** Removes a player who is in another room now, and answers the call that began here. */
 export function farewell(
   turn: RoomTurn,
   world: World,
@@ -167,7 +175,7 @@ export function farewell(
 ): void {
   const one = turn.state.occupants[args.player];
   if (one !== undefined && one.visit <= args.visit) {
-    // What was said to this one in between is said again where it went.
+    // Notes that arrived in the meantime are sent on to the player's new room.
     if (args.call !== null)
       for (const entry of newsFor(turn.state, args.player))
         if (one.notes.some((note) => note.n === entry.n)) turn.send(args.player, "heard", { text: entry.text });
@@ -176,13 +184,13 @@ export function farewell(
   if (args.call !== null) turn.answer(args.call, { ok: args.text });
 }
 
-/** Somebody is no longer here. `seen`: out of the world, and not by a way. */
-export function depart(turn: RoomTurn, world: World, player: string, seen: boolean): void {
+/** Removes an occupant. `visibly` if it leaves the world and not through an exit. */
+export function depart(turn: RoomTurn, world: World, player: string, visibly: boolean): void {
   const one = turn.state.occupants[player];
   if (one === undefined) return;
-  if (seen) {
-    tellAll(turn, player, `${one.name} fades from sight.`);
-    // A step was under way: the other room has nobody either, and the player will not say when it is over.
+  if (visibly) {
+    announce(turn, player, `${one.name} fades from sight.`);
+    // A move was in progress. The other room must remove the player too, and the player will not answer the call.
     if (one.leaving && one.going !== undefined) {
       const { to, call } = one.going;
       turn.send(roomId(to), "farewell", { player, visit: one.visit + 1, call: null, text: "" });
@@ -198,8 +206,8 @@ function sheetOf(one: Occupant): Sheet {
   return { name, health, items: [...items], deeds: [...deeds], quests: [...quests], completed: [...completed], revision, visit, ended };
 }
 
-/** Tells everybody whether a monster is here: players say so in their own state. */
-export function tellMonster(turn: RoomTurn, present: boolean, but: readonly string[]): void {
+/** Notifies the players here whether the monster is present, which is part of their state. `but` is left out. */
+export function announceMonster(turn: RoomTurn, present: boolean, but: readonly string[]): void {
   for (const id of Object.keys((turn.state satisfies RoomState).occupants))
     if (isPlayer(id) && !but.includes(id)) turn.send(id, "monster", { present, room: turn.key });
 }

@@ -1,31 +1,31 @@
 import type { Json, Viewer } from "troupe/contract";
 import type { Frozen, RunContext } from "troupe";
 import { newStage, type Stage } from "../../rules/stage.ts";
-import type { Beholder } from "../../rules/describe.ts";
-import { folded } from "../../rules/words.ts";
+import type { Viewpoint } from "../../rules/describe.ts";
+import { folded } from "../../rules/text.ts";
 import { homesIn, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { Sheet } from "../sheet.ts";
-import type { Asked } from "./asking.ts";
+import type { PendingRequest } from "./requests.ts";
 
-/** Somebody in the room. */
+/** A player in the room. */
 export interface Occupant extends Sheet {
-  /** Of the last turn. */
+  /** The time of the last turn. */
   seen: number;
-  /** The last thing that was told: what came after is news. */
+  /** Number of the last event that was delivered. Later ones are news. */
   cursor: number;
   asleep: boolean;
   engaged: boolean;
-  /** On the way to another room: the others no longer see this one. */
+  /** On the way to another room, and no longer visible to others. */
   leaving: boolean;
-  /** Where to, and the call that waits for it: of the last step. */
+  /** The destination of the last move, and the call that waits for it. */
   going?: { to: string; call: string };
-  /** Since when a blow or a step is under way; 0: none is. */
+  /** Start of the blow or move in progress; 0 if there is none. */
   busy: number;
-  /** The room this one came from. */
+  /** The previous room. */
   came: string | null;
-  /** For this one's eyes only. */
+  /** Events that only this player sees. */
   notes: Entry[];
-  /** When the player was last told that it is awake. */
+  /** When the room last sent the player `awake`. */
   pinged: number;
 }
 
@@ -36,11 +36,11 @@ export interface Entry {
 }
 
 interface LogEntry extends Entry {
-  /** Whose doing: this one needs no news of it. */
+  /** The actor of the event, who gets no news of it. */
   by: string;
-  /** Whom it is told in other words: by a note. */
+  /** A player who gets a note instead. */
   to?: string;
-  /** Words of a player, which make way for what happens. */
+  /** Speech of a player. It is dropped before other events. */
   speech?: true;
 }
 
@@ -51,42 +51,42 @@ export interface RoomState {
   /** By the player's id. */
   occupants: Record<string, Occupant>;
   log: LogEntry[];
-  /** Number of the last thing the log had no room for. */
+  /** Number of the last event that was dropped from the log. */
   dropped: number;
-  /** Number of the next thing that happens. */
+  /** Number of the next event. */
   next: number;
-  /** What players were asked and have not answered. */
-  asked: Asked[];
-  /** Messages that nobody took while they had something on its way: the last ones. */
+  /** Requests without a reply yet. */
+  asked: PendingRequest[];
+  /** Ids of the last requests that failed and were undone while they carried an item. */
   undone: string[];
-  /** Used up, growing again. */
+  /** Consumed items that will grow again. */
   resting: string[];
-  /** Whether the wake is set that finds out who sleeps. */
+  /** Whether the timer that finds sleeping players is set. */
   watch: boolean;
-  /** Of the world this state was last fitted to: its stamp, what belongs here in it, and which monster lives here. */
+  /** The world that this state was last adapted to: its stamp, the items that belong here, and the monster. */
   world: string;
   homes: string[];
   monster: string | null;
 }
 
-/** What the room's own functions need of a turn. */
+/** The parts of a turn context that the room's functions use. */
 export type RoomTurn = Pick<
   RunContext<RoomState, unknown>,
   "state" | "self" | "key" | "now" | "random" | "send" | "wake" | "cancel" | "answer"
 >;
 
 /** A room as `view`, `enabled` and `choices` see it. */
-export type Seen = Frozen<RoomState>;
+export type RoomView = Frozen<RoomState>;
 
 const LOG_LENGTH = 60;
-/** Of these, words of one player, and of all. */
+/** The most speech entries of one player, and of all. */
 const SPEECH_OF_ONE = 10;
 const SPEECH_OF_ALL = 30;
 const NOTES_LENGTH = 20;
-/** Over all occupants: whoever floods one with words must not fill the room for all. */
+/** The most notes of all occupants together, so that flooding one player does not fill the room. */
 const ALL_NOTES = 200;
 const NEWS_LINES = 15;
-/** So many of them are what happened, where there is so much, and not what was said. */
+/** The most lines for events other than speech. */
 const EVENT_LINES = 10;
 
 export function newRoom(world: World, key: string): RoomState {
@@ -96,17 +96,16 @@ export function newRoom(world: World, key: string): RoomState {
 
 const belongings = (world: World, room: string) => ({ homes: homesIn(world, room), monster: roomOf(world, room).monster ?? null });
 
-type Earlier = Omit<RoomState, "occupants" | "dropped" | "asked" | "undone" | "world" | "homes" | "monster"> & {
+type EarlierState = Omit<RoomState, "occupants" | "dropped" | "asked" | "undone" | "world" | "homes" | "monster"> & {
   occupants: Record<string, Omit<Occupant, "completed" | "ended"> & Partial<Pick<Occupant, "completed" | "ended">>>;
 };
 
 /**
- * A room of an earlier version. That of version 1 did not note what it asked, and its sheets did not tell of the ending: the
- * players' next ones do. That of version 2 did not note which world it was fitted to: it is taken for this one, but for what
- * is in it no more.
+ * Migrates a room of an earlier version. Version 1 did not store pending requests, and its sheets lacked `completed` and `ended`, which the
+ * players' next sheets have. Version 2 did not store the world that it was adapted to, so it is adapted to the current one.
  */
-export function fromEarlier(world: World, state: Json): RoomState {
-  const earlier: Earlier = JSON.parse(JSON.stringify(state));
+export function migrateRoom(world: World, state: Json): RoomState {
+  const earlier: EarlierState = JSON.parse(JSON.stringify(state));
   const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { completed: [], ended: false, ...one }]);
   return {
     asked: [],
@@ -119,24 +118,24 @@ export function fromEarlier(world: World, state: Json): RoomState {
   };
 }
 
-/** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */
-export function me(state: Seen, viewer: Viewer): Frozen<Occupant> | undefined {
+/** The occupant of a viewer. Undefined if the player has not been here yet or was removed after sleeping. */
+export function occupantOf(state: RoomView, viewer: Viewer): Frozen<Occupant> | undefined {
   return viewer.self === undefined || !Object.hasOwn(state.occupants, viewer.self) ? undefined : state.occupants[viewer.self];
 }
 
-/** The others one can see and hear. */
-export function othersOf(state: Seen, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
+/** The visible other occupants. */
+export function othersOf(state: RoomView, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
   return Object.entries(state.occupants).filter(([id, one]) => id !== self && !one.asleep && !one.leaving);
 }
 
-/** The other of that name whom one can see: its whole name, for a part may be another's. */
-export function otherCalled(state: Seen, self: string | undefined, name: string): readonly [string, Frozen<Occupant>] | undefined {
+/** The visible other occupant with that name. Matches the whole name only, since a part may belong to another player. */
+export function otherNamed(state: RoomView, self: string | undefined, name: string): readonly [string, Frozen<Occupant>] | undefined {
   const wanted = folded(name);
   return othersOf(state, self).find(([, one]) => folded(one.name) === wanted);
 }
 
-/** Who looks, for the descriptions. Whoever is unknown here carries nothing. */
-export function beholder(state: Seen, self: string | undefined): Beholder {
+/** The viewpoint of a player for descriptions. A player unknown to the room carries nothing. */
+export function viewpointOf(state: RoomView, self: string | undefined): Viewpoint {
   const mine = self === undefined ? undefined : state.occupants[self];
   const others = othersOf(state, self).map(([, one]) => one);
   return {
@@ -148,16 +147,21 @@ export function beholder(state: Seen, self: string | undefined): Beholder {
   };
 }
 
-/** Tells everybody here, but for the one who did it. `text` must be fit for anybody's eyes. */
-export function tellAll(turn: Pick<RoomTurn, "state" | "now">, by: string, text: string, how: Pick<LogEntry, "to" | "speech"> = {}): void {
+/** Logs an event for all occupants except its actor. All of them can read `text`. */
+export function announce(
+  turn: Pick<RoomTurn, "state" | "now">,
+  by: string,
+  text: string,
+  options: Pick<LogEntry, "to" | "speech"> = {},
+): void {
   const { state } = turn;
-  state.log.push({ n: state.next, at: turn.now, by, text, ...how });
+  state.log.push({ n: state.next, at: turn.now, by, text, ...options });
   state.next += 1;
-  if (how.speech === true) {
-    const said = state.log.filter((entry) => entry.speech === true);
-    const own = said.filter((entry) => entry.by === by);
-    if (own.length > SPEECH_OF_ONE) drop(state, own[0]?.n);
-    else if (said.length > SPEECH_OF_ALL) drop(state, said[0]?.n);
+  if (options.speech === true) {
+    const speech = state.log.filter((entry) => entry.speech === true);
+    const ofPlayer = speech.filter((entry) => entry.by === by);
+    if (ofPlayer.length > SPEECH_OF_ONE) drop(state, ofPlayer[0]?.n);
+    else if (speech.length > SPEECH_OF_ALL) drop(state, speech[0]?.n);
   }
   if (state.log.length > LOG_LENGTH) drop(state, state.log[0]?.n);
 }
@@ -168,8 +172,8 @@ function drop(state: RoomState, n: number | undefined): void {
   state.dropped = Math.max(state.dropped, n);
 }
 
-/** Tells one. */
-export function tellOne(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupant, text: string): void {
+/** Adds a note that only one occupant sees. */
+export function addNote(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupant, text: string): void {
   occupant.notes.push({ n: turn.state.next, at: turn.now, text });
   turn.state.next += 1;
   if (occupant.notes.length > NOTES_LENGTH) occupant.notes.splice(0, occupant.notes.length - NOTES_LENGTH);
@@ -179,29 +183,29 @@ export function tellOne(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupan
   noted.reduce((a, b) => (firstOf(a) <= firstOf(b) ? a : b)).notes.shift();
 }
 
-/** What happened since the occupant's last turn, oldest first. Reading it changes nothing. */
-export function newsFor(state: Seen, self: string | undefined): readonly Frozen<Entry & Pick<LogEntry, "speech">>[] {
+/** The events since the occupant's last turn, oldest first. Does not mark them as delivered. */
+export function newsFor(state: RoomView, self: string | undefined): readonly Frozen<Entry & Pick<LogEntry, "speech">>[] {
   const mine = self === undefined ? undefined : state.occupants[self];
   if (mine === undefined) return [];
-  const heard = [...state.log.filter((entry) => entry.by !== self && entry.to !== self), ...mine.notes];
-  return heard.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
+  const visible = [...state.log.filter((entry) => entry.by !== self && entry.to !== self), ...mine.notes];
+  return visible.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
 }
 
 const line = (entry: { readonly text: string }): string => `- ${entry.text}`;
 
-/** `text` among what happened since the occupant's last turn, in order. `after`: number of the last thing before it; null: all were. */
-export function withNews(state: Seen, self: string | undefined, text: string, after: number | null = null): string {
+/** `text` with the events since the occupant's last turn before and after it. `after` is the number of the last event before it; null if all were. */
+export function withNews(state: RoomView, self: string | undefined, text: string, after: number | null = null): string {
   const news = newsFor(state, self);
   if (news.length === 0) return text;
   const events = news.filter((entry) => entry.speech !== true).slice(-EVENT_LINES);
   const others = news.filter((entry) => !events.includes(entry)).slice(events.length - NEWS_LINES);
-  const shown = [...events, ...others].toSorted((a, b) => a.n - b.n);
-  // How many there were nobody knows: the log had no room for them.
+  const reported = [...events, ...others].toSorted((a, b) => a.n - b.n);
+  // Dropped events were not counted.
   const lost = state.dropped > (state.occupants[self ?? ""]?.cursor ?? 0);
-  const more = lost || news.length > shown.length ? ["- (and more than is told here)"] : [];
+  const more = lost || news.length > reported.length ? ["- (and more than is told here)"] : [];
   const isEarlier = ({ n }: { readonly n: number }): boolean => after === null || n <= after;
-  const earlier = [...more, ...shown.filter(isEarlier).map(line)];
-  const later = shown.filter((entry) => !isEarlier(entry)).map(line);
+  const earlier = [...more, ...reported.filter(isEarlier).map(line)];
+  const later = reported.filter((entry) => !isEarlier(entry)).map(line);
   return [
     ...(earlier.length === 0 ? [] : ["Since your last turn:", ...earlier, ""]),
     text,
@@ -209,9 +213,9 @@ export function withNews(state: Seen, self: string | undefined, text: string, af
   ].join("\n");
 }
 
-/** The end of an occupant's turn: the text with its news, which count as told from now on. */
-export function toldWithNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string, after: number | null = null): string {
-  const told = withNews(turn.state, self, text, after);
+/** The result text of an occupant's turn, with its news. Marks the news as delivered and the occupant as awake. */
+export function deliverNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string, after: number | null = null): string {
+  const result = withNews(turn.state, self, text, after);
   const mine = turn.state.occupants[self];
   if (mine !== undefined) {
     mine.cursor = turn.state.next - 1;
@@ -219,10 +223,10 @@ export function toldWithNews(turn: Pick<RoomTurn, "state" | "now">, self: string
     mine.seen = turn.now;
     mine.asleep = false;
   }
-  return told;
+  return result;
 }
 
-/** Takes over what the player says of itself, unless something newer is known. */
+/** Stores a sheet unless the room has a newer one. */
 export function updateSheet(state: RoomState, self: string, sheet: Sheet): void {
   const mine = state.occupants[self];
   if (mine === undefined || mine.visit !== sheet.visit || mine.revision > sheet.revision) return;

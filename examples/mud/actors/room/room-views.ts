@@ -3,55 +3,55 @@ import { refuse } from "troupe";
 import { describeBattle, describeDarkBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
 import { passage } from "../../rules/passage.ts";
 import { isLit, monsterHere } from "../../rules/stage.ts";
-import { clean } from "../../rules/words.ts";
+import { clean } from "../../rules/text.ts";
 import { exitsOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { beholder, me, newsFor, otherCalled, othersOf, type Seen, withNews } from "./room-state.ts";
+import { viewpointOf, occupantOf, newsFor, otherNamed, othersOf, type RoomView, withNews } from "./room-state.ts";
 
-/** Whether one can see here: by the room's own light, or by what somebody carries. */
-export function litIn(world: World, state: Seen): boolean {
+/** Whether the room is lit, by itself or by an item that is carried. */
+export function litIn(world: World, state: RoomView): boolean {
   const carried = Object.values(state.occupants).flatMap((one) => (one.asleep ? [] : one.items));
   return isLit(world, state.id, thaw(state), carried);
 }
 
-/** What one could pick up. */
-export function inSight(world: World, state: Seen): readonly string[] {
+/** The items that can be picked up. */
+export function visibleItems(world: World, state: RoomView): readonly string[] {
   return litIn(world, state) ? state.stage.floor : [];
 }
 
-// The rules take a stage they could write to; nothing here does.
-function thaw(state: Seen) {
+// The rules take a writable stage. Views do not write to it.
+function thaw(state: RoomView) {
   const { stage } = state;
   return { ...stage, floor: [...stage.floor], chest: [...stage.chest], monsterItems: [...stage.monsterItems] };
 }
 
-/** `look`: around, or at one thing. */
-export function look(world: World, state: Seen, args: JsonObject, viewer: Viewer): string {
+/** The tool `look`: at the room, or at one thing. */
+export function look(world: World, state: RoomView, args: JsonObject, viewer: Viewer): string {
   const [name, given] =
     ["at", "thing", "target"].map((one) => [one, args[one] ?? undefined] as const).find(([, one]) => one !== undefined) ?? [];
   if (given !== undefined && typeof given !== "string")
     return refuse(`${name ?? "at"} must be text: the name of a thing, a character or a player in sight.`, { code: "INVALID" });
   const wanted = given ?? "";
-  const who = beholder(state, viewer.self);
+  const who = viewpointOf(state, viewer.self);
   if (wanted.trim() === "") return withNews(state, viewer.self, describeRoom(world, state.id, thaw(state), who));
   const called = clean(wanted, 80);
-  const mine = me(state, viewer)?.name ?? "me";
+  const mine = occupantOf(state, viewer)?.name ?? "me";
   if (["me", "myself", mine].some((one) => one.toLowerCase() === called.toLowerCase())) return inventory(world, state, viewer);
   const thing = describeThing(world, state.id, thaw(state), who, called) ?? other(world, state, viewer, called);
   return thing === undefined ? refuse(`You see nothing of that name here.`) : withNews(state, viewer.self, thing);
 }
 
-function other(world: World, state: Seen, viewer: Viewer, name: string): string | undefined {
-  const found = otherCalled(state, viewer.self, name);
+function other(world: World, state: RoomView, viewer: Viewer, name: string): string | undefined {
+  const found = otherNamed(state, viewer.self, name);
   if (found === undefined) return undefined;
   const [, one] = found;
   const carried = one.items.map((item) => itemOf(world, item).name);
   return `${one.name} is here${carried.length === 0 ? ", with empty hands" : ` and carries: ${carried.join(", ")}`}.${one.engaged ? " In a fight!" : ""}`;
 }
 
-const carriedNames = (world: World, state: Seen, viewer: Viewer): readonly string[] =>
-  (me(state, viewer)?.items ?? []).map((item) => itemOf(world, item).name);
+const carriedNames = (world: World, state: RoomView, viewer: Viewer): readonly string[] =>
+  (occupantOf(state, viewer)?.items ?? []).map((item) => itemOf(world, item).name);
 
-function questsInHand(world: World, mine: ReturnType<typeof me>): readonly string[] {
+function questsInHand(world: World, mine: ReturnType<typeof occupantOf>): readonly string[] {
   return (mine?.quests ?? []).flatMap((id) => {
     const quest = world.quests[id];
     return quest === undefined || mine?.completed.includes(id) === true ? [] : [`${quest.name}. ${quest.active}`];
@@ -59,27 +59,27 @@ function questsInHand(world: World, mine: ReturnType<typeof me>): readonly strin
 }
 
 /** `inventory`. */
-export function inventory(world: World, state: Seen, viewer: Viewer): string {
+export function inventory(world: World, state: RoomView, viewer: Viewer): string {
   const names = carriedNames(world, state, viewer);
-  const health = me(state, viewer)?.health ?? world.hero.health;
+  const health = occupantOf(state, viewer)?.health ?? world.hero.health;
   const carried = names.length === 0 ? "You carry nothing." : `You carry: ${names.join(", ")}.`;
-  const quests = questsInHand(world, me(state, viewer)).map((quest) => `\nQuest: ${quest}`);
+  const quests = questsInHand(world, occupantOf(state, viewer)).map((quest) => `\nQuest: ${quest}`);
   return withNews(state, viewer.self, `${carried} Health: ${health} of ${world.hero.health}.${quests.join("")}`);
 }
 
 /** The prompt `room_description`. */
-export function roomDescription(world: World, state: Seen, viewer: Viewer, withInventory: boolean) {
+export function roomDescription(world: World, state: RoomView, viewer: Viewer, withInventory: boolean) {
   const names = carriedNames(world, state, viewer).map((name) => name.toLowerCase());
-  const scene = describeRoom(world, state.id, thaw(state), beholder(state, viewer.self));
+  const scene = describeRoom(world, state.id, thaw(state), viewpointOf(state, viewer.self));
   const carried = withInventory ? `\n\nInventory: ${names.length === 0 ? "nothing" : names.join(", ")}` : "";
   return message("Detailed room description with current game state", scene + carried);
 }
 
 /** The prompt `battle_prompt`. */
-export function battlePrompt(world: World, state: Seen, viewer: Viewer) {
+export function battlePrompt(world: World, state: RoomView, viewer: Viewer) {
   const monster = monsterHere(world, state.id, thaw(state));
   if (monster === undefined) return refuse("No enemies here");
-  const mine = me(state, viewer);
+  const mine = occupantOf(state, viewer);
   const lit = litIn(world, state);
   const who = {
     items: mine?.items ?? [],
@@ -97,9 +97,9 @@ export function message(description: string, text: string) {
 }
 
 /** The resource `game://room/current`. */
-export function currentRoom(world: World, state: Seen, viewer: Viewer): Json {
+export function currentRoom(world: World, state: RoomView, viewer: Viewer): Json {
   const room = roomOf(world, state.id);
-  const who = beholder(state, viewer.self);
+  const who = viewpointOf(state, viewer.self);
   const stage = thaw(state);
   const lit = litIn(world, state);
   const monster = monsterHere(world, state.id, stage);
@@ -120,13 +120,13 @@ export function currentRoom(world: World, state: Seen, viewer: Viewer): Json {
   };
 }
 
-const LOG_SHOWN = 40;
+const LOG_ENTRIES = 40;
 
-/** The resource `game://room/log`: what was seen and heard here, and what was said to this viewer alone. */
-export function roomLog(world: World, state: Seen, viewer: Viewer): Json {
-  const entries = [...state.log.filter(({ to }) => to === undefined || to !== viewer.self), ...(me(state, viewer)?.notes ?? [])]
+/** The resource `game://room/log`: the events of the room, and the notes of this viewer. */
+export function roomLog(world: World, state: RoomView, viewer: Viewer): Json {
+  const entries = [...state.log.filter(({ to }) => to === undefined || to !== viewer.self), ...(occupantOf(state, viewer)?.notes ?? [])]
     .toSorted((a, b) => a.n - b.n)
-    .slice(-LOG_SHOWN);
+    .slice(-LOG_ENTRIES);
   return {
     room: roomOf(world, state.id).name,
     unread: newsFor(state, viewer.self).length,

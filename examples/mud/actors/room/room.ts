@@ -2,30 +2,30 @@ import type { InitialContext } from "troupe/actor";
 import { actor, refuse, type RunContext } from "troupe";
 import type { ActorId, JsonObject, Viewer } from "troupe/contract";
 import { isPrecious, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { fields, flag, maybe, number, text } from "../shape.ts";
+import { fields, flag, nullable, number, text } from "../message-shapes.ts";
 import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
 import { type ActName, perform } from "./acts.ts";
-import { answers } from "./answers.ts";
-import { ask } from "./asking.ts";
+import { replyMessage } from "./reply-message.ts";
+import { sendRequest } from "./requests.ts";
 import { giveInput, itemInput, LOOK, MOVE, NOTHING, SAYING, talkInput } from "./inputs.ts";
 import { admit, arrive, doze, farewell, isPlayer, ping } from "./presence.ts";
-import { consumed, gained, praised, receipt, received, released, returned, suffered, suffering } from "./replies.ts";
+import { consumed, gained, praised, giftReply, received, released, actReply, suffered, blowReply } from "./replies.ts";
 import {
-  fromEarlier,
-  me,
+  migrateRoom,
+  occupantOf,
   newRoom,
-  otherCalled,
+  otherNamed,
   othersOf,
   type RoomState,
   type RoomTurn,
-  type Seen,
-  tellAll,
-  tellOne,
-  toldWithNews,
+  type RoomView,
+  announce,
+  addNote,
+  deliverNews,
   updateSheet,
 } from "./room-state.ts";
-import { battlePrompt, currentRoom, inSight, inventory, litIn, look, roomDescription, roomLog } from "./room-views.ts";
-import { homecoming, regrown, respawn, strayed } from "./upkeep.ts";
+import { battlePrompt, currentRoom, visibleItems, inventory, litIn, look, roomDescription, roomLog } from "./room-views.ts";
+import { homecoming, regrow, respawn, returnHome } from "./upkeep.ts";
 
 const ACTS: readonly ActName[] = ["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "say", "emote", "talk"];
 const GENTLE = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
@@ -34,14 +34,14 @@ const READING = { readOnlyHint: true, openWorldHint: false };
 const player = text;
 const itemArgs = fields({ item: text });
 const admission = fields({ here: flag, sheet, ticket, act: text, arguments: text });
-const farewellArgs = fields({ player, visit: number, call: maybe(text), text });
-const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag, ticket: maybe(ticket) });
-const noteArgs = fields({ sheet, text: maybe(text) });
+const farewellArgs = fields({ player, visit: number, call: nullable(text), text });
+const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag, ticket: nullable(ticket) });
+const noteArgs = fields({ sheet, text: nullable(text) });
 const syncArgs = fields({ sheet, call: text, text });
 
-const carried = (state: Seen, viewer: Viewer): readonly string[] => me(state, viewer)?.items ?? [];
+const carried = (state: RoomView, viewer: Viewer): readonly string[] => occupantOf(state, viewer)?.items ?? [];
 
-const carries = (state: Seen, viewer: Viewer) => carried(state, viewer).length > 0 || "You carry nothing.";
+const carries = (state: RoomView, viewer: Viewer) => carried(state, viewer).length > 0 || "You carry nothing.";
 
 interface Admission {
   readonly here: boolean;
@@ -52,20 +52,20 @@ interface Admission {
 }
 
 const enterFresh = (turn: RoomTurn, self: ActorId, mine: Sheet): void => {
-  tellAll(turn, self, `${mine.name} is here.`);
+  announce(turn, self, `${mine.name} is here.`);
   admit(turn, self, mine, null);
 };
 
-/** One actor per room of the world. It holds what lies in it, its monster and its chest, and knows who is there. */
+/** One actor per room of the world, with its items, its monster, its chest and its occupants. */
 export function roomKind(world: World) {
   type Ctx = RunContext<RoomState, unknown>;
   const nameOf = (id: string): string => itemOf(world, id).name;
-  const monster = (state: Seen): string | undefined => (state.stage.monsterHealth > 0 ? roomOf(world, state.id).monster : undefined);
+  const monster = (state: RoomView): string | undefined => (state.stage.monsterHealth > 0 ? roomOf(world, state.id).monster : undefined);
 
-  // What to ask before a fight begins; undefined: there is none to begin.
-  const firstBlow = (state: Seen, viewer: Viewer): string | undefined => {
+  // The question before a fight begins. Undefined if no fight would begin.
+  const firstBlow = (state: RoomView, viewer: Viewer): string | undefined => {
     const id = monster(state);
-    const one = me(state, viewer);
+    const one = occupantOf(state, viewer);
     if (id === undefined || one?.engaged === true) return undefined;
     const whom = litIn(world, state)
       ? `the ${monsterOf(world, id).name} (health ${state.stage.monsterHealth})`
@@ -73,21 +73,21 @@ export function roomKind(world: World) {
     return `Attack ${whom}? You have ${one?.health ?? world.hero.health} of ${world.hero.health} health; who falls loses everything carried.`;
   };
 
-  // Done now where the player is known here, else once it has been asked whether it is here at all.
+  // Acts now if the room knows the player. Otherwise asks the player first whether it is here.
   const act = (ctx: Ctx, name: ActName, args: JsonObject) => {
     const { self } = ctx.viewer;
     if (!isPlayer(self)) return refuse("Only players act in a room.", { code: "NO_PLAYER" });
     const one = ctx.state.occupants[self];
     if (one === undefined) {
       const mine = { call: ctx.message.id, me: self, item: "", to: null, text: "", after: null };
-      ask(ctx, self, "admitted", mine, { room: ctx.key, act: name, arguments: JSON.stringify(args) });
+      sendRequest(ctx, self, "admitted", mine, { room: ctx.key, act: name, arguments: JSON.stringify(args) });
       return ctx.later();
     }
-    const outcome = perform(ctx, world, name, { self, one, call: ctx.message.id }, args);
+    const outcome = perform(ctx, world, name, { self, occupant: one, call: ctx.message.id }, args);
     if (outcome === "later") return ctx.later();
     if ("refused" in outcome) return refuse(outcome.refused);
     ping(ctx, self);
-    return toldWithNews(ctx, self, outcome.ok);
+    return deliverNews(ctx, self, outcome.ok);
   };
 
   const admitted = (turn: RoomTurn, answer: Admission): void => {
@@ -101,10 +101,10 @@ export function roomKind(world: World) {
     const one = turn.state.occupants[self];
     if (one === undefined) return;
     const args: JsonObject = JSON.parse(answer.arguments);
-    const outcome = perform(turn, world, name, { self, one, call }, args);
+    const outcome = perform(turn, world, name, { self, occupant: one, call }, args);
     if (outcome === "later") return;
     if ("refused" in outcome) turn.answer(call, { refused: { code: "REFUSED", message: outcome.refused } });
-    else turn.answer(call, { ok: toldWithNews(turn, self, outcome.ok) });
+    else turn.answer(call, { ok: deliverNews(turn, self, outcome.ok) });
   };
 
   return actor("room", {
@@ -114,7 +114,7 @@ export function roomKind(world: World) {
     maxStateBytes: 4_194_304,
     version: 3,
     initial: ({ key }: InitialContext): RoomState => newRoom(world, key),
-    migrate: ({ state }) => fromEarlier(world, state),
+    migrate: ({ state }) => migrateRoom(world, state),
     links: { "": { kinds: ["roster"], to: () => "roster/main" as const } },
     tools: {
       look: {
@@ -140,9 +140,9 @@ export function roomKind(world: World) {
         input: itemInput(world, "pick up"),
         annotations: { title: "Pick Up", ...GENTLE },
         enabled: ({ state }) =>
-          inSight(world, state).length > 0 ||
+          visibleItems(world, state).length > 0 ||
           (litIn(world, state) ? "There is nothing here to pick up." : "It is too dark to find anything."),
-        choices: { item: ({ state }) => inSight(world, state) },
+        choices: { item: ({ state }) => visibleItems(world, state) },
         run: (ctx) => act(ctx, "pick_up", ctx.args),
       },
       drop: {
@@ -171,9 +171,9 @@ export function roomKind(world: World) {
         enabled: ({ state, viewer }) =>
           othersOf(state, viewer.self).length === 0 ? "There is nobody here to give anything to." : carries(state, viewer),
         choices: { item: ({ state, viewer }) => carried(state, viewer) },
-        // Where there is nobody of that name the act says so: nothing to ask about.
+        // Without a player of that name the act refuses, so there is nothing to confirm.
         confirm: ({ state, args: { item, to }, viewer }) => {
-          const found = otherCalled(state, viewer.self, to);
+          const found = otherNamed(state, viewer.self, to);
           if (found === undefined || !isPrecious(world, item)) return undefined;
           return `Give the ${nameOf(item)} to ${found[1].name}? You may need it yourself.`;
         },
@@ -191,7 +191,8 @@ export function roomKind(world: World) {
         description: "Try to get away from the fight, back to where you came from",
         input: NOTHING,
         annotations: { title: "Flee", ...GENTLE },
-        enabled: ({ state, viewer }) => (monster(state) !== undefined && me(state, viewer)?.engaged === true) || "You are in no fight.",
+        enabled: ({ state, viewer }) =>
+          (monster(state) !== undefined && occupantOf(state, viewer)?.engaged === true) || "You are in no fight.",
         run: (ctx) => act(ctx, "flee", {}),
       },
       open_chest: {
@@ -259,14 +260,14 @@ export function roomKind(world: World) {
       },
     },
     messages: {
-      admitted: answers(world, "admitted", admission, admitted),
-      gained: answers(world, "gained", returned, (turn, back) => gained(turn, world, back)),
-      released: answers(world, "released", returned, (turn, back) => released(turn, world, back)),
-      received: answers(world, "received", receipt, (turn, back) => received(turn, world, back)),
-      consumed: answers(world, "consumed", returned, (turn, back) => consumed(turn, world, back)),
-      suffered: answers(world, "suffered", suffering, (turn, back) => suffered(turn, world, back)),
-      praised: answers(world, "praised", returned, praised),
-      entered: answers(world, "entered", fields({ ticket }), () => {}),
+      admitted: replyMessage(world, "admitted", admission, admitted),
+      gained: replyMessage(world, "gained", actReply, (turn, back) => gained(turn, world, back)),
+      released: replyMessage(world, "released", actReply, (turn, back) => released(turn, world, back)),
+      received: replyMessage(world, "received", giftReply, (turn, back) => received(turn, world, back)),
+      consumed: replyMessage(world, "consumed", actReply, (turn, back) => consumed(turn, world, back)),
+      suffered: replyMessage(world, "suffered", blowReply, (turn, back) => suffered(turn, world, back)),
+      praised: replyMessage(world, "praised", actReply, praised),
+      entered: replyMessage(world, "entered", fields({ ticket }), () => {}),
       arrive: {
         input: arriveArgs,
         run: (ctx) => {
@@ -280,7 +281,7 @@ export function roomKind(world: World) {
           if (isPlayer(ctx.args.player)) farewell(ctx, world, { ...ctx.args, player: ctx.args.player });
         },
       },
-      // A player's own turn told something: the news of the room open it, and the room's copy is up to date before the answer.
+      // The result of a player's own turn. The room adds its news and updates its copy before the answer.
       sync: {
         input: syncArgs,
         run: (ctx) => {
@@ -288,10 +289,10 @@ export function roomKind(world: World) {
           if (!isPlayer(self)) return refuse("Only players are in a room.");
           if (state.occupants[self] === undefined) enterFresh(ctx, self, args.sheet);
           updateSheet(state, self, args.sheet);
-          return { call: args.call, text: toldWithNews(ctx, self, args.text) };
+          return { call: args.call, text: deliverNews(ctx, self, args.text) };
         },
       },
-      // Something for one player's eyes, or only a new sheet.
+      // A note that only one player sees, or only a new sheet.
       note: {
         input: noteArgs,
         run: (ctx) => {
@@ -300,12 +301,12 @@ export function roomKind(world: World) {
           if (state.occupants[self] === undefined) admit(ctx, self, args.sheet, null).asleep = true;
           updateSheet(state, self, args.sheet);
           const one = state.occupants[self];
-          if (one !== undefined && args.text !== null) tellOne(ctx, one, args.text);
+          if (one !== undefined && args.text !== null) addNote(ctx, one, args.text);
         },
       },
       homecoming: { input: fields({ item: text, rest: flag }), run: (ctx) => homecoming(ctx, world, ctx.args.item, ctx.args.rest) },
-      regrow: { input: itemArgs, run: (ctx) => regrown(ctx, world, ctx.args.item) },
-      stray: { input: itemArgs, run: (ctx) => strayed(ctx, world, ctx.args.item) },
+      regrow: { input: itemArgs, run: (ctx) => regrow(ctx, world, ctx.args.item) },
+      stray: { input: itemArgs, run: (ctx) => returnHome(ctx, world, ctx.args.item) },
       respawn: { run: (ctx) => respawn(ctx, world) },
       doze: { run: (ctx) => doze(ctx, world) },
     },

@@ -1,7 +1,7 @@
-// The canonical ABI of Theater's world, by hand. Built with the runtime that never frees: what a call allocates is given
-// back at once after the host has read its result, so a guest's globals may hold numbers, and no objects.
+// The canonical ABI of Theater's world. The runtime never frees memory: everything that a call allocates is released after the
+// host has read the result. So a guest's globals may hold numbers, but no objects.
 
-/** How the host makes room for what it passes. */
+/** Called by the host to allocate memory for arguments. */
 export function cabi_realloc(old: usize, oldLength: usize, align: usize, length: usize): usize {
   if (length == 0) return align;
   const at = heap.alloc(length);
@@ -9,7 +9,7 @@ export function cabi_realloc(old: usize, oldLength: usize, align: usize, length:
   return at;
 }
 
-/** Called by the host after it has read a result. */
+/** Called by the host after it has read a result. Releases all memory of the call. */
 export function post(_result: usize): void {
   heap.reset();
 }
@@ -36,7 +36,7 @@ export function decoded(from: ArrayBuffer): string {
   return String.UTF8.decode(from);
 }
 
-/** Where the pieces of a result go; zero to begin with. */
+/** Allocates a zeroed area for a result. */
 export function area(size: usize): usize {
   const at = heap.alloc(size);
   memory.fill(at, 0, size);
@@ -54,21 +54,21 @@ export function putOptional(at: usize, from: ArrayBuffer | null): void {
   putBytes(at + 4, from);
 }
 
-/** The state a handler leaves. */
+/** The result of a handler: the next state. */
 export function state(next: ArrayBuffer | null): usize {
   const at = area(32);
   putOptional(at + 4, next);
   return at;
 }
 
-/** The state and an answer; without one it comes later. */
+/** The next state and a reply. Without a reply, the guest responds later. */
 export function answer(next: ArrayBuffer | null, reply: ArrayBuffer | null): usize {
   const at = state(next);
   putOptional(at + 16, reply);
   return at;
 }
 
-/** The state and what becomes of a channel. */
+/** The next state, and whether a channel is accepted. */
 export function channel(next: ArrayBuffer | null, accepted: bool, message: ArrayBuffer | null): usize {
   const at = state(next);
   store<u8>(at + 16, accepted ? 1 : 0);

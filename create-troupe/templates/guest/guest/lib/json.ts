@@ -1,9 +1,9 @@
-// As much of JSON as a list of strings needs.
+// JSON lists of strings.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-// Texts are joined once: nothing is freed while a call runs, so to add to one again and again takes its length squared of memory.
+// Parts are joined once: no memory is freed during a call, so repeated concatenation would need memory quadratic in the length.
 
 export function quoted(text: string): string {
   const parts: string[] = ['"'];

@@ -12,7 +12,7 @@ const keep = loadWorld(worlds[0] ?? "");
 const ann = viewer("ann");
 const bob = viewer("bob");
 
-/** The Keep with more at its entrance than a torch. */
+/** The Keep with more items at its entrance. */
 const tame: World = {
   ...keep,
   rooms: {
@@ -37,7 +37,7 @@ const shared = ({
   quests,
 });
 
-/** That every player is in one room, and that room shows what the player is; call it when it is quiet. */
+/** Checks that each player is in one room, and that the room has the current sheet. Call it after `quiet`. */
 async function assertAgreed(table: Table, players: readonly Viewer[], why: string): Promise<void> {
   for (const who of players) {
     const player = await table.player(who);
@@ -56,7 +56,7 @@ async function assertAgreed(table: Table, players: readonly Viewer[], why: strin
 
 type Act = readonly [who: Viewer, tool: string, args: Json];
 
-/** `second` is sent when so many rounds of what `first` began are over. */
+/** Starts `second` after some iterations of the event loop since `first`. */
 async function atOnce(table: Table, first: Act, second: Act, after: number): Promise<void> {
   const send = ([who, tool, args]: Act) => table.act(who, `tools/${tool}`, args);
   const one = send(first);
@@ -93,35 +93,35 @@ const CASES: Readonly<Record<string, readonly [Act, Act]>> = {
 };
 
 for (const [title, acts] of Object.entries(CASES)) {
-  test(`${title}: afterwards room and player agree on what is where`, async () => {
+  test(`${title}: room and player agree on all items afterwards`, async () => {
     for (let after = 0; after < 8; after += 1) {
-      await using table = await Table.lay(tame);
-      await table.tell(ann, "choose_name", { name: "Ann" });
-      await table.tell(bob, "choose_name", { name: "Bob" });
-      for (const item of ["torch", "fire_scroll"]) await table.tell(ann, "pick_up", { item });
+      await using table = await Table.open(tame);
+      await table.call(ann, "choose_name", { name: "Ann" });
+      await table.call(bob, "choose_name", { name: "Bob" });
+      for (const item of ["torch", "fire_scroll"]) await table.call(ann, "pick_up", { item });
       await table.quiet();
       const [first, second] = acts;
       await atOnce(table, first, second, after);
       await assertAgreed(table, [ann, bob], `${title}, after ${after}`);
       const { items } = await table.player(ann);
-      assert.equal(/Torch/.test(await table.tell(ann, "inventory")), items.includes("torch"));
+      assert.equal(/Torch/.test(await table.call(ann, "inventory")), items.includes("torch"));
       assert.deepEqual(table.faults, []);
     }
   });
 }
 
-test("whoever leaves the world on the way to another room is in neither, and the step is answered", async () => {
+test("a player who leaves the world during a move is in neither room, and the move is answered", async () => {
   for (let after = 0; after < 8; after += 1) {
     const clock = new SimulatedClock();
-    await using table = await Table.lay(tame, { clock });
+    await using table = await Table.open(tame, { clock });
     const guest = viewer("session|s1");
     for (const [who, direction] of [
       [guest, "north"],
       [guest, "south"],
       [ann, "north"],
     ] as const)
-      await table.tell(who, "move", { direction });
-    await table.tell(bob, "say", { text: "I watch." });
+      await table.call(who, "move", { direction });
+    await table.call(bob, "say", { text: "I watch." });
     await table.quiet();
     const step = table.act(guest, "tools/move", { direction: "north" });
     await rounds(after);
@@ -131,37 +131,37 @@ test("whoever leaves the world on the way to another room is in neither, and the
     assert.match(JSON.stringify(await step), /You go north|Your player has left the world/, `after ${after}`);
     for (const id of ["entrance", "hallway"])
       assert.ok(!((await table.room(id))?.occupants["player/session%7Cs1"] ?? false), `after ${after}: ${id}`);
-    assert.doesNotMatch(await table.tell(ann, "look"), /Also here/);
-    assert.match(await table.tell(bob, "look"), /leaves north/);
-    assert.match(await table.tell(guest, "move", { direction: "north" }), /You go north/);
+    assert.doesNotMatch(await table.call(ann, "look"), /Also here/);
+    assert.match(await table.call(bob, "look"), /leaves north/);
+    assert.match(await table.call(guest, "move", { direction: "north" }), /You go north/);
     await assertAgreed(table, [ann, bob], `after ${after}`);
   }
 });
 
-test("whoever chooses a name and walks at once has that name in the room it comes to", async () => {
+test("a player who chooses a name and moves at once has that name in the new room", async () => {
   for (let after = 0; after < 8; after += 1) {
-    await using table = await Table.lay(tame);
-    await table.tell(bob, "move", { direction: "north" });
-    await table.tell(ann, "say", { text: "hi" });
+    await using table = await Table.open(tame);
+    await table.call(bob, "move", { direction: "north" });
+    await table.call(ann, "say", { text: "hi" });
     await atOnce(table, [ann, "choose_name", { name: "Anna" }], [ann, "move", { direction: "north" }], after);
-    assert.match(await table.tell(bob, "look"), /Also here: Anna\./);
+    assert.match(await table.call(bob, "look"), /Also here: Anna\./);
     await assertAgreed(table, [ann, bob], `after ${after}`);
   }
 });
 
-test("a player that leaves the world while it chooses a name leaves no name behind", async () => {
+test("a player who leaves the world while choosing a name frees the name", async () => {
   const guest = viewer("session|s1");
   for (let after = 0; after < 4; after += 1) {
-    await using table = await Table.lay(tame);
-    await table.tell(guest, "say", { text: "hi" });
+    await using table = await Table.open(tame);
+    await table.call(guest, "say", { text: "hi" });
     await atOnce(table, [guest, "choose_name", { name: "Guest" }], [guest, "quit", {}], after);
     assert.match((await table.refusal(ann, "tell", { to: "Guest", text: "there?" })).message, /Nobody is called/, `after ${after}`);
-    assert.match(await table.tell(ann, "choose_name", { name: "Guest" }), /You are called Guest now/);
+    assert.match(await table.call(ann, "choose_name", { name: "Guest" }), /You are called Guest now/);
     assert.deepEqual((await table.player(ann)).claiming, []);
   }
 });
 
-test("whatever three players do two things at a time, rooms and players agree when it is quiet", async () => {
+test("after random concurrent acts of three players, rooms and players agree", async () => {
   const names = ["Ann", "Bob", "Cyd"];
   const players = names.map((name) => viewer(name.toLowerCase()));
   for (let seed = 1; seed <= 12; seed += 1) {
@@ -186,8 +186,8 @@ test("whatever three players do two things at a time, rooms and players agree wh
         ["look", {}],
       );
     };
-    await using table = await Table.lay(tame, { seed });
-    for (const [index, who] of players.entries()) await table.tell(who, "choose_name", { name: names[index] ?? "" });
+    await using table = await Table.open(tame, { seed });
+    for (const [index, who] of players.entries()) await table.call(who, "choose_name", { name: names[index] ?? "" });
     for (let step = 0; step < 40; step += 1) {
       const acts = players.flatMap((who) => [anything(), anything()].map(([tool, args]) => ({ who, tool, args })));
       await Promise.all(acts.map(({ who, tool, args }) => table.act(who, `tools/${tool}`, args)));

@@ -1,8 +1,8 @@
-// What clients send and servers say, in both eras.
+// MCP requests in both eras, and the expected replies of the counter.
 import manifest from "../package.json" with { type: "json" };
 import type { Answers } from "./answers.ts";
 import { Counted } from "./answers.ts";
-import type { Started } from "./child.ts";
+import type { Started } from "./server-process.ts";
 import { post, type Shot } from "./load.ts";
 
 export const MODERN = {
@@ -31,9 +31,11 @@ export const openSession = async (port: number): Promise<Headers> => {
   const text = await response.text();
   const session = response.headers.get("mcp-session-id");
   if (session === null) throw new Error(`No session was opened: ${text}`);
-  const told = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
-  await fetch(url, { method: "POST", headers: { ...headers, ...told }, body: JSON.stringify(INITIALIZED) }).then((ended) => ended.text());
-  return told;
+  const sessionHeaders = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+  await fetch(url, { method: "POST", headers: { ...headers, ...sessionHeaders }, body: JSON.stringify(INITIALIZED) }).then((accepted) =>
+    accepted.text(),
+  );
+  return sessionHeaders;
 };
 
 export const openSessions = (port: number, count: number): Promise<readonly Headers[]> =>
@@ -73,10 +75,10 @@ export const modern = (
 
 export const ADD = { name: "add", arguments: {} };
 
-const said = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
+const counterResult = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
 
-/** What a counter says to `add` in a session. */
-export const counted = (): Answers => new Counted(said);
+/** Replies of a counter to `add` in a session. */
+export const counterReplies = (): Answers => new Counted(counterResult);
 
 const inModern = (result: object, version: string): object => ({
   resultType: "complete",
@@ -84,10 +86,10 @@ const inModern = (result: object, version: string): object => ({
   _meta: { "io.modelcontextprotocol/serverInfo": { name: "counter", version } },
 });
 
-/** What examples/counter says in 2026-07-28. */
-export const saidModern = (count: number): object => inModern({ ...said(count), structuredContent: count }, manifest.version);
+/** The result of examples/counter in 2026-07-28. */
+export const modernReply = (count: number): object => inModern({ ...counterResult(count), structuredContent: count }, manifest.version);
 
-export const countedModern = (): Answers => new Counted(saidModern);
+export const modernCounterReplies = (): Answers => new Counted(modernReply);
 
-/** What the official SDK's counter does. */
-export const countedBySdk = (): Answers => new Counted((count) => inModern(said(count), "1.0.0"));
+/** Replies of the official SDK's counter in 2026-07-28. */
+export const sdkCounterReplies = (): Answers => new Counted((count) => inModern(counterResult(count), "1.0.0"));

@@ -1,4 +1,4 @@
-// What a bench leaves on the machine is gone when its process ends, however it ends: Ctrl-C too.
+// Removes temporary folders and kills child processes when the process ends, including after Ctrl-C.
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ export interface Folder extends Disposable {
   readonly path: string;
 }
 
-/** A new directory, which goes with the scope that asked. */
+/** A new directory. It is removed when it is disposed, at the latest when the process ends. */
 export const temporaryFolder = (): Folder => {
   const path = mkdtempSync(join(tmpdir(), "troupe-bench-"));
   folders.add(path);
@@ -32,8 +32,8 @@ export const temporaryFolder = (): Folder => {
   };
 };
 
-/** It does not outlive this process. */
-export const ours = <T extends ChildProcess>(child: T): T => {
+/** Kills the child when this process ends. */
+export const killAtExit = <T extends ChildProcess>(child: T): T => {
   children.add(child);
   child.once("exit", () => children.delete(child));
   return child;

@@ -1,5 +1,5 @@
-// What no call of an actor can be without, by hand: a message with an id, a seed and a time, frozen arguments, a draft that is copied where it is written, a
-// frozen state, what its event is made of, a promise. No schema, no mailbox, no bounds, nobody who listens, and nothing that is thrown is seen to.
+// The minimal implementation of a call: a message with id, seed and time, frozen arguments, a copy-on-write draft, a frozen state, the parts
+// of an event, and a promise. It has no schema, mailbox, limits, subscribers or error handling.
 import { type Outgoing, systemClock, systemEntropy } from "troupe/contract";
 import { freezeDeep } from "../src/core/contract/internal.ts";
 
@@ -9,7 +9,7 @@ const isRow = (value: unknown): value is Row => typeof value === "object" && val
 
 const [OBJECT, LIST] = [{}, []];
 
-/** An object or a list of a state while its turn lasts. */
+/** The draft of an object or array of the state during a turn. */
 class Draft implements ProxyHandler<object> {
   readonly #before: Row;
   readonly #above: Draft | undefined;
@@ -43,7 +43,7 @@ class Draft implements ProxyHandler<object> {
 
   #open(): Row {
     if (this.#now !== this.#before) return this.#now;
-    // Not `slice`: of a frozen list it takes twenty times as long.
+    // Not `slice`, which takes twenty times as long for a frozen array.
     const open: unknown = Array.isArray(this.#before) ? [...this.#before] : { ...this.#before };
     if (isRow(open)) this.#now = open;
     if (this.#above !== undefined) this.#above.#open()[this.#key] = this.#now;
@@ -51,16 +51,16 @@ class Draft implements ProxyHandler<object> {
   }
 }
 
-/** Calls of one actor that begins with `initial()`, asked the same each time. `run` is what its author writes. */
-export const byHand = <S extends object>(initial: () => S, asked: Outgoing, run: (state: S, args: unknown) => unknown) => {
-  const begun: unknown = freezeDeep(initial());
-  const actors = new Map([[asked.to, { state: isRow(begun) ? begun : {}, seq: 0, at: 0, last: {} }]]);
-  // What the proxy stands for to TypeScript; it holds nothing that is read.
+/** Returns a function that sends `outgoing` to one actor, whose state begins as `initial()`. `run` is its handler. */
+export const minimalCall = <S extends object>(initial: () => S, outgoing: Outgoing, run: (state: S, args: unknown) => unknown) => {
+  const first: unknown = freezeDeep(initial());
+  const actors = new Map([[outgoing.to, { state: isRow(first) ? first : {}, seq: 0, at: 0, last: {} }]]);
+  // Gives the proxy its type; it is never read.
   const shape = initial();
   return (): Promise<unknown> => {
-    const actor = actors.get(asked.to);
-    if (actor === undefined) throw new Error(`There is no ${asked.to}.`);
-    const { to, action, args } = asked;
+    const actor = actors.get(outgoing.to);
+    if (actor === undefined) throw new Error(`There is no ${outgoing.to}.`);
+    const { to, action, args } = outgoing;
     freezeDeep(args);
     const message = { id: systemEntropy.hex(16), to, action, args, at: systemClock.now(), seed: systemEntropy.hex(16) };
     const draft = new Draft(actor.state);

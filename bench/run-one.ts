@@ -1,4 +1,4 @@
-// One bench, for run.ts, which prints what it sends.
+// Runs one bench in a process of its own. run.ts starts it and prints the rows that it sends.
 import { mayTake } from "./time-left.ts";
 
 const [, , name = "", quickMs] = process.argv;
@@ -9,5 +9,5 @@ if (typeof bench !== "object" || bench === null || !("run" in bench) || typeof b
   throw new Error(`bench/${name}.ts has no run.`);
 if (quickMs !== undefined) mayTake(Number(quickMs));
 await bench.run({ quick: quickMs !== undefined });
-// What was sent must have gone before this process does.
+// Exits only after all messages were sent.
 process.send?.({}, () => process.exit(0));

@@ -1,4 +1,4 @@
-// Listeners in a process of their own, each on its own connection. To hear costs them little: one buffer for all, and nothing is parsed.
+// Subscribers of broadcast.ts in a process of their own, each on its own connection. They share one buffer and parse nothing, so that they cost little.
 import { connect, type Socket } from "node:net";
 import { bench } from "./idle-requests.ts";
 
@@ -9,32 +9,32 @@ const NOTICE = Buffer.from("list_changed");
 let id = 0;
 const nextId = (): number => (id = (id % 9) + 1);
 
-/** What each kind of listener sends, one after the other, and what its stream begins with. */
+/** The requests of each kind of subscriber, and the beginning of its stream. */
 const KINDS = {
   get: {
-    asks: [
+    requests: [
       (port: number): string => bench.initialize(port),
       (port: number, session: string): string => bench.initialized(port, session),
       (port: number, session: string): string => bench.get(port, session),
     ],
     begins: "\n\n",
   },
-  // Clients count their requests: of one digit, so that all requests are of one length.
-  listen: { asks: [(port: number): string => bench.listen(port).replace('"id":1', () => `"id":${nextId()}`)], begins: "acknowledged" },
+  // Request ids have one digit, so that all requests have the same length.
+  listen: { requests: [(port: number): string => bench.listen(port).replace('"id":1', () => `"id":${nextId()}`)], begins: "acknowledged" },
 } as const;
 
 type Kind = keyof typeof KINDS;
 const isKind = (kind: unknown): kind is Kind => kind === "get" || kind === "listen";
 
-/** Of the change that is under way. */
-const change = { left: 0, done: (): void => undefined };
+/** The current change: how many subscribers have not received it. */
+const change = { pending: 0, done: (): void => undefined };
 let frame = "";
 
-class Listener {
+class Subscriber {
   readonly socket: Socket;
-  heard = 0;
+  notified = 0;
   mute = false;
-  #asked = 0;
+  #requestsSent = 0;
   #text = "";
   #session = "";
   readonly #port: number;
@@ -47,20 +47,20 @@ class Listener {
     this.#open = open;
     this.socket = connect({ port, host: "127.0.0.1", onread: { buffer, callback: (length) => this.#read(length) } });
     this.socket.setNoDelay(true);
-    this.socket.on("connect", () => this.#ask());
+    this.socket.on("connect", () => this.#sendRequest());
     this.socket.on("error", failed);
     this.socket.on("close", () => failed(new Error(`A stream ended: ${this.#text.slice(0, 300)}`)));
   }
 
-  #ask(): void {
+  #sendRequest(): void {
     this.#text = "";
-    const ask = KINDS[this.#kind].asks[this.#asked];
-    this.#asked += 1;
-    if (ask !== undefined) this.socket.write(ask(this.#port, this.#session));
+    const request = KINDS[this.#kind].requests[this.#requestsSent];
+    this.#requestsSent += 1;
+    if (request !== undefined) this.socket.write(request(this.#port, this.#session));
   }
 
   #read(length: number): boolean {
-    if (this.#asked > KINDS[this.#kind].asks.length) this.#listen(length);
+    if (this.#requestsSent > KINDS[this.#kind].requests.length) this.#listen(length);
     else this.#begin(buffer.toString("latin1", 0, length));
     return !this.mute;
   }
@@ -69,22 +69,22 @@ class Listener {
     const part = buffer.subarray(0, length);
     let at = part.indexOf(NOTICE);
     if (at < 0) return;
-    if (this.heard === 0) {
-      change.left -= 1;
+    if (this.notified === 0) {
+      change.pending -= 1;
       frame = buffer.toString("latin1", 0, length);
     }
-    for (; at >= 0; at = part.indexOf(NOTICE, at + 1)) this.heard += 1;
-    if (change.left === 0) change.done();
+    for (; at >= 0; at = part.indexOf(NOTICE, at + 1)) this.notified += 1;
+    if (change.pending === 0) change.done();
   }
 
   #begin(piece: string): void {
     this.#text += piece;
-    const { asks, begins } = KINDS[this.#kind];
+    const { requests, begins } = KINDS[this.#kind];
     const end = this.#text.indexOf("\r\n\r\n");
     if (end < 0) return;
-    if (this.#asked === asks.length) {
+    if (this.#requestsSent === requests.length) {
       if (!this.#text.includes(begins, end)) return;
-      this.#asked += 1;
+      this.#requestsSent += 1;
       this.#text = "";
       this.#open();
       return;
@@ -92,11 +92,11 @@ class Listener {
     const length = Number(/content-length: (\d+)/i.exec(this.#text)?.[1] ?? 0);
     if (this.#text.length < end + 4 + length) return;
     this.#session = /mcp-session-id: (\S+)/i.exec(this.#text)?.[1] ?? this.#session;
-    this.#ask();
+    this.#sendRequest();
   }
 }
 
-const listeners: Listener[] = [];
+const subscribers: Subscriber[] = [];
 
 const acts: Readonly<Record<string, (given: Given) => Promise<object>>> = {
   async open({ port, count, kind }) {
@@ -104,38 +104,38 @@ const acts: Readonly<Record<string, (given: Given) => Promise<object>>> = {
     const next = async (): Promise<void> => {
       while (opened < count) {
         opened += 1;
-        await new Promise<void>((resolve, reject) => listeners.push(new Listener(port, kind, resolve, reject)));
+        await new Promise<void>((resolve, reject) => subscribers.push(new Subscriber(port, kind, resolve, reject)));
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, next));
     return {};
   },
-  /** Settles at the last listener's first byte of the next change. */
-  async hear() {
-    const mute = listeners.filter((listener) => listener.mute).length;
-    for (const listener of listeners) listener.heard = 0;
-    change.left = listeners.length - mute;
+  /** Resolves when the last subscriber has received the next change. */
+  async "await change"() {
+    const mute = subscribers.filter((subscriber) => subscriber.mute).length;
+    for (const subscriber of subscribers) subscriber.notified = 0;
+    change.pending = subscribers.length - mute;
     const at = new Promise<number>((resolve) => {
       change.done = () => resolve(Number(process.hrtime.bigint()));
     });
     process.send?.({ ready: true });
     return { at: await at, frame };
   },
-  /** The most and the least that any who reads was told of the last change. */
-  async told() {
-    const heard = listeners.filter((listener) => !listener.mute).map((listener) => listener.heard);
-    return { most: Math.max(...heard), least: Math.min(...heard) };
+  /** The highest and lowest number of notifications of the last change, among subscribers that read. */
+  async "notification counts"() {
+    const counts = subscribers.filter((subscriber) => !subscriber.mute).map((subscriber) => subscriber.notified);
+    return { most: Math.max(...counts), least: Math.min(...counts) };
   },
-  /** Every other reads nothing from now on. */
+  /** From now on, every second subscriber does not read. */
   async half() {
-    for (const [at, listener] of listeners.entries()) {
-      listener.mute = at % 2 === 0;
-      if (listener.mute) listener.socket.pause();
+    for (const [at, subscriber] of subscribers.entries()) {
+      subscriber.mute = at % 2 === 0;
+      if (subscriber.mute) subscriber.socket.pause();
     }
     return {};
   },
   async leave() {
-    for (const { socket } of listeners.splice(0)) socket.removeAllListeners("close").destroy();
+    for (const { socket } of subscribers.splice(0)) socket.removeAllListeners("close").destroy();
     return {};
   },
 };

@@ -1,4 +1,4 @@
-/** Lets this process collect garbage when it is told to, which Node allows at its start alone. */
+/** Makes `globalThis.gc` available without the command-line flag. */
 export const exposeGc = async (): Promise<void> => {
   if (globalThis.gc !== undefined) return;
   const { setFlagsFromString } = await import("node:v8");
@@ -8,8 +8,8 @@ export const exposeGc = async (): Promise<void> => {
   if (typeof gc === "function") globalThis.gc = async (): Promise<void> => void gc();
 };
 
-/** Bytes in use once what nobody holds is gone. */
-export const heap = (): number => {
+/** Bytes in use after a garbage collection. */
+export const heapSize = (): number => {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();

@@ -12,7 +12,7 @@ const REFS: readonly OfferRef[] = ["resources/player_state", "resources/world_ma
 const contentsFor = (table: Table, who: Viewer): Promise<readonly string[]> =>
   Promise.all(REFS.map(async (ref) => JSON.stringify(await table.act(who, ref))));
 
-/** Something a player could do where it is, by chance. */
+/** A random act that is possible here. */
 async function step(table: Table, who: Viewer, random: () => number): Promise<void> {
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
   const tool = pick([
@@ -36,10 +36,10 @@ async function step(table: Table, who: Viewer, random: () => number): Promise<vo
   await table.act(who, `tools/${tool ?? "look"}`, { direction: item, item, text: "hello" });
 }
 
-test("C8 a player's client is told of a resource after each step that changed its content, and after no other", async () => {
-  await using table = await Table.lay(keep, { seed: 11 });
+test("C8 a client is notified of a resource after exactly those steps that changed its content", async () => {
+  await using table = await Table.open(keep, { seed: 11 });
   const random = diceOf(11);
-  const told = players.map((who) => {
+  const notified = players.map((who) => {
     const refs = new Set<OfferRef>();
     for (const ref of REFS) table.source.watch(who, (of) => of !== undefined && refs.add(of), { ref, args: {} });
     return refs;
@@ -52,7 +52,7 @@ test("C8 a player's client is told of a resource after each step that changed it
     await step(table, who, random);
     await table.quiet();
     const now = await Promise.all(players.map((one) => contentsFor(table, one)));
-    for (const [i, refs] of told.entries()) {
+    for (const [i, refs] of notified.entries()) {
       const changed = REFS.filter((_ref, at) => now[i]?.[at] !== before[i]?.[at]);
       assert.deepEqual([...refs].toSorted(), [...changed].toSorted(), `step ${n}, ${players[i]?.principal ?? ""}`);
       refs.clear();

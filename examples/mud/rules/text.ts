@@ -1,4 +1,4 @@
-/** One line of somebody else's text, fit to be read by another's model: no control, format or private characters, single spaces, at most `max` characters. */
+/** Sanitises another player's text into one line: no control, format or private characters, single spaces, at most `max` characters. */
 export function clean(text: string, max: number): string {
   const plain = text
     .normalize("NFC")
@@ -9,12 +9,12 @@ export function clean(text: string, max: number): string {
   return characters.length <= max ? plain : `${characters.slice(0, max - 1).join("")}…`;
 }
 
-/** In quotation marks it cannot close itself. */
+/** Quotes a text, which cannot close the quotation marks itself. */
 export function quoted(text: string): string {
   return `“${text.replaceAll(/[“”„‟"]/g, "'")}”`;
 }
 
-/** What a name comes to where case, `_`, spaces and an article make no difference. */
+/** Normalises a name: case, `_`, spaces and a leading article make no difference. */
 export const plainWord = (text: string): string =>
   text
     .normalize("NFKC")
@@ -24,8 +24,8 @@ export const plainWord = (text: string): string =>
     .trim()
     .replace(/^(?:the|a|an) (?=.)/, "");
 
-/** The one of `ids` that is meant: by id or by name, whatever the case, with or without an article. */
-export function meant(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
+/** Finds one of `ids` by id or name, in any case, with or without an article. */
+export function findByName(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
   if (ids.includes(wanted)) return wanted;
   const word = plainWord(wanted);
   return ids.find((id) => plainWord(id) === word || plainWord(nameOf(id)) === word);
@@ -33,9 +33,9 @@ export function meant(ids: readonly string[], nameOf: (id: string) => string, wa
 
 const partsOf = (text: string): readonly string[] => plainWord(text).split(/[\s'’-]+/);
 
-/** The one that is meant, also by a part of its name: `pouch` is the Leather Pouch where no other name has that word. */
-export function hinted(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
-  const exact = meant(ids, nameOf, wanted);
+/** Finds one of `ids` by id, name, or a part of the name that no other has: `pouch` for the Leather Pouch. */
+export function findByPart(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
+  const exact = findByName(ids, nameOf, wanted);
   if (exact !== undefined) return exact;
   const parts = partsOf(wanted);
   const close = ids.filter((id) => {
@@ -45,7 +45,7 @@ export function hinted(ids: readonly string[], nameOf: (id: string) => string, w
   return close.length === 1 ? close[0] : undefined;
 }
 
-/** The name under which a name is looked up: case, spaces and dashes make no difference. */
+/** The key of a name: case, spaces and dashes make no difference. */
 export function folded(name: string): string {
   return name
     .normalize("NFKC")

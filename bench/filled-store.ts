@@ -4,8 +4,8 @@ import { plain } from "./kinds/plain.ts";
 
 const AT_ONCE = 1_000;
 
-/** A directory with actors `plain-disk/a0` and on, each of which was called so often and sleeps. */
-export const filled = async (directory: string, actors: number, calls = 1): Promise<void> => {
+/** Fills a directory with `actors` sleeping actors, from `plain-disk/a0` on, each of which was called `calls` times. */
+export const fillStore = async (directory: string, actors: number, calls = 1): Promise<void> => {
   const { policy, ...kind } = plain("disk");
   await using store = sqliteStore({ directory });
   await using engine = await LocalEngine.start({ kinds: [{ ...kind, policy: { ...policy, idleMs: 1 } }], store });

@@ -1,14 +1,14 @@
-// What there is already: a server as one writes it with the official SDK (v1 here; one of v2 is mounted alike).
+// An existing server, written with the official SDK v1. A server of v2 is mounted in the same way.
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 
-export interface Old {
+export interface ExistingServer {
   readonly server: McpServer;
-  /** Takes the tool away: whoever listens is told. */
+  /** Removes the tool `weather`; the SDK notifies its clients. */
   readonly removeWeather: () => void;
 }
 
-export function old(): Old {
+export function existingServer(): ExistingServer {
   const server = new McpServer({ name: "town", version: "1.0.0" }, { instructions: "Ask about the town." });
 
   const weather = server.registerTool(

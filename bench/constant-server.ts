@@ -1,4 +1,4 @@
-// A server that sends the same bytes, whatever it is asked.
+// A server that sends the same bytes in reply to every request.
 import { createServer } from "node:http";
 import { ready } from "./ready.ts";
 

@@ -1,8 +1,8 @@
 import { actor } from "troupe/actor";
 import * as z from "zod";
 
-/** A counter that everybody can look at: each call changes what a resource shows, and no list. */
-export const shown = actor("shown", {
+/** A shared counter with a resource: each call changes the content of the resource, and no list. */
+export const visibleCounter = actor("visible-counter", {
   description: "A counter.",
   per: "shared",
   persistence: "memory",
@@ -16,5 +16,5 @@ export const shown = actor("shown", {
       },
     },
   },
-  resources: { count: { uri: "shown://count", description: "What it holds.", view: ({ state }) => state } },
+  resources: { count: { uri: "visible-counter://count", description: "The count.", view: ({ state }) => state } },
 });

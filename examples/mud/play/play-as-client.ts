@@ -1,7 +1,7 @@
 import { homesOf, roomOf, type World } from "../world/world.ts";
 import { type Advice, advise, type Facts } from "./bot.ts";
 
-/** What a client can do: call a tool, read a resource. Both give text. */
+/** The operations of a client. Both return text. */
 export interface ClientHands {
   call(tool: string, args: Readonly<Record<string, string>>): Promise<string>;
   read(uri: string): Promise<string>;
@@ -14,8 +14,8 @@ interface Seen {
 }
 
 /**
- * The careful player behind a protocol: knows the world's file, and of the game only what tools tell and resources show.
- * Plays until the ending, at most `most` calls, and returns the last text; throws where it gets no further.
+ * The bot as a client: it knows the file of the world, and the game only through tools and resources. Plays until the ending, with at most
+ * `most` calls, and returns the last text. Throws if it is stuck.
  */
 export async function playAsClient(world: World, hands: ClientHands, most = 600): Promise<string> {
   const memory = new Memory(world);
@@ -35,7 +35,7 @@ export async function playAsClient(world: World, hands: ClientHands, most = 600)
 const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === "object" && value !== null ? { ...value } : {});
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
 
-/** What was seen and heard so far. */
+/** The state of the game as far as the client has read it. */
 class Memory {
   readonly #world: World;
   readonly #seen = new Map<string, Seen>();
@@ -98,9 +98,10 @@ class Memory {
         const home = homesOf(this.#world).get(item);
         const seen = home === undefined ? undefined : this.#seen.get(home.room);
         if (home === undefined || seen === undefined) return home;
-        // It was looked for, and is not there: in somebody's hands, or used up.
-        const gone = home.place === "floor" || (home.place === "chest" && seen.chestOpen) || (home.place === "monster" && !seen.monster);
-        return gone ? undefined : home;
+        // The room was visited, and the item is not there: it is carried or consumed.
+        const isMissing =
+          home.place === "floor" || (home.place === "chest" && seen.chestOpen) || (home.place === "monster" && !seen.monster);
+        return isMissing ? undefined : home;
       },
       alive: (room) => roomOf(this.#world, room).monster !== undefined && (this.#seen.get(room)?.monster ?? true),
     };

@@ -1,12 +1,12 @@
-import { comeHome } from "../../rules/stage.ts";
+import { putHome } from "../../rules/stage.ts";
 import { homesIn, monsterOf, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { RoomState } from "./room-state.ts";
 
 /**
- * A room as the world has it now. What the world has no more is gone, and so is what lies here and belongs elsewhere now;
- * what belongs here now and did not before is here.
+ * Adapts a room to the current world. Removes what the world no longer has and items that now belong elsewhere, and adds items that now
+ * belong here.
  */
-export function fitRoom(world: World, state: object): object {
+export function adaptRoom(world: World, state: object): object {
   const stamp = stampOf(world);
   if (Reflect.get(state, "world") === stamp) return state;
   const room: RoomState = JSON.parse(JSON.stringify(state));
@@ -25,16 +25,16 @@ export function fitRoom(world: World, state: object): object {
     one.quests = one.quests.filter((id) => Object.hasOwn(world.quests, id));
     one.completed = one.completed.filter((id) => Object.hasOwn(world.quests, id));
   }
-  fitMonster(world, room);
+  adaptMonster(world, room);
   if (roomOf(world, room.id).chest === undefined) {
     stage.floor.push(...stage.chest.splice(0));
     stage.chestOpen = false;
   }
-  for (const item of homes) if (!room.homes.includes(item) && !room.resting.includes(item)) comeHome(world, room.id, stage, item);
+  for (const item of homes) if (!room.homes.includes(item) && !room.resting.includes(item)) putHome(world, room.id, stage, item);
   return frozen({ ...room, world: stamp, homes });
 }
 
-function fitMonster(world: World, room: RoomState): void {
+function adaptMonster(world: World, room: RoomState): void {
   const { stage } = room;
   const id = roomOf(world, room.id).monster ?? null;
   const health = id === null ? 0 : monsterOf(world, id).health;
@@ -44,7 +44,7 @@ function fitMonster(world: World, room: RoomState): void {
   room.monster = id;
 }
 
-// A turn is given what is frozen to the bottom.
+// Turns expect a deeply frozen state.
 function frozen(room: RoomState): RoomState {
   return JSON.parse(JSON.stringify(room), (_key, value: unknown) => Object.freeze(value));
 }

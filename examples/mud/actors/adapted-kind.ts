@@ -1,0 +1,26 @@
+import type { Behaviour } from "troupe/contract";
+
+/**
+ * A kind whose state is adapted to the current world, since the file of the world may have changed after the state was stored. Every turn,
+ * view and surface gets the adapted state; the next turn that writes stores it. `adapt` returns the same object if nothing changed.
+ */
+export function adaptedKind(kind: Behaviour<object>, adapt: (state: object) => object): Behaviour<object> {
+  const cache = new WeakMap<object, object>();
+  const adapted = (state: object): object => {
+    let found = cache.get(state);
+    if (found === undefined) {
+      found = adapt(state);
+      cache.set(state, found);
+    }
+    return found;
+  };
+  const view = kind.view?.bind(kind);
+  const surface = kind.surface?.bind(kind);
+  const result: Behaviour<object> = {
+    ...kind,
+    receive: (state, message, life, seq, uid) => kind.receive(adapted(state), message, life, seq, uid),
+    ...(view !== undefined && { view: (state, action, args, viewer, self) => view(adapted(state), action, args, viewer, self) }),
+    ...(surface !== undefined && { surface: (state, viewer, onFault) => surface(adapted(state), viewer, onFault) }),
+  };
+  return Object.freeze(result);
+}

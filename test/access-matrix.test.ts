@@ -380,7 +380,7 @@ describe("access", () => {
       assert.deepEqual(wrong, []);
     });
 
-  test("a source that cannot be asked for its surface still refuses callers without scopes", async () => {
+  test("a source without a surface still refuses callers that lack scopes", async () => {
     const failing: Source = {
       surface: () => Promise.reject(new Error("The store is away.")),
       act: (...call) => source.act(...call),
@@ -418,7 +418,7 @@ describe("access", () => {
     }
   });
 
-  test("no resource shows an actor or a state of a kind that is no capability", async () => {
+  test("no resource exposes an actor or state of a kind that is not a capability", async () => {
     for (const caller of CALLERS) {
       const viewer = viewerOf(caller);
       using shown = flow.source();
@@ -431,7 +431,7 @@ describe("access", () => {
     }
   });
 
-  test("an operator reaches any actor, by the control socket's operations and by Theater", async () => {
+  test("an operator reaches any actor through the control socket and through Theater", async () => {
     await using stage = remoteStage({ port: theater });
     const listed = (await stage.list(1_000)).map(({ id, name }) => `${name} ${id}`);
     for (const { kind } of kinds) {

@@ -164,7 +164,7 @@ const folderOf = (file: string): string =>
     .slice(0, grouped.has(groupOf(file)) ? 2 : 1)
     .join("/");
 
-void test("the walk sees the sources and their imports", () => {
+void test("the sources and their imports are found", () => {
   assert.ok(files.length > 10);
   assert.ok(files.flatMap(imports).length > 20);
 });
@@ -201,7 +201,7 @@ void test("a group of folders imports only the groups below it", () => {
   assert.deepEqual(wrong, []);
 });
 
-void test("the import table allows nothing that nobody needs", () => {
+void test("the import table allows no import that is unused", () => {
   const used = new Set(files.flatMap((file) => imports(file).map(({ target }) => `${folderOf(file)} ${folderOf(target)}`)));
   const idle = Object.entries(mayImport).flatMap(([from, allowed]) =>
     allowed.map((to) => `${from} ${to}`).filter((pair) => !used.has(pair)),
@@ -213,7 +213,7 @@ void test("the import table allows nothing that nobody needs", () => {
   assert.deepEqual([...idle, ...shut], []);
 });
 
-void test("no file needs one that needs it, itself or by others", () => {
+void test("no file depends on itself through its imports", () => {
   const needs = new Map(files.map((file) => [file, imports(file).flatMap(({ target, typesOnly }) => (typesOnly ? [] : target))]));
   const settled = new Set<string>();
   const rings: string[] = [];
@@ -273,7 +273,7 @@ void test("no cycle of type imports has more than four files", () => {
   assert.deepEqual(large, []);
 });
 
-void test("each file of core and mcp begins with what it owns", () => {
+void test("each file of core and mcp begins with a line that states what it owns", () => {
   const lacking = files.filter(
     (file) =>
       /^(core|mcp)\//.test(file) &&
@@ -308,7 +308,7 @@ void test("no file is called types, utils, helpers or common, nor anything Manag
   assert.deepEqual(bad, []);
 });
 
-void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in mount/failures.ts, only", () => {
+void test("JSON-RPC error numbers occur only in gateway/errors.ts, and a mounted server's in mount/failures.ts", () => {
   const bad = files.filter(
     (file) =>
       file !== "mcp/gateway/errors.ts" &&

@@ -22,7 +22,7 @@ const clumsy = actor("clumsy", {
   messages: { beat: { run: () => undefined } },
 });
 
-test("an author's mistake is in a production log by its code, its sentence and the author's own line", async () => {
+test("a production log has an author's mistake with its code, its message and the author's source line", async () => {
   const logged: unknown[] = [];
   await using engine = await LocalEngine.start({ kinds: [clumsy], onFault: (error) => logged.push(faultFields(error, false)) });
   for (const tool of ["wake", "send", "date", "data"]) {

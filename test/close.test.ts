@@ -65,7 +65,7 @@ type Elsewhere = Ends<
   | ReturnType<typeof createSandbox>
 >;
 
-test("everything that opens something closes by close(), and again by its dispose", async () => {
+test("everything that opens a resource is closed by close(), and may be disposed of again", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
   const at = (name: string): string => join(folder.path, name);
   const gateway = createGateway({ source: merge(), info: { name: "g", version: "1" } });
@@ -104,7 +104,7 @@ test("everything that opens something closes by close(), and again by its dispos
   await sqliteStore({ directory: at("actors") }).close();
 });
 
-test("stores that are spread into the options of a server bring no further option", async () => {
+test("stores spread into a server's options add no other option", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
   await using stores = sqliteSessionStores({ path: join(folder.path, "sessions.db") });
   assert.deepEqual(Object.keys({ ...stores }).toSorted(), ["sessions", "streams", "taskStore"]);

@@ -43,7 +43,7 @@ const sources = globSync("src/**/*.ts", { cwd: root, exclude: ["src/testing/**"]
 const same = (found: readonly string[], told: readonly string[], what: string): void =>
   assert.deepEqual([...new Set(told)].toSorted(), [...new Set(found)].toSorted(), what);
 
-test("the guide to errors has every code of the contract, and none besides", () => {
+test("the guide to errors has every code of the contract, and no other", () => {
   same(union("EngineCode"), first("Faults of engines"), "engines");
   same(union("StoreCode"), first("Faults of stores"), "stores");
   same([...union("SurfaceCode"), ...union("ListenCode")], first("Faults at the start"), "start");
@@ -51,7 +51,7 @@ test("the guide to errors has every code of the contract, and none besides", () 
   assert.ok(union("EngineCode").length > 15 && union("StoreCode").length > 5);
 });
 
-test("the guide to errors has every refusal Troupe itself gives", () => {
+test("the guide to errors has every refusal of Troupe itself", () => {
   const given = sources.flatMap(([file, text]) => [
     ...all(text, /\brefused\(\s*"([A-Z_]+)"/g),
     ...all(text, /refused: \{\s*code: "([A-Z_]+)"/g),
@@ -62,7 +62,7 @@ test("the guide to errors has every refusal Troupe itself gives", () => {
   same(given, first("Refusals"), "refusals");
 });
 
-test("arguments that do not fit a tool's schema are told by path, as the guide has it", async () => {
+test("arguments that do not match a tool's schema are reported by path, as in the guide", async () => {
   const greeter = createServer("greeter", "1.0.0");
   const input = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;
   greeter.tools.register({ name: "greet", input }, ({ args: { name } }) => `Hello, ${name}.`);
@@ -87,7 +87,7 @@ test("the guide to errors has the number and status of every fault in either era
   );
 });
 
-test("the guide to errors has every code of the command line under its exit code, and the guide to the command line the same exits #cli.exit-codes", () => {
+test("the guides to errors and to the command line list every code under its exit code #cli.exit-codes", () => {
   const rows = rowsOf("The command line");
   const exits = rows.filter(([exit = ""]) => /^\d$/.test(exit));
   assert.deepEqual(

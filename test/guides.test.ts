@@ -34,7 +34,7 @@ const BULLETS = [
   "Prompts are user-controlled and explicitly selected by users",
 ];
 
-test("each security requirement of MCP has a row with a mechanism, or the host's job #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
+test("each security requirement of MCP has a row with a mechanism or the host's responsibility #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
   const rows = page("security-spec.md")
     .split("\n")
     .filter((line) => line.startsWith("| "))
@@ -73,7 +73,7 @@ test("the guides to HTTP and TCP have the default limits #secure.tcp-token-time"
     assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
 });
 
-test("the page on settings has the policy that holds", () => {
+test("the page on settings has the policy in effect", () => {
   const told = page("settings.md");
   const { persistence, owner, idleMs, workMs, minEveryMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
   for (const [name, value] of [
@@ -115,7 +115,7 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
   );
 });
 
-test("the guide to the command line tells where everything is kept", () => {
+test("the guide to the command line states where everything is stored", () => {
   const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
   assert.ok(kept !== "" && page("serve.md").includes(`without it in \`${kept}\` of the folder`));
 });
@@ -145,13 +145,13 @@ test("every link of a page leads to a page, and to a heading that is there", () 
   assert.ok(followed > 50);
 });
 
-test("the guide to clusters tells the traits that there are", () => {
+test("the guide to clusters lists all traits", () => {
   const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
   const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
   assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
 });
 
-test("each fault names a test by words of its name", () => {
+test("each fault quotes words of a test's name", () => {
   const faults = readFileSync(join(root, "docs/design/faults.md"), "utf8");
   const named = faults.slice(0, faults.indexOf("## Not prevented"));
   const rows = named.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:what |the attempt)/.test(line));

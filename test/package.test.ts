@@ -88,11 +88,11 @@ describe("the package", () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("names only what it holds", async () => {
+  test("names only files that it contains", async () => {
     await run(process.execPath, [join(root, "node_modules/publint/src/cli.js"), tarball, "--level", "error"], { cwd: root });
   });
 
-  test("whatever a served module imports of the package is the Troupe that serves it", async () => {
+  test("a served module's imports of the package resolve to the Troupe that serves it", async () => {
     writeFileSync(
       join(project, "whole.js"),
       `import * as troupe from "troupe";
@@ -129,7 +129,7 @@ describe("the package", () => {
       (): void => symlinkSync(join(root, "node_modules/rolldown"), join(project, "node_modules/rolldown")),
     ],
   ] as const)
-    test(`a bundle holds the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
+    test(`a bundle contains the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
       await install(`zod@${version("zod")}`);
       prepare();
       mkdirSync(join(project, "code"), { recursive: true });

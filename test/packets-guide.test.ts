@@ -32,7 +32,7 @@ const blocksOf = (text: string): readonly Block[] =>
 const first = (text: string): readonly string[] => Array.from(text.matchAll(/^\| `([a-z_.]+)` \|/gm), ([, name = ""]) => name);
 const section = (text: string, title: string): string => text.split(/^## /m).find((one) => one.startsWith(`${title}\n`)) ?? "";
 
-test("the guide's code and configuration are parts of the examples, which are tested", () => {
+test("the guide's code and configuration are parts of the tested examples", () => {
   const examples = globSync("examples/{reading,research-assistant}/*.{ts,yaml}", { cwd: root });
   const texts = examples.map((file) => readFileSync(join(root, file), "utf8"));
   const shown = blocksOf(guide).filter(({ language }) => language === "ts" || language === "yaml");
@@ -44,7 +44,7 @@ test("the guide's code and configuration are parts of the examples, which are te
     );
 });
 
-test("the packets in the guides are packets", () => {
+test("the packets in the guides are valid", () => {
   const ajv = new Ajv2020({ strict: false });
   const [request, reply] = [ajv.compile(REQUEST_PACKET_SCHEMA), ajv.compile(REPLY_PACKET_SCHEMA)];
   const [asked, answered] = format.split("## What you get");
@@ -92,7 +92,7 @@ describe("the guide's commands, one after the other on one server", { timeout: 6
       child.stdin.end(input);
     });
 
-  test("answer as they say", async () => {
+  test("print what the guide shows", async () => {
     const blocks = blocksOf(guide).filter(({ language }) => ["sh", "json", "text"].includes(language));
     const [serve, ...rest] = blocks;
     const words = serve?.text.split(" ") ?? [];

@@ -32,7 +32,7 @@ test("the package is ESM under Apache-2.0, with the command and an export for ea
   assert.ok("." in manifest.exports && "./server" in manifest.exports && "./mud" in manifest.exports);
 });
 
-test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it #repository.start #repository.node", () => {
+test("npm ci installs an exact Node 24 whatever the machine has, and npm's scripts run on it #repository.start #repository.node", () => {
   assert.match(manifest.devDependencies["node"] ?? "", /^24\.\d+\.\d+$/);
   assert.match(manifest.scripts["start"] ?? "", /^(?:exec )?node /);
   assert.match(manifest.scripts["test"] ?? "", /^node /);
@@ -46,7 +46,7 @@ test("npm run check is format, type-aware lint, types, dead code and tests #repo
   assert.match(manifest.scripts["lint"] ?? "", /--type-aware/);
 });
 
-test("CI calls what README says, and nothing else #repository.ci", () => {
+test("CI runs only the commands that README documents #repository.ci", () => {
   const readme = read("README.md");
   const calls = read(".ci/run")
     .split("\n")
@@ -77,7 +77,7 @@ test("'Where is it decided?' names only files that exist, and functions that the
   for (const [, file = "", name = ""] of rows) assert.ok(read(`src/${file}`).includes(name), `${file} has ${name}`);
 });
 
-test("nothing compiles at install, and what npm ci brings stays under 420 MB #repository.no-compiler #repository.size", () => {
+test("nothing compiles at install, and what npm ci installs stays under 420 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   // Its script takes a Node that is built already.
   assert.deepEqual(
@@ -103,7 +103,7 @@ test("nothing compiles at install, and what npm ci brings stays under 420 MB #re
   assert.ok(bytes < 420 * 1_000_000, `${bytes} bytes`);
 });
 
-test("what only some tests, benches and the documentation need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {
+test("dependencies of single tests, benches or the documentation have a package.json that npm ci ignores #repository.apart", () => {
   for (const file of globSync(["test/*/package.json", "bench/*/package.json", "site/package.json"], { cwd: root })) {
     const { dependencies } = z.object({ private: z.literal(true), dependencies: names }).parse(JSON.parse(read(file)));
     for (const name of Object.keys(dependencies)) {
@@ -115,7 +115,7 @@ test("what only some tests, benches and the documentation need has a package.jso
     assert.equal(`node_modules/${name}` in lock.packages, false, name);
 });
 
-test("a Node that is too old is told so in one sentence, and what to do #repository.old-node", async () => {
+test("a Node that is too old gets one sentence that states what to do #repository.old-node", async () => {
   const pretend = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.11.0"})';
   const ran = await new Promise<{ readonly code: unknown; readonly said: string }>((done) => {
     execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, said) =>

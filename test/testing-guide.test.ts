@@ -205,7 +205,7 @@ test("the guide's transcript", async () => {
   assert.deepEqual(await replayTranscript(next, loaded), []);
 });
 
-test("the guide's server: the same in every run, its own ids too", async () => {
+test("the guide's server is deterministic, including its ids", async () => {
   const ids: (string | undefined)[] = [];
   for (const _run of [1, 2]) {
     await using greeter = await testServer(makeGreeter);

@@ -118,7 +118,7 @@ async function holds(data: string): Promise<void> {
     }
 }
 
-void test("a player is moved through every door, every view agrees, everybody concerned is told, and there is one history #whole.one", async () => {
+void test("a player moved through each transport has one history, consistent views, and notified observers #whole.one", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const { path: data } = directory;
   let last = "";
@@ -247,7 +247,7 @@ async function guestCounts(client: Player, watcher: Player): Promise<void> {
   await until("the watcher was told", () => told(watcher, before).has(uri));
 }
 
-void test("killed after moves it had acknowledged, it has them all #whole.one", async () => {
+void test("a server killed after it acknowledged moves has all of them #whole.one", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const { path: data } = directory;
   {

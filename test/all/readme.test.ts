@@ -12,7 +12,7 @@ const page = (name: string): string => readFileSync(join(root, name), "utf8");
 const blocks = Array.from(page("examples/all/README.md").matchAll(/```sh\n([\s\S]*?)```/g), ([, text = ""]) => text);
 const [prepare = ""] = blocks;
 
-void test("two lines make troupe in a clone, the same on each page that has them", () => {
+void test("the two lines that build troupe in a clone are the same on each page", () => {
   const said = execFileSync("bash", ["-c", `${prepare}\nnode --version; troupe --version`], { cwd: root, encoding: "utf8" });
   const { version } = JSON.parse(page("package.json"));
   assert.match(said, /^v24\./);
@@ -20,7 +20,7 @@ void test("two lines make troupe in a clone, the same on each page that has them
   for (const name of ["README.md", "docs/guide/cli.md"]) assert.ok(page(name).includes(prepare), name);
 });
 
-void test("the key that is made comes in, and the packet is answered by a move", async () => {
+void test("the generated key is accepted, and the packet is answered by a move", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-readme-"));
   const serve = blocks.find((block) => block.includes("troupe serve")) ?? "";
   const [make = "", args = ""] = serve.split("troupe serve ");

@@ -12,7 +12,7 @@ import { asked, base64, within } from "./whole.ts";
 
 const [V1, , MODERN] = CLIENTS;
 
-void test("troupe serve takes the module: the player is one behind /mcp, packets and /theater, beside a guest #whole.command", async () => {
+void test("troupe serve exposes one player at /mcp, as packets and at /theater, alongside a guest #whole.command", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const data = join(directory.path, "data");
   const keys = writeKeys(join(directory.path, "keys.json"), { ada: ["troupe:operate"] });

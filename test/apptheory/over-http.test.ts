@@ -45,7 +45,7 @@ async function serve(): Promise<Served> {
   };
 }
 
-test("events of progress and the reply say their names, and come while the tool runs #apptheory.properties.incremental", async () => {
+test("progress events and the reply are named events, and progress arrives while the tool runs #apptheory.properties.incremental", async () => {
   await using served = await serve();
   const response = await fetch(served.url, {
     method: "POST",
@@ -71,7 +71,7 @@ test("events of progress and the reply say their names, and come while the tool 
   );
 });
 
-test("what accepts JSON only gets JSON, and what accepts neither nothing", async () => {
+test("a client that accepts only JSON gets JSON; one that accepts neither type is refused", async () => {
   await using served = await serve();
   served.goOn();
   const post = async (accept: string): Promise<Response> =>
@@ -86,7 +86,7 @@ test("what accepts JSON only gets JSON, and what accepts neither nothing", async
 });
 
 for (const which of CLIENTS)
-  test(`the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory #apptheory.properties.official`, async () => {
+  test(`the official client ${which.sdk}, ${which.era}, receives requested progress under apptheory #apptheory.properties.official`, async () => {
     await using served = await serve();
     const caller = await callerOf(which, served.url);
     const steps: (string | undefined)[] = [];

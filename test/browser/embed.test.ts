@@ -5,7 +5,7 @@ import { bundle, install, Page } from "./chromium.ts";
 
 before(install);
 
-test("a service lives inside a page, and official clients of both versions and eras speak to it there #agentic.browser", async () => {
+test("a service inside a page serves official clients of both versions and eras #agentic.browser", async () => {
   const script = await bundle("page.ts");
   await using page = await Page.open();
   await page.evaluate(script);

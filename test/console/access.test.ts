@@ -108,7 +108,7 @@ describe("the console's API authenticates its callers", () => {
       }
     });
 
-  test("a key with the scope signs in, one without does not, and the token of another mode is nothing", async () => {
+  test("a key with the scope signs in; one without it, or a token of another mode, does not", async () => {
     const { served, port } = await serve(true);
     await using _ = served;
     const statusFor = async (key: string): Promise<number> =>
@@ -134,7 +134,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("a form of another site cannot post: it has no token, no such content type, and another origin", async () => {
+  test("a form of another site cannot post: wrong origin and content type, and no token", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const path = `/console/api/actors/note/${encodeURIComponent(HTML)}/stop`;
@@ -148,7 +148,7 @@ describe("the console in a browser", () => {
     assert.equal((await post({ ...TOKEN_HEADER, ...JSON_HEADER })).status, 200);
   });
 
-  test("every answer forbids framing and sniffing, and scripts of others", async () => {
+  test("every answer forbids framing, sniffing and foreign scripts", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const [path, headers] of [
@@ -170,7 +170,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("scripts in names, states, ids and errors come as JSON, and never as a page", async () => {
+  test("scripts in names, states, ids and errors are sent as JSON, never as HTML", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const key = encodeURIComponent(HTML);
@@ -190,7 +190,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("HEAD, OPTIONS and other methods give nothing away", async () => {
+  test("HEAD, OPTIONS and other methods disclose nothing", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const path of ["/console", "/console/api", "/console/api/actors"])
@@ -201,7 +201,7 @@ describe("the console in a browser", () => {
       }
   });
 
-  test("a path leads nowhere else", async () => {
+  test("paths cannot escape the console's files", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const path of [
@@ -232,7 +232,7 @@ describe("the console in a browser", () => {
     assert.ok(large instanceof Error || Object(large)["status"] === 413);
   });
 
-  test("the MCP endpoint neither needs nor takes the console's token", async () => {
+  test("the MCP endpoint neither requires nor accepts the console's token", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const headers = { ...JSON_HEADER, accept: "application/json, text/event-stream" };

@@ -152,7 +152,7 @@ test("a tool's question is answered on the actor's page, and the call goes on", 
   await page.getByRole("treeitem", { name: /status: "resolved"/ }).waitFor();
 });
 
-test("an actor's latest events lead to their causes, across actors", async () => {
+test("an actor's latest events link to their causes, across actors", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1?tab=causes");
   const { page } = opened;
@@ -223,7 +223,7 @@ test("an actor's state follows its changes, is searched with the keyboard, and e
   await dark.check("state-dark-360");
 });
 
-test("an actor's relations lead to others, and it is forked, restarted and stopped", async () => {
+test("an actor's relations link to others, and it is forked, restarted and stopped", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1?tab=relations");
   const { page } = opened;

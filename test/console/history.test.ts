@@ -129,7 +129,7 @@ test("an event's page says who, why and what, and checks its hashes", async () =
   await page.waitForURL(/tab=history.*at=/);
 });
 
-test("causes lead from a dead letter to the tool call that led to it", async () => {
+test("causes link a dead letter to the tool call that caused it", async () => {
   const { items } = await fixture.api(`${ACTOR}/events?type=tools/alarm`, EventIds);
   const path = `/events/${items[0]?.id ?? ""}/causes`;
   await using tab = await fixture.open(path);

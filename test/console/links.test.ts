@@ -7,7 +7,7 @@ import { ConsoleFixture } from "./console.fixture.ts";
 const Token = z.object({ token: z.string() });
 const SAM = { principal: "sam", scopes: [], claims: { roles: ["responder"] } };
 
-test("a reader finds the client behind an event, why ben may not, and reverts a mistake", { timeout: 120_000 }, async () => {
+test("a reader finds the client behind an event and the reason for a refusal, and reverts a mistake", { timeout: 120_000 }, async () => {
   await using server = await ConsoleFixture.start({ modules: ["examples/incident-desk"] });
   const clientOf = async (name: string, viewer: object) => {
     const { token } = await server.api("/viewer-tokens", Token, viewer);

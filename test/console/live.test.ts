@@ -92,7 +92,7 @@ test("charts are drawn in a browser without a language, too", async () => {
   await console.check("overview-posix");
 });
 
-test("the sessions are sorted by what their clients wait for, and lead to their requests", async () => {
+test("sessions are sorted by what their clients wait for, and link to their requests", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/sessions", { theme, width });
     const { page: tab } = console;
@@ -110,7 +110,7 @@ test("the sessions are sorted by what their clients wait for, and lead to their 
   }
 });
 
-test("traffic stands still while a request is read, and shows what was sent", async () => {
+test("traffic is paused while a request is read, and includes what was sent", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/traffic", { theme, width });
     const { page: tab } = console;
@@ -158,7 +158,7 @@ test("a list stays where it is when the pointer enters it, whatever the width", 
     }
 });
 
-test("the log lists what the server logged, and an entry leads to its actor", async () => {
+test("the log lists what the server logged, and an entry links to its actor", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/log", { theme, width });
     const { page: tab } = console;
@@ -180,7 +180,7 @@ test("the log lists what the server logged, and an entry leads to its actor", as
   }
 });
 
-test("a dead letter says why, and which call led to it; letters are replayed together", async () => {
+test("a dead letter has its reason and the call that caused it; letters are replayed together", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/letters", { theme, width });
     const { page: tab } = console;

@@ -109,7 +109,7 @@ test("a server without authentication is used with the link of its start", { tim
   }
 });
 
-test("a server with keys is used with one that has the scope, until it expires", { timeout: 180_000 }, async () => {
+test("a server with keys accepts a key that has the scope, until it expires", { timeout: 180_000 }, async () => {
   const clock = new SimulatedClock(Date.now());
   await using served = await serve({ clock });
   const origin = `http://127.0.0.1:${served.port}`;

@@ -57,7 +57,7 @@ async function write({ page }: ConsolePage, expected: string): Promise<void> {
   await page.locator(".result").first().filter({ hasText: expected }).waitFor();
 }
 
-test("the playground is any user in both eras, with scopes and claims, and a link leads to the same user", async () => {
+test("the playground acts as any user in both eras, with scopes and claims, and a link restores the user", async () => {
   await using server = await start();
   await using opened = await server.open("/playground?tool=write");
   const { page } = opened;

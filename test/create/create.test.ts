@@ -145,7 +145,7 @@ test("templates depend on the versions that this repository is tested with", () 
   assert.equal(manifestOf("create-troupe/package.json").version, own.version);
 });
 
-test("the guest's library is that of the examples", () => {
+test("the guest template's library is the one of the examples", () => {
   const same = (file: string, template: string): void =>
     assert.equal(
       readFileSync(join(root, "create-troupe/templates/guest/guest", template), "utf8"),

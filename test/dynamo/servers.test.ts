@@ -84,7 +84,7 @@ for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
     for (at of [1, 0, 1]) assert.equal((await client.call("where")).text, ["a", "b"][at]);
   });
 
-test("a reply that one server began is replayed and followed by a second, and its tail is there after its end #apptheory.later.streams", async () => {
+test("a second server replays and follows a reply that the first one began, also after its end #apptheory.later.streams", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);
@@ -98,7 +98,7 @@ test("a reply that one server began is replayed and followed by a second, and it
   assert.deepEqual(await rest(a, session, seen.at(-1)?.id ?? ""), followed.slice(1), "from the middle, at the first");
 });
 
-test("the guide's server finds its tables as the AWS SDK is told to", async () => {
+test("the guide's server finds its tables with the AWS SDK's configuration", async () => {
   // A region that is none: were the endpoint not heeded, there would be nobody to ask.
   const told = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
@@ -122,7 +122,7 @@ test("the guide's server finds its tables as the AWS SDK is told to", async () =
   }
 });
 
-test("a session that one server ends is over at the other at once, also where a call of it still runs", async () => {
+test("a session that one server ends is closed at the other at once, even during a call", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);
@@ -136,7 +136,7 @@ test("a session that one server ends is over at the other at once, also where a 
   }
 });
 
-test("a session that another kind of server left in the table is one nobody has, whatever is done about such", async () => {
+test("a session that another kind of server stored is treated as unknown, by each `unknownSession`", async () => {
   const tables = await dynamo.tables();
   // As AppTheory's server for Go writes it, to a table of the same name.
   const left = {

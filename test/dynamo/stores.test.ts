@@ -60,7 +60,7 @@ describe("the tables", () => {
     }
   });
 
-  test("are paid per request, expire on `expiresAt`, and may be there already", async () => {
+  test("are billed per request, expire on `expiresAt`, and may exist already", async () => {
     const { table, streamTable } = await dynamo.tables();
     const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: NOBODY });
     const asked: unknown[] = [];
@@ -87,7 +87,7 @@ describe("the tables", () => {
 });
 
 describe("a session in DynamoDB", () => {
-  test("expires by whole seconds a tenth more than its time after it was last touched, and is gone before DynamoDB deletes it #apptheory.properties.dynamo", async () => {
+  test("expires 1.1 times its TTL after the last touch, before DynamoDB deletes the item #apptheory.properties.dynamo", async () => {
     const { a, b, clock, client, table } = await two({ env: { MCP_SESSION_TTL_MINUTES: "5" } });
     await a.sessions.put(row("s", clock));
     const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: { sessionId: { S: "s" } } }));
@@ -106,14 +106,14 @@ describe("a session in DynamoDB", () => {
     assert.ok(await b.sessions.get("s"));
   });
 
-  test("is not looked for in the whole table unless that was asked for", async () => {
+  test("is not found by scanning the table unless that is enabled", async () => {
     const { a, clock, table } = await two();
     await a.sessions.put(row("s", clock));
     assert.deepEqual(await a.sessions.expire(clock.now() + 1), []);
     assert.equal((await items(table)).length, 1);
   });
 
-  test("larger than an item is refused, and the one that was there stays", async () => {
+  test("that is larger than an item is refused, and the stored one stays", async () => {
     const { a, clock } = await two();
     await a.sessions.put(row("s", clock));
     const huge = row("s", clock, { subscriptions: ["x".repeat(400_000)] });
@@ -122,7 +122,7 @@ describe("a session in DynamoDB", () => {
     assert.deepEqual((await a.sessions.get("s"))?.subscriptions, []);
   });
 
-  test("that something else wrote counts as none, is told once, and may be written over", async () => {
+  test("that something else wrote is ignored, reported once, and may be overwritten", async () => {
     const told: unknown[] = [];
     const { a, client, table, clock } = await two({ log: (...line: readonly unknown[]) => told.push(line) });
     const expiresAt = { N: String(clock.now()) };
@@ -143,7 +143,7 @@ describe("a session in DynamoDB", () => {
     assert.deepEqual(told, [["warning", { event: "session-item-unreadable", code: "STORE_CORRUPT", text }]]);
   });
 
-  test("of an id that no key can be is not there", async () => {
+  test("with an id that cannot be a key is not found", async () => {
     const { a } = await two();
     for (const id of ["", "x".repeat(5_000)]) {
       assert.equal(await a.sessions.get(id), undefined);
@@ -155,8 +155,8 @@ describe("a session in DynamoDB", () => {
   });
 });
 
-describe("what was sent, in DynamoDB", () => {
-  test("is numbered through all streams of a session, from either process #apptheory.later.streams", async () => {
+describe("a sent message in DynamoDB", () => {
+  test("is numbered across all streams of a session, from either process #apptheory.later.streams", async () => {
     const { a, b } = await two();
     const ids: string[] = [];
     for (const [store, stream] of [
@@ -179,7 +179,7 @@ describe("what was sent, in DynamoDB", () => {
     assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "a number of another stream is none of this");
   });
 
-  test("by two processes at once is all there, once and in one order", async () => {
+  test("of two concurrent processes is stored once and in one order", async () => {
     const { a, b } = await two();
     const first = await a.streams.append("s", "x", 0);
     const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? a : b).streams.append("s", "x", n + 1)));
@@ -191,7 +191,7 @@ describe("what was sent, in DynamoDB", () => {
     );
   });
 
-  test("after its session was deleted is refused, from whichever process #apptheory.later.streams", async () => {
+  test("is refused by either process after its session was deleted #apptheory.later.streams", async () => {
     for (const end of ["sessions", "streams"] as const) {
       const { a, b, clock, streamTable } = await two();
       await a.sessions.put(row("s", clock));
@@ -212,7 +212,7 @@ describe("what was sent, in DynamoDB", () => {
     }
   });
 
-  test("is gone by whole seconds once its time is over, before DynamoDB deletes it", async () => {
+  test("expires to the second, before DynamoDB deletes it", async () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     const ids = [await a.streams.append("s", "x", 0), await a.streams.append("s", "x", 1)];
@@ -236,7 +236,7 @@ describe("what was sent, in DynamoDB", () => {
     );
   });
 
-  test("to a session whose time is over is not the next one's of that id, though it came late", async () => {
+  test("of an expired session does not appear in the next session with that id", async () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     await clock.advance(4 * MINUTE_MS);
@@ -250,7 +250,7 @@ describe("what was sent, in DynamoDB", () => {
     for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
   });
 
-  test("longer than an item is numbered and not kept", async () => {
+  test("that is larger than an item is numbered but not stored", async () => {
     const { a, b } = await two();
     const first = await a.streams.append("s", "x", 1);
     const long = await a.streams.append("s", "x", "y".repeat(400_000));
@@ -259,7 +259,7 @@ describe("what was sent, in DynamoDB", () => {
     assert.deepEqual((await b.streams.after("s", long))?.messages, [{ id: next, message: 2 }]);
   });
 
-  test("is deleted once there is twice as much as may be asked for", async () => {
+  test("is deleted once twice as many as can be replayed are stored", async () => {
     const { a, streamTable } = await two({ bounds: { messages: 3 } });
     for (let n = 0; n < 20; n += 1) {
       await a.streams.append("s", "x", n);
@@ -268,15 +268,15 @@ describe("what was sent, in DynamoDB", () => {
   });
 });
 
-describe("DynamoDB that fails", () => {
-  test("without its tables is STORE_IO that says which way out", async () => {
+describe("failures of DynamoDB", () => {
+  test("missing tables are STORE_IO with advice", async () => {
     await using stores = dynamoSessionStores({ client: dynamo.client, table: "not-there", env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /createSessionTables/ });
     await assert.rejects(stores.streams.append("s", "x", 1), { code: "STORE_IO" });
   });
 
   for (const name of ["ThrottlingException", "ProvisionedThroughputExceededException"])
-    test(`with ${name} is asked again, and is STORE_IO when that does not end`, async () => {
+    test(`${name} is retried, and is STORE_IO if it persists`, async () => {
       const { table, streamTable, clock } = await two();
       const fault = failing(dynamo.endpoint, name);
       const stores = dynamoSessionStores({ client: fault.client, table, streamTable, clock });
@@ -288,14 +288,14 @@ describe("DynamoDB that fails", () => {
       fault.client.destroy();
     });
 
-  test("out of reach is STORE_IO", async () => {
+  test("an unreachable endpoint is STORE_IO", async () => {
     const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: NOBODY, maxAttempts: 1 });
     await using stores = dynamoSessionStores({ client, env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /out of reach/ });
     client.destroy();
   });
 
-  test("while what was dropped is deleted has kept the message all the same", async () => {
+  test("a failed cleanup does not lose the new message", async () => {
     const { table, streamTable, clock, b } = await two();
     const fault = failing(dynamo.endpoint, "ThrottlingException");
     const a = dynamoSessionStores({ client: fault.client, table, streamTable, clock, bounds: { streams: 1 } });
@@ -308,7 +308,7 @@ describe("DynamoDB that fails", () => {
     fault.client.destroy();
   });
 
-  test("whose answers to writes are lost applies none of them twice", async () => {
+  test("writes whose answers are lost are applied once", async () => {
     const { table, streamTable, clock, b } = await two();
     const lossy = failing(dynamo.endpoint, "TimeoutError", { applied: true });
     const a = dynamoSessionStores({ client: lossy.client, table, streamTable, clock });

@@ -24,8 +24,8 @@ const head = async (house: House, id: `${string}/${string}`): Promise<string | u
 const battle = { jsonrpc: "2.0", id: "battle", method: "tools/call", params: { name: "battle", arguments: {} } };
 const replied = (visitor: Visitor): Promise<unknown> => visitor.until((frame) => at(frame, "id") === "battle");
 
-describe("a legacy client that can be asked", () => {
-  test("is asked by a request of the server, and the fight begins when it says yes #mud.confirm", async () => {
+describe("a legacy client that supports elicitation", () => {
+  test("gets an elicitation request, and the fight begins when it accepts #mud.confirm", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada", CAN);
     await atTheGoblin(ada);
@@ -51,7 +51,7 @@ describe("a legacy client that can be asked", () => {
     ["answers with nonsense", { result: { action: "accept", content: { confirm: "perhaps" } } }],
     ["answers with an error", { error: { code: -32601, message: "I cannot" } }],
   ] as const)
-    test(`that ${what} is told so, and nothing was applied`, async () => {
+    test(`that ${what} gets an error, and nothing is applied`, async () => {
       await using house = await mudHouse();
       await using ada = await house.enter("test|ada", CAN);
       await atTheGoblin(ada);
@@ -67,7 +67,7 @@ describe("a legacy client that can be asked", () => {
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that never answers holds nothing: it and others go on, and what it answers too late is not applied #gateway.needs.nothing-held", async () => {
+  test("that does not answer blocks no one, and its delayed answer is not applied #gateway.needs.nothing-held", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada", CAN);
     await using bob = await house.enter("test|bob");
@@ -89,7 +89,7 @@ describe("a legacy client that can be asked", () => {
     assert.equal(at(await ada.read("game://player/state"), "room"), "chamber");
   });
 
-  test("that leaves without an answer leaves nothing behind", async () => {
+  test("that disconnects without an answer changes nothing", async () => {
     await using house = await mudHouse();
     const ada = await house.enter("test|ada", CAN);
     await atTheGoblin(ada);
@@ -102,7 +102,7 @@ describe("a legacy client that can be asked", () => {
     assert.equal(await head(house, "room/cellar"), heads);
   });
 
-  test("that cannot be asked is not: its host asks before a destructive tool #spec.6.tools.consent", async () => {
+  test("without elicitation gets no request: its host confirms destructive tools #spec.6.tools.consent", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada");
     await atTheGoblin(ada);
@@ -130,8 +130,8 @@ const asked = async (visitor: Visitor): Promise<{ readonly requestState: unknown
   return { requestState, responses: (said) => ({ inputResponses: { [key]: said }, requestState }) };
 };
 
-describe("a client of 2026-07-28 that can be asked", () => {
-  test("gets input_required, and the fight begins when it calls again with a yes", async () => {
+describe("a client of 2026-07-28 that supports elicitation", () => {
+  test("gets input_required, and the fight begins when it repeats the call with an acceptance", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada", CAN);
     await atTheGoblin(ada);
@@ -147,7 +147,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
     ["cancels", { action: "cancel" }],
     ["accepts without a yes", { action: "accept", content: { confirm: false } }],
   ] as const)
-    test(`that ${what} is told so, and nothing was applied`, async () => {
+    test(`that ${what} gets an error, and nothing is applied`, async () => {
       await using house = await mudHouse();
       await using ada = house.modern("test|ada", CAN);
       await atTheGoblin(ada);
@@ -161,7 +161,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that never comes back holds nothing #gateway.needs.nothing-held #spec.6.trust.desktop", async () => {
+  test("that does not return blocks no one #gateway.needs.nothing-held #spec.6.trust.desktop", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada", CAN);
     await using bob = await house.enter("test|bob");
@@ -176,7 +176,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
     await ada.go("north");
   });
 
-  test("another's question is not to be answered, nor one's own with another argument #gateway.needs.modern #spec.6.privacy.access", async () => {
+  test("cannot answer another client's question, nor its own for another call #gateway.needs.modern #spec.6.privacy.access", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada", CAN);
     await using bob = house.modern("test|bob", CAN);
@@ -193,7 +193,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
     assert.equal(await goblin(ada), 45);
   });
 
-  test("that cannot be asked is not", async () => {
+  test("without elicitation gets no question", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada");
     await atTheGoblin(ada);
@@ -236,7 +236,7 @@ describe("official clients", () => {
   };
 
   for (const which of CLIENTS) {
-    test(`a person says no, then yes: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
+    test(`a user declines, then accepts: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       for (const door of DOORS) {
         await using served = await dungeon();
         const way = through(served, door);
@@ -258,7 +258,7 @@ describe("official clients", () => {
       }
     });
 
-    test(`a person never says anything, and others go on: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
+    test(`an unanswered question does not block others: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       // A world of its own: where others have slain the goblin, nothing would be asked.
       await using fresh = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       for (const way of [{ http: String(fresh.ready.http) }, { tcp: String(fresh.ready.tcp) }]) {

@@ -16,9 +16,9 @@ before(async () => {
 });
 after(() => served[Symbol.asyncDispose]());
 
-describe("a door of one's own", () => {
+describe("a user's own door", () => {
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`has a list that changes with it, told before the reply on one stream: SDK ${which.sdk} #sources.list-mode.dynamic`, async () => {
+    test(`changes its list, which is notified before the reply on one stream: SDK ${which.sdk} #sources.list-mode.dynamic`, async () => {
       await using player = await connect({ tcp: String(served.ready.tcp) }, which);
       assert.deepEqual(await names(player), ["open", "unlock", "look"]);
       const locked = await player.call("open");
@@ -39,7 +39,7 @@ describe("a door of one's own", () => {
       );
     });
 
-  test("is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why #sources.list-mode.static", async () => {
+  test("needs a handle for an anonymous 2026-07-28 client, whose list is static; refusals have reasons #sources.list-mode.static", async () => {
     await using player = await connect({ http: String(served.ready.http) }, MODERN);
     const list = await player.tools();
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe("a door of one's own", () => {
     assert.match(missing.text, /handle/);
   });
 
-  test("tells at /mcp/meta what is possible now, and why the rest is not #sources.list-mode.meta", async () => {
+  test("reports at /mcp/meta what is possible now, and why the rest is not #sources.list-mode.meta", async () => {
     await using player = await connect({ http: String(served.ready.meta) }, { sdk: "v1", era: "legacy" });
     const actions = async (): Promise<unknown> => JSON.parse((await player.call("actions")).text);
     assert.deepEqual(at(await actions(), "impossible"), [{ action: "close", why: "It is not open." }]);
@@ -81,7 +81,7 @@ describe("a door of one's own", () => {
     assert.match(nothing.text, /actions/);
   });
 
-  test("is the same door for the local client in every era, today and tomorrow", async () => {
+  test("is the same door for the local client in each era and after a restart", async () => {
     using place = folder();
     const steps = [
       ["unlock", "Click."],

@@ -57,7 +57,7 @@ const told = (result: unknown): unknown => at(result, "content", 0, "text");
 
 describe("the Inspector over stdio", { concurrency: 2 }, () => {
   for (const era of ERAS) {
-    test(`lists and calls the counter on disk, ${era}: each run finds what the one before left`, async () => {
+    test(`lists and calls the counter on disk, ${era}: each run continues from the last`, async () => {
       const target = overStdio("examples/counter-disk", join(home, `counter-${era}`));
       assert.deepEqual(names((await inspect(era, target, "tools/list")).result, "tools"), ["add", "get"]);
       const call = ["--tool-name", "add", "--tool-arg", "by=20"];
@@ -66,7 +66,7 @@ describe("the Inspector over stdio", { concurrency: 2 }, () => {
     });
   }
 
-  test("looks around the MUD #spec.4.reading #spec.8.inspector", async () => {
+  test("lists, reads and calls in the MUD #spec.4.reading #spec.8.inspector", async () => {
     const era = "modern";
     const target = overStdio("examples/mud", join(home, "mud"));
     assert.match(String(told((await inspect(era, target, "tools/call", "--tool-name", "look")).result)), /dungeon entrance/);
@@ -89,7 +89,7 @@ test("the Inspector over HTTP lists and calls the counter, in both eras #spec.8.
   }
 });
 
-test("the Inspector over HTTP finds no tool of the MUD that a host could not take, in both eras #spec.8.inspector #spec.8.input-schema", async () => {
+test("the Inspector over HTTP finds only tools of the MUD that a host can use, in both eras #spec.8.inspector #spec.8.input-schema", async () => {
   await using served = await serveChild(["examples/mud"]);
   const url = String(served.ready.http);
   for (const era of ERAS) {

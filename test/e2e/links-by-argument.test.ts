@@ -34,7 +34,7 @@ const stateIn = async (client: TestClient, key: string): Promise<unknown> => {
 };
 
 for (const era of ["legacy", "modern"] as const) {
-  test(`a link by argument offers tools, resources and completion of any of many actors (${era})`, async () => {
+  test(`a link by argument offers tools, resources and completion of many actors (${era})`, async () => {
     await using served = await serve();
     const client = served.client(era);
     for (const id of KEYS) await client.callTool("report", { id });
@@ -62,7 +62,7 @@ for (const era of ["legacy", "modern"] as const) {
     assertRefused(await client.callTool("incident__comment", { incident: "INC-1", text: "x" }), /You are off duty/, "NOT_NOW");
   });
 
-  test(`C8 a subscription to one of many is notified of that one alone (${era})`, async () => {
+  test(`C8 a subscription to one of many actors is notified of changes to that one only (${era})`, async () => {
     await using served = await serve();
     const writer = served.client(era);
     for (const id of KEYS) await writer.callTool("report", { id });
@@ -77,7 +77,7 @@ for (const era of ["legacy", "modern"] as const) {
     assert.deepEqual(updated(), ["incident://INC-2/state", "incident://INC-1/state"]);
   });
 
-  test(`two windows of one person act on different incidents, and each call reaches the one it names (${era})`, async () => {
+  test(`two windows of one user act on different incidents, and each call reaches the one it names (${era})`, async () => {
     await using served = await serve();
     const windows = [served.client(era), served.client(era)] as const;
     for (const id of KEYS) await windows[0].callTool("report", { id });

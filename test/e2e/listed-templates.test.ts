@@ -42,7 +42,7 @@ const HEADS = [
 ];
 
 for (const era of ["legacy", "modern"] as const)
-  test(`an actor's template lists what it has now, and clients hear when that is other (${era})`, async () => {
+  test(`an actor's template lists its current values, and clients are notified of changes (${era})`, async () => {
     await using server = await testServer([shelf]);
     const client = server.client({ era });
     assert.deepEqual(await client.listResources(), HEADS.slice(0, 1));
@@ -67,7 +67,7 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a client hears that its list has changed where a value came, and not where a content did (${era})`, async () => {
+  test(`list_changed is sent if a listed value is added, not if its content changes (${era})`, async () => {
     await using server = await testServer([shelf]);
     const client = server.client({ era });
     const told = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
@@ -81,7 +81,7 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a long list is read to its end though values come meanwhile (${era})`, async () => {
+  test(`a long list can be read to its end while values are added (${era})`, async () => {
     const names = Array.from({ length: 500 }, (_, at) => `note ${at}`);
     await using own = createServer("notes", "1");
     own.resources.register({ name: "note", uri: "notes://{id}", list: () => names }, ({ args: { id } }) => id);
@@ -117,7 +117,7 @@ function files(): { readonly server: ReturnType<typeof createServer>; readonly n
 }
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a server's template lists what its \`list\` gives each viewer, under a prefix too (${era})`, async () => {
+  test(`a server's template lists what \`list\` returns for each viewer, under a prefix too (${era})`, async () => {
     const { server: own, names } = files();
     await using _own = own;
     await using server = await testServer(merge(own.source, prefix("more", own.source)));
@@ -146,7 +146,7 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`what is listed is what is read under its URI, where several templates take it (${era})`, async () => {
+  test(`a listed URI is read by the template that listed it, even if others match (${era})`, async () => {
     const said = (name: string) => {
       const server = createServer(name, "1");
       const answer = ({ args: { path } }: { readonly args: { readonly path: string } }): string => `${name} ${path}`;
@@ -193,7 +193,7 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`law 3: who lacks the scopes to read what stands behind a template is shown no names of it (${era})`, async () => {
+  test(`law 3: a viewer without a template's scopes is listed none of its names (${era})`, async () => {
     const safe = actor("safe", {
       description: "A safe.",
       state: z.object({ names: z.array(z.string()).default(["plan"]) }),
@@ -223,7 +223,7 @@ for (const era of ["legacy", "modern"] as const)
     }
   });
 
-test("a `list` is asked for lists and completions, and not by calls", async () => {
+test("`list` runs for lists and completions, not for calls", async () => {
   let asked = 0;
   await using own = createServer("files", "1");
   own.tools.register({ name: "count" }, () => "1");
@@ -242,7 +242,7 @@ test("a `list` is asked for lists and completions, and not by calls", async () =
   assert.equal(asked, before);
 });
 
-test("law 3: a `list` that cannot say lists nothing, the log has it once, and what it stands for is read all the same", async () => {
+test("law 3: a failing `list` lists nothing and is logged once, and its resources can still be read", async () => {
   const lines: unknown[] = [];
   await using own = createServer("files", "1", { log: (...line) => lines.push(line) });
   const broken = (name: string, list: () => unknown): void =>
@@ -266,7 +266,7 @@ test("law 3: a `list` that cannot say lists nothing, the log has it once, and wh
   );
 });
 
-test("a template that says it is listed and cannot be is refused, with what to do", async () => {
+test("a template that cannot be listed is refused with advice", async () => {
   const wrong = (resource: object) => () =>
     actor("shelf", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
   const told = (error: unknown): boolean =>

@@ -160,7 +160,7 @@ describe("over a socket", () => {
     return line.until((frame) => line.frames.indexOf(frame) >= mark);
   };
 
-  test("what is no message is an error without the connection's end #spec.7.json-rpc", async () => {
+  test("a non-message is an error and leaves the connection open #spec.7.json-rpc", async () => {
     for (const [what, message, code] of MALFORMED) {
       // A line end inside would make two lines of it.
       assertError(await next(message), code, what);
@@ -168,7 +168,7 @@ describe("over a socket", () => {
     }
   });
 
-  test("a wrong request is an error of its own id", async () => {
+  test("an invalid request gets an error with its id", async () => {
     for (const [what, method, params, code] of WRONG) {
       const reply = await next(request(method, params, { id: what }));
       assertError(reply, code, what);
@@ -177,7 +177,7 @@ describe("over a socket", () => {
     for (const args of UNFIT) assert.equal(at(await next(add(args)), "result", "isError"), true, JSON.stringify(args));
   });
 
-  test("nothing but initialize or an enveloped request begins", async () => {
+  test("only initialize or a request with an envelope may come first", async () => {
     await using fresh = await lineClient(tcp);
     for (const method of ["tools/call", "tools/list", "resources/read", "logging/setLevel"])
       assert.ok(typeof codeOf(await fresh.request(method, { name: "add", arguments: {} })) === "number", method);
@@ -193,7 +193,7 @@ describe("over a socket", () => {
     }
   });
 
-  test("a line that never ends is cut off, and takes nobody with it", async () => {
+  test("an endless line is cut off, and other connections go on", async () => {
     await using endless = await lineClient(tcp);
     const chunk = "a".repeat(1_048_576);
     const closed = new Promise<void>((done) => void endless.socket.once("close", () => done()));
@@ -202,7 +202,7 @@ describe("over a socket", () => {
     assert.ok(isJsonObject(await line.request("ping")));
   });
 
-  test("any JSON value and any cut of a request is answered or ignored, and the next request is served", async () => {
+  test("any JSON value or truncated request is answered or ignored, and the next request is served", async () => {
     const valid = JSON.stringify(request("tools/call", { name: "get", arguments: {} }, { id: "mutated" }));
     const message = fc.oneof(
       fc.jsonValue({ depthSize: "small" }).map((value) => JSON.stringify(value)),
@@ -246,7 +246,7 @@ describe("in a POST", () => {
     session = await opened(url);
   });
 
-  test("what is no message is an error with a status of 400", async () => {
+  test("a non-message is an error with status 400", async () => {
     for (const headers of [session.headers, modernHeaders("tools/call", "add")])
       for (const [what, message, code] of MALFORMED) {
         const { status, reply } = await send(url, message, headers);
@@ -256,7 +256,7 @@ describe("in a POST", () => {
       }
   });
 
-  test("a wrong request is an error of its own id, in both eras", async () => {
+  test("an invalid request gets an error with its id, in both eras", async () => {
     for (const [what, method, params, code] of WRONG) {
       const legacy = await session.request(method, params);
       assertError(legacy.reply, code, `legacy, ${what}`);
@@ -275,7 +275,7 @@ describe("in a POST", () => {
     }
   });
 
-  test("an envelope that is missing, torn or not what its headers say is refused", async () => {
+  test("an envelope that is missing, incomplete or in conflict with the headers is refused", async () => {
     const call = { name: "add", arguments: {} };
     const full = envelope();
     const headers = modernHeaders("tools/call", "add");
@@ -321,7 +321,7 @@ describe("in a POST", () => {
     }
   });
 
-  test("a session id that never was, or is none, is 404 or 400", async () => {
+  test("an unknown session id is 404, an invalid one 400", async () => {
     for (const id of ["nobody", "../../etc/passwd", "%00", "a".repeat(4_000), "__proto__"]) {
       const { status } = await send(url, request("tools/call", { name: "add", arguments: {} }), {
         ...session.headers,
@@ -333,7 +333,7 @@ describe("in a POST", () => {
     assert.equal(none.status, 400);
   });
 
-  test("any JSON value gets an answer or none, never a failure of the server #secure.stacks #spec.7.errors", async () => {
+  test("no JSON value makes the server fail #secure.stacks #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ depthSize: "small" }), fc.constantFrom("legacy", "modern"), async (value, era) => {
         const { status } = await send(url, JSON.stringify(value), era === "legacy" ? session.headers : modernHeaders("tools/call", "get"));
@@ -355,12 +355,12 @@ const statusOf = async (said: string | Uint8Array): Promise<number> => {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 };
 
-describe("HTTP's framing", () => {
+describe("HTTP framing", () => {
   const message = JSON.stringify(request("tools/call", { name: "add", arguments: {}, _meta: envelope() }));
   const good = { ...modernHeaders("tools/call", "add") };
   const modernLines = Object.entries(good).map(([name, value]) => `${name}: ${value}`);
 
-  test("that is broken, double or foreign is refused with its status", async () => {
+  test("that is malformed, duplicated or foreign is refused with its status", async () => {
     const length = `content-length: ${Buffer.byteLength(message)}`;
     const cases: readonly (readonly [what: string, said: string | Uint8Array, ...status: readonly number[]])[] = [
       ["no HTTP at all", "add one, please\r\n\r\n", 400],
@@ -391,7 +391,7 @@ describe("HTTP's framing", () => {
     }
   });
 
-  test("that ends in the middle is no request", async () => {
+  test("that ends early is no request", async () => {
     const whole = post(message, good);
     for (const cut of [10, 60, whole.length - message.length - 2, whole.length - 20, whole.length - 1]) {
       await using socket = await rawSocket(port());
@@ -402,7 +402,7 @@ describe("HTTP's framing", () => {
     }
   });
 
-  test("of any bytes is an error or nothing #spec.7.errors", async () => {
+  test("of random bytes gets an error or no answer #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (noise) => {
         await using socket = await rawSocket(port());

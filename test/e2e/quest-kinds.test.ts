@@ -16,7 +16,7 @@ const V1: Which = { sdk: "v1", era: "legacy" };
 
 const { module, world } = keep;
 
-test("one that never looks at a list again finishes the quest at /mcp/meta, whose two tools never change", async () => {
+test("a client that lists tools only once finishes the quest at /mcp/meta, whose two tools are static", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.meta !== undefined);
   await using player = await connect({ http: served.ready.meta }, V1);
@@ -45,7 +45,7 @@ test("one that never looks at a list again finishes the quest at /mcp/meta, whos
   );
 });
 
-test("one that opens a session for each call finishes the quest, since its key names the player #spec.1.independent", async () => {
+test("a client with a session per call finishes the quest, since its key identifies the player #spec.1.independent", async () => {
   using place = folder();
   const key = "k3y-of-ada-which-is-long-enough";
   const file = join(place.path, "keys.json");
@@ -64,7 +64,7 @@ test("one that opens a session for each call finishes the quest, since its key n
   await finishes(world, hands, "a session for each call");
 });
 
-test("one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes #mud.handles #spec.6.tools.understanding", async () => {
+test("an anonymous client of 2026-07-28 finishes the quest with its first, static list #mud.handles #spec.6.tools.understanding", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);
@@ -84,7 +84,7 @@ test("one of 2026-07-28 without a name finishes the quest by the list it was giv
   assert.deepEqual(await player.tools(), list);
 });
 
-test("one of 2026-07-28 is told in a tool's error why something cannot be done now", async () => {
+test("a client of 2026-07-28 gets a tool error with the reason if something is impossible now", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);

@@ -13,7 +13,7 @@ const games = [
 
 for (const { module, world, doors, clients } of games) {
   describe(world.title, () => {
-    test(`is finished by SDK v1 and v2, in both eras, over ${doors.join(" and ")}, one after the other in one world #mud.players.many`, async () => {
+    test(`SDK v1 and v2 finish the quest in one world, in both eras, over ${doors.join(" and ")} #mud.players.many`, async () => {
       await using served = await serveChild([module, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       const { http, tcp } = served.ready;
       assert.ok(http !== undefined && tcp !== undefined);
@@ -28,7 +28,7 @@ for (const { module, world, doors, clients } of games) {
     });
 
     for (const which of clients)
-      test(`is finished over stdio by the local player: SDK ${which.sdk}, ${which.era} #mud.worlds.serve`, async () => {
+      test(`the local player finishes the quest over stdio: SDK ${which.sdk}, ${which.era} #mud.worlds.serve`, async () => {
         using place = folder();
         await using player = await connect({ stdio: module, data: place.path }, which);
         await finishes(world, plain(player), player.name);

@@ -83,11 +83,11 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     assert.ok(done.has(tool), `${tool} was among the acts: ${[...done.keys()].join(", ")}`);
 };
 
-test(`C8 ${ACTS} random acts by 5 clients: exactly one list_changed for each list that changed, and none else #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
+test(`C8 ${ACTS} random calls by 5 clients cause exactly one list_changed per changed list #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
   play(20260728, memoryStore(), ACTS));
 
 // On disk the turns of one act are far apart: what is listed between them would be told.
-test(`C8 ${ACTS / 2} random acts by 5 clients on disk: an act of many turns changes each list once`, async () => {
+test(`C8 ${ACTS / 2} random calls by 5 clients on disk: a call of many turns changes each list once`, async () => {
   using place = folder();
   await play(3, sqliteStore({ directory: place.path }), ACTS / 2);
 });

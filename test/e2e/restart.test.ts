@@ -22,8 +22,8 @@ const ok = (answer: HttpAnswer): HttpAnswer => {
 const call = (name: string, args: object = {}) => ({ name, arguments: args });
 const updated = (message: unknown): boolean => at(message, "method") === "notifications/resources/updated";
 
-describe("a server that was started again", () => {
-  test("knows its legacy sessions, who stood behind them and what they subscribed to #sessions.restart", async () => {
+describe("a restarted server", () => {
+  test("restores its legacy sessions with their principals and subscriptions #sessions.restart", async () => {
     using place = folder();
     let id = "";
     {
@@ -49,7 +49,7 @@ describe("a server that was started again", () => {
     assert.equal((await session.request("tools/list")).status, 404);
   });
 
-  test("knows the handles it gave, also those nobody has used yet #sources.handles.expiry", async () => {
+  test("recognizes the handles it issued, also unused ones #sources.handles.expiry", async () => {
     using place = folder();
     const handles: string[] = [];
     {
@@ -67,7 +67,7 @@ describe("a server that was started again", () => {
     assert.match(await inventory(handles[1]), /You carry nothing/);
   });
 
-  test("takes the answer to a question it asked before #gateway.needs.modern", async () => {
+  test("accepts the answer to a question from before the restart #gateway.needs.modern", async () => {
     using place = folder();
     let handle = "";
     let question: unknown;
@@ -94,7 +94,7 @@ describe("a server that was started again", () => {
     assert.equal(at(ok(await battle(urlOf(served), answer)).reply, "result", "resultType"), "complete");
   });
 
-  test("has everything it acknowledged, also when it was killed #store.crashes", async () => {
+  test("has everything it acknowledged, even if it was killed #store.crashes", async () => {
     using place = folder();
     let acknowledged = 0;
     for (let round = 0; round < 3; round += 1) {
@@ -116,7 +116,7 @@ describe("a server that was started again", () => {
   });
 });
 
-test("a client whose stream broke is told what changed meanwhile when it comes back #gateway.http.event-ids", async () => {
+test("a client that resumes a broken stream is notified of changes it missed #gateway.http.event-ids", async () => {
   await using served = await serveChild([MUD]);
   const url = urlOf(served);
   const ada = await opened(url);
@@ -135,8 +135,8 @@ test("a client whose stream broke is told what changed meanwhile when it comes b
   await stream.until((message) => at(message, "method") === "notifications/tools/list_changed");
 });
 
-describe("a server that is told to stop", () => {
-  test("ends a running call first, refuses new ones, and ends with 0 #cli.sigterm", async () => {
+describe("a stopping server", () => {
+  test("completes running calls, refuses new ones, and exits with 0 #cli.sigterm", async () => {
     using place = folder();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     {
@@ -171,7 +171,7 @@ describe("a server that is told to stop", () => {
     assert.equal(text(ok(await modern(urlOf(served), "tools/call", call("get")))), "1");
   });
 
-  test("does not wait for a person's answer beyond its grace, and applies nothing", async () => {
+  test("does not wait for a user's answer beyond its grace period, and applies nothing", async () => {
     using place = folder();
     const served = await serveChild([MUD, "--grace", "100"], { data: place.path });
     const session = await opened(urlOf(served), {}, "2025-11-25", { elicitation: {} });
@@ -192,7 +192,7 @@ describe("a server that is told to stop", () => {
     assert.match(String(at(ok(room).reply, "result", "contents", 0, "text")), /pitch dark/);
   });
 
-  test("tells what listens that it is over", async () => {
+  test("completes open listen requests", async () => {
     await using served = await serveChild([MUD]);
     const params = { notifications: { toolsListChanged: true }, _meta: envelope() };
     const listening = send(
@@ -210,7 +210,7 @@ describe("a server that is told to stop", () => {
 });
 
 describe("one directory", () => {
-  test("has one server: the second is told who has it, and ends with 6; the first goes on #store.lock", async () => {
+  test("has one server: a second one names the holder and exits with 6, and the first goes on #store.lock", async () => {
     await using served = await serveChild(["examples/counter-disk"]);
     const second = await troupe("serve", "examples/counter-disk", "--http", "127.0.0.1:0", "--data", served.data, "--json");
     assert.equal(second.code, 6);

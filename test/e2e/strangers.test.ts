@@ -54,7 +54,7 @@ const codeOf = (answer: HttpAnswer): unknown => at(answer.reply, "error", "code"
 describe("a session", () => {
   const server = serveFor("examples/mud");
 
-  test("of somebody else is not found, whatever is asked of it, and goes on for its own client #sessions.principal #spec.6.privacy.access #spec.8.security", async () => {
+  test("of another principal is not found by any request, and goes on for its own client #sessions.principal #spec.6.privacy.access #spec.8.security", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const stolen = resumed(server.url(), ada.id, bearer("bob"));
     for (const method of ["tools/list", "tools/call", "resources/read", "ping", "nonsense"])
@@ -70,7 +70,7 @@ describe("a session", () => {
     assert.match(text(await ada.request("tools/call", call("look"))), /dungeon entrance/);
   });
 
-  test("of somebody else answers like one that never was", async () => {
+  test("of another principal answers like an unknown one", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const [stolen, unknown] = await Promise.all(
       [ada.id, "0123456789abcdef0123456789abcdef"].map((id) => resumed(server.url(), id, bearer("bob")).request("tools/list")),
@@ -79,7 +79,7 @@ describe("a session", () => {
     assert.equal(stolen?.status, unknown?.status);
   });
 
-  test("without a key is asked for one, and never for more", async () => {
+  test("without a valid key gets 401 and a Bearer challenge", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     for (const headers of [{}, { authorization: "Bearer wrong" }]) {
       const answer = await resumed(server.url(), ada.id, headers).request("tools/list");
@@ -89,7 +89,7 @@ describe("a session", () => {
     }
   });
 
-  test("cannot hear the stream of another by its event ids #sessions.principal", async () => {
+  test("cannot replay another session's stream by its event ids #sessions.principal", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await using hers = await events(server.url(), ada.headers);
@@ -106,7 +106,7 @@ describe("a session", () => {
     await ada.request("tools/call", call("drop", { item: "torch" }));
   });
 
-  test("cannot cancel or answer what runs in another", async () => {
+  test("cannot cancel or answer another session's requests", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada", { capabilities: { elicitation: {} } });
     await using bob = await house.enter("test|bob");
@@ -133,7 +133,7 @@ const stateOf = async (session: HttpSession): Promise<unknown> =>
 describe("a player", () => {
   const server = serveFor("examples/mud");
 
-  test("is met by its own URIs alone, which say nothing of who it is #spec.6.privacy.transmission", async () => {
+  test("is reached only by its own URIs, which do not disclose its principal #spec.6.privacy.transmission", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await ada.request("tools/call", call("pick_up", { item: "torch" }));
@@ -157,7 +157,7 @@ describe("a player", () => {
     }
   });
 
-  test("cannot act for another, whatever it gives beside its arguments #spec.6.privacy.access", async () => {
+  test("cannot act as another player, whatever extra arguments or metadata it sends #spec.6.privacy.access", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await ada.request("tools/call", call("say", { text: "hello" }));
@@ -177,7 +177,7 @@ describe("a player", () => {
     assert.match(text(await two.request("tools/call", call("inventory"))), /You carry nothing/);
   });
 
-  test("reads the words of others as data: quoted, bounded, without control characters, never in a description #secure.text #spec.7.validation.sanitize", async () => {
+  test("sees other players' texts quoted, bounded, without control characters, and never in descriptions #secure.text #spec.7.validation.sanitize", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada");
     await using bob = await house.enter("test|bob");
@@ -215,7 +215,7 @@ describe("a handle", () => {
     return handle;
   };
 
-  test("is of no use to anybody but its starter's principal, used or not, and answers like one that never was #sources.handles.binding", async () => {
+  test("works only for the principal that started it; for others it is like an unknown one #sources.handles.binding", async () => {
     for (const used of [false, true]) {
       const handle = await started();
       if (used) assert.equal(text(await as("ada", "tools/call", call("write", { handle, line: "mine" }))), "1 lines.");
@@ -241,7 +241,7 @@ describe("a handle", () => {
     }
   });
 
-  test("that is not one's own is not subscribed to, in either era", async () => {
+  test("of another principal cannot be subscribed to, in either era", async () => {
     const handle = await started();
     await as("ada", "tools/call", call("write", { handle, line: "mine" }));
     const uri = `notebook://${handle}/lines`;
@@ -269,7 +269,7 @@ describe("a handle", () => {
     assert.equal(errorOf(await ada.request("resources/subscribe", { uri })), undefined);
   });
 
-  test("is found in neither era by what is no handle", async () => {
+  test("is not found by invalid values", async () => {
     for (const handle of [
       "",
       "h_",
@@ -289,10 +289,10 @@ describe("a handle", () => {
   });
 });
 
-describe("a call's name", () => {
+describe("a call's id", () => {
   const server = serveFor("examples/counter-disk");
 
-  test("C4 is its principal's own: another's call of the same name is another call #actors.call-id", async () => {
+  test("C4 is scoped to its principal: another principal's call with that id is another call #actors.call-id", async () => {
     const counts: string[] = [];
     for (const who of ["ada", "bob", "ada", "bob"] as const)
       counts.push(text(await modern(server.url(), "tools/call", { ...call("add"), _meta: { "troupe/callId": "one" } }, bearer(who))));

@@ -46,7 +46,7 @@ const boss = actor("boss", {
   },
 });
 
-test("a child that crashes too often fails, its parent hears of it and has it tried again later, from the state it had", async () => {
+test("a child that crashes too often fails, and its notified parent restarts it with its last state", async () => {
   broken = true;
   await using server = await testServer([boss, worker]);
   const client = server.client();

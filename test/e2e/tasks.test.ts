@@ -101,8 +101,8 @@ const cancel = (client: TestClient, { taskId = null }: JsonObject): Promise<Json
 const update = (client: TestClient, { taskId = null }: JsonObject, inputResponses: JsonObject): Promise<JsonObject> =>
   client.request("tasks/update", { taskId, inputResponses }, { meta: declared });
 
-describe("a call of a client that knows tasks", () => {
-  test("is a task where it takes its time, which says how far it is and ends with the result", async () => {
+describe("a call of a client that supports tasks", () => {
+  test("becomes a task if it takes long, reports its progress and ends with the result", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     const task = await begin(server, client, "fire");
@@ -124,7 +124,7 @@ describe("a call of a client that knows tasks", () => {
     await assert.rejects(get(client, task), { code: -32602, message: /no task of this taskId/ });
   });
 
-  test("is answered as ever where it is done, refused or asks at once", async () => {
+  test("is answered directly if it completes, refuses or asks at once", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     assert.equal((await call(client, "quick"))["resultType"], "complete");
@@ -136,7 +136,7 @@ describe("a call of a client that knows tasks", () => {
     assert.match(JSON.stringify(await call(asked, "name")), /"text":"-\+-"/);
   });
 
-  test("nobody else's task is there", async () => {
+  test("finds no tasks of other principals", async () => {
     await using server = await testServer([kiln]);
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const task = await begin(server, ann, "fire");
@@ -145,7 +145,7 @@ describe("a call of a client that knows tasks", () => {
     assert.equal((await get(ann, task))["status"], "working");
   });
 
-  test("cancelled, what it runs is told, and what comes of it is nothing to the task", async () => {
+  test("aborts its work when its task is cancelled, and ignores the outcome", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     const task = await begin(server, client, "wait");
@@ -159,7 +159,7 @@ describe("a call of a client that knows tasks", () => {
     await cancel(client, task);
   });
 
-  test("what is asked on the way is answered to the task, piece by piece, and checked", async () => {
+  test("asks through its task, which accepts and validates answers one by one", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     mayAsk = Promise.withResolvers();
@@ -181,7 +181,7 @@ describe("a call of a client that knows tasks", () => {
     assert.match(JSON.stringify(result), /"text":"Ann\+-"/);
   });
 
-  test("of what nobody hears for an hour it is given up", async () => {
+  test("fails if its task has no news for an hour", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     mayAsk = Promise.withResolvers();
@@ -198,7 +198,7 @@ describe("a call of a client that knows tasks", () => {
     await assert.rejects(get(client, never), { code: -32602 });
   });
 
-  test("a principal has so many at once, and half of all; without room its client waits, or is told to", async () => {
+  test("waits, or is refused, if its principal has too many tasks", async () => {
     await using server = await testServer([kiln], { limits: { inFlight: 2, tasks: 6 } });
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const first = await begin(server, ann, "must");
@@ -217,7 +217,7 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, bob, "must");
   });
 
-  test("what was sent counts while it runs, and what came of it as long as it is kept", async () => {
+  test("counts its arguments against the memory limit while it runs, and its result while it is stored", async () => {
     await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
     const client = server.client({ era: "modern" });
     const long = client.request("tools/call", { name: "must", arguments: { text: "x".repeat(250_000) } }, { meta: declared });
@@ -230,7 +230,7 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, client, "must");
   });
 
-  test("what those of one principal take leaves room for others", async () => {
+  test("of one principal cannot use the memory for tasks of others", async () => {
     await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const long = ann.request("tools/call", { name: "must", arguments: { text: "x".repeat(90_000) } }, { meta: declared });
@@ -245,7 +245,7 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, bob, "must");
   });
 
-  test("C8 who listens to it is told how it stands, at once and with each change, and of nobody else's", async () => {
+  test("C8 notifies a listener of its own tasks' status, at once and at each change", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern", listen: false });
     const task = await begin(server, client, "fire");
@@ -278,9 +278,9 @@ describe("a call of a client that knows tasks", () => {
   });
 });
 
-describe("a client that does not know tasks", () => {
+describe("a client that does not support tasks", () => {
   for (const era of ["legacy", "modern"] as const)
-    test(`waits, or is refused where it has to know them (${era})`, async () => {
+    test(`waits, or is refused if the tool requires tasks (${era})`, async () => {
       await using server = await testServer([kiln]);
       // 2025-11-25 has tasks of its own.
       const client = server.client(era === "legacy" ? { era, revision: "2025-06-18" } : { era });
@@ -298,7 +298,7 @@ describe("a client that does not know tasks", () => {
     });
 });
 
-test("law 3: a hidden tool that is for who knows tasks is unknown to all", async () => {
+test("law 3: a hidden tool that requires tasks is unknown to every client", async () => {
   await using server = await testServer([kiln]);
   for (const era of ["legacy", "modern"] as const)
     await assert.rejects(server.client({ era }).callTool("hidden"), { code: -32602, message: /Unknown tool: hidden/ });
@@ -312,7 +312,7 @@ describe("a server", () => {
     return Object(capabilities)["extensions"];
   };
 
-  test("says that it has tasks where a tool has, and where they would be found again", async () => {
+  test("declares tasks if a tool has them and every node can find them", async () => {
     const plain = actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "" } } });
     assert.deepEqual(await extensions([kiln]), { [TASKS]: {} });
     assert.equal(await extensions([plain]), undefined);
@@ -330,7 +330,7 @@ describe("a server", () => {
     assert.equal((await fired)["resultType"], "complete");
   });
 
-  test("of registries has them, too, and a handler hears that it is cancelled", async () => {
+  test("of registries has tasks too, and cancelling one aborts its handler", async () => {
     const heard: string[] = [];
     await using server = await testServer((wires) => {
       const made = createServer("s", "1", { ...wires, tasks: true, handlerMs: 2 * HOUR });
@@ -355,7 +355,7 @@ describe("a server", () => {
     assert.equal((await get(client, task))["status"], "cancelled");
   });
 
-  test("has them on one ordered stream too, whose end is not theirs", async () => {
+  test("has tasks on one ordered stream too, and they outlive the connection", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -390,7 +390,7 @@ describe("a server", () => {
     await back[Symbol.asyncDispose]();
   });
 
-  test("that keeps them tells after a restart what became of them, as far as it is known", async () => {
+  test("that stores tasks reports their known outcome after a restart", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-tasks-"));
     const path = join(folder, "sessions.db");
     const left: JsonObject[] = [];
@@ -432,7 +432,7 @@ describe("a server", () => {
     }
   });
 
-  test("whose store is slow asks through the task alone, and ends what nobody waits for", async () => {
+  test("whose store is slow asks only through the task, and ends what no client waits for", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -469,7 +469,7 @@ describe("a server", () => {
     assert.equal(heard.length, 1);
   });
 
-  test("does not begin what was cancelled while its tool was looked for", async () => {
+  test("does not start a call that was cancelled while its tool was resolved", async () => {
     const found = Promise.withResolvers<void>();
     const offer = { name: "go", action: "go", readOnly: false, task: "optional", definition: { inputSchema: { type: "object" } } } as const;
     const surface = { catalogue: { tools: [offer], resources: [], prompts: [], links: {} }, off: {} };
@@ -494,7 +494,7 @@ describe("a server", () => {
     assert.deepEqual(begun, [true]);
   });
 
-  test("goes on without a store that fails, and says so", async () => {
+  test("goes on if its task store fails, and logs it", async () => {
     const logged: string[] = [];
     const broken = (): Promise<never> => Promise.reject(new Error("full"));
     const taskStore = { put: broken, get: broken, expire: broken, [Symbol.asyncDispose]: async () => undefined };
@@ -505,7 +505,7 @@ describe("a server", () => {
     assert.match(logged.join(), /task-not-kept/);
   });
 
-  test("that closes waits for them as for requests, tells those that are left, and stops what they run", async () => {
+  test("that closes waits for tasks as for requests, then aborts the rest", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -528,7 +528,7 @@ describe("a server", () => {
     assert.equal(stopped, before + 1);
   });
 
-  test("refuses a definition that cannot be meant", () => {
+  test("refuses contradictory definitions", () => {
     const wrong = (tool: object) => () =>
       Reflect.apply(actor, undefined, ["a", { description: "", initial: () => ({}), tools: { go: { description: "", ...tool } } }]);
     assert.throws(wrong({ task: "optional", view: () => "" }), { code: "BAD_DEFINITION", message: /only reads/ });

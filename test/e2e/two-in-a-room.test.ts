@@ -34,7 +34,7 @@ const methodOf = (frame: unknown): string => {
 const handleOf = async (player: Player): Promise<string> => String(at((await player.call("start_player")).structured, "handle"));
 
 describe("two clients in one room, and one elsewhere", () => {
-  test("one takes the torch: the other's room resource updates and its tools list changes; the one elsewhere hears nothing #gateway.resources.subscribe #mud.list-changed #spec.5.tools.notify #spec.5.resources.room #spec.5.resources.notify #spec.8.notifications", async () => {
+  test("if one takes the torch, the other's room and tools change, and a client elsewhere is not notified #gateway.resources.subscribe #mud.list-changed #spec.5.tools.notify #spec.5.resources.room #spec.5.resources.notify #spec.8.notifications", async () => {
     await using served = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = served.ready;
     assert.ok(http !== undefined && tcp !== undefined);
@@ -100,7 +100,7 @@ describe("two clients in one room, and one elsewhere", () => {
     );
   });
 
-  test("in 2026-07-28 a listener with a name is told of lists and rooms, and without one of the rooms of its handle", async () => {
+  test("in 2026-07-28 a named listener is notified of lists and rooms, an anonymous one of its handle's room", async () => {
     using place = folder();
     const keys = { ada: "a-key-of-ada-that-is-long", bob: "a-key-of-bob-that-is-long" };
     const file = join(place.path, "keys.json");
@@ -126,7 +126,7 @@ describe("two clients in one room, and one elsewhere", () => {
     );
   });
 
-  test("in 2026-07-28 without a name, a handle's room is listened to, and no other's #mud.handles #spec.6.privacy.access", async () => {
+  test("in 2026-07-28 an anonymous client can listen only to its handle's room #mud.handles #spec.6.privacy.access", async () => {
     await using served = await serveChild(["examples/mud"]);
     const { http } = served.ready;
     assert.ok(http !== undefined);
@@ -150,7 +150,7 @@ describe("two clients in one room, and one elsewhere", () => {
     );
   });
 
-  test("one player from two clients at once: what one does, the other hears of #mud.two-clients #spec.5.resources.notify", async () => {
+  test("of two clients of one player, each is notified of what the other does #mud.two-clients #spec.5.resources.notify", async () => {
     await using house = await mudHouse();
     await using desk = await house.enter("test|ada");
     await using phone = await house.enter("test|ada");
@@ -165,7 +165,7 @@ describe("two clients in one room, and one elsewhere", () => {
 });
 
 describe("C8 the order on one stream", () => {
-  test("what a call changed is told before its reply #spec.5.prompts.notify #spec.5.notification.prompts", async () => {
+  test("changes of a call are notified before its reply #spec.5.prompts.notify #spec.5.notification.prompts", async () => {
     await using served = await serveChild(["examples/mud", "--tcp", "127.0.0.1:0"]);
     await using ada = await lineClient(String(served.ready.tcp));
     await ada.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "wire", version: "1" } });
@@ -188,7 +188,7 @@ describe("C8 the order on one stream", () => {
     }
   });
 
-  test("what a call changed is told before its reply, to a listener of 2026-07-28 on the same stream", async () => {
+  test("changes of a call are notified before its reply to a listener of 2026-07-28 on the same stream", async () => {
     await using house = await mudHouse({ gateway: { listMode: { modern: "dynamic" } } });
     await using ada = house.modern("test|ada");
     await ada.call("say", { text: "hello" });

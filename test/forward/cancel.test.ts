@@ -210,7 +210,7 @@ describe("a caller that leaves", () => {
       await place.atRest();
     });
 
-  test("while the last actor commits is too late, and changes no later call", async () => {
+  test("while the last actor commits has no effect, and changes no later call", async () => {
     await using place = await opened();
     const leaving = new AbortController();
     const stop = place.engine.watch(PRINTER, () => leaving.abort());

@@ -19,7 +19,7 @@ interface Asked {
   reply?: string;
 }
 
-test(`over ${CRASHES} crashes around every await of the store, each forwarded call has one outcome, the model's #actors.forward #actors.request #actors.settled #actors.forward.cancel`, async (t) => {
+test(`over ${CRASHES} crashes around every await of the store, each forwarded call has the model's outcome #actors.forward #actors.request #actors.settled #actors.forward.cancel`, async (t) => {
   const random = seeded(20_261_129);
   await withSeed(random.seed, async () => {
     await using machine = new Machine(random, KINDS);

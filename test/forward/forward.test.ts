@@ -36,7 +36,7 @@ for (const { name, open } of BOTH)
       assert.equal(await pending(place), 0);
     });
 
-    test("a call that is forwarded twice is answered to its first caller", async () => {
+    test("a call that is forwarded twice is answered to the original caller", async () => {
       await using place = await open(KINDS);
       assert.deepEqual(await place.call(tool("through", { title: "Dune" })), { ok: "Dune" });
       assert.equal(refusal(await place.call(tool("through", { title: "Dune" }))), "LENT");
@@ -73,7 +73,7 @@ for (const { name, open } of BOTH)
       assert.equal(await pending(place), 0);
     });
 
-    test("C4 a keyed call that is asked a question is not answered by it when it comes again", async () => {
+    test("C4 repeating a keyed call that asks a question does not answer the question", async () => {
       await using place = await open(KINDS);
       assert.ok("needs" in (await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" })));
       const answers = { stars: { action: "accept", content: { stars: 4 } } };
@@ -82,7 +82,7 @@ for (const { name, open } of BOTH)
       assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], asked: ["Emma 4"], open: [] });
     });
 
-    test("a client that cannot be asked is refused, and a plain send says to use forward", async () => {
+    test("a client without elicitation is refused, and a plain send advises to use forward", async () => {
       await using place = await open(KINDS);
       const refused = await place.call(tool("rate", { title: "Emma" }));
       assert.ok("refused" in refused && refused.refused.code === "CANNOT_ASK");
@@ -220,7 +220,7 @@ for (const { name, open } of BOTH)
     });
   });
 
-test("LocalEngine: a reply that the last life of an actor requested does nothing in the next one", async () => {
+test("LocalEngine: a reply requested by an earlier incarnation of an actor does nothing in the next one", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const source = actor("source", {
     description: "Gives, when it can.",

@@ -193,7 +193,7 @@ describe("the guide's instructions", () => {
     );
   });
 
-  test("with its tables, a session survives its environment (DynamoDB is simulated, the AWS SDK is this repository's)", async () => {
+  test("with its tables, a session survives its environment (with a simulated DynamoDB)", async () => {
     await using dynamo = await startDynamo();
     symlinkSync(join(root, "node_modules/@aws-sdk"), join(project.folder, "node_modules/@aws-sdk"));
     const env = {

@@ -194,7 +194,7 @@ describe("a function whose time is nearly over", () => {
   });
 });
 
-describe("a question within a whole answer", () => {
+describe("a question within a buffered answer", () => {
   const through = async (message: object, path = "/mcp") => {
     let body = "";
     const handler = bufferedHandler(async (request) => {
@@ -213,7 +213,7 @@ describe("a question within a whole answer", () => {
     params: { protocolVersion: "2025-11-25", capabilities },
   });
 
-  test("is not put, since the client would read it with the answer: it is said to know none", async () => {
+  test("is not sent, since the client would read it with the answer: elicitation is reported as unsupported", async () => {
     const { body } = await through(initialize({ elicitation: {}, sampling: {}, roots: { listChanged: true }, experimental: { a: 1 } }));
     assert.deepEqual(JSON.parse(body), initialize({ experimental: { a: 1 } }));
     for (const other of [{ ...initialize({ elicitation: {} }), method: "tools/call" }, { method: "initialize" }, [1]]) {

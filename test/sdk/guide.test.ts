@@ -42,7 +42,7 @@ import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const guide = guideCalled("migrating.md");
 
-test("the guide to migrating: its code is part of the examples, which are tested #server.sdk", () => {
+test("the guide to migrating: its code is part of the tested examples #server.sdk", () => {
   assertShownCode(guide, "examples/migrating/*.ts");
 });
 
@@ -87,7 +87,7 @@ const named = {
   Viewer: (one: Viewer) => one,
 };
 
-test("the guide to migrating: each name of its table can be imported, and none besides", () => {
+test("the guide to migrating: its table has each name that can be imported, and no other", () => {
   assert.deepEqual(namesInTable(guide, "| SDK | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

@@ -52,7 +52,7 @@ const mount = (on: Readonly<Record<string, Handler>>, options: McpServerOptions 
   return { server, clock, faults, source, go };
 };
 
-it("one that never answers: connecting, lists and calls time out #server.sdk", async () => {
+it("a server that never answers: connecting, lists and calls time out #server.sdk", async () => {
   const deaf = mount({ initialize: () => undefined }, { listMs: 100 });
   const surface = assert.rejects(async () => deaf.source.surface(VIEWER), { code: "WORK_TIMEOUT" });
   await deaf.clock.advance(100);
@@ -70,7 +70,7 @@ it("one that never answers: connecting, lists and calls time out #server.sdk", a
   );
 });
 
-it("one that answers twice, or without a request: the first answer counts", async () => {
+it("a server that answers twice, or without a request: the first answer counts", async () => {
   const { go, faults } = mount({
     "tools/call": ({ id }, to) => {
       reply(to, id, { content: [{ type: "text", text: "first" }] });
@@ -82,7 +82,7 @@ it("one that answers twice, or without a request: the first answer counts", asyn
   assert.equal(faults.length, 2);
 });
 
-it("one that throws when it connects, or on a notification", async () => {
+it("a server that throws when it connects, or on a notification", async () => {
   const broken: SdkServer = {
     connect: () => Promise.reject(new Error("Already connected.")),
     close: () => Promise.reject(new Error("No.")),
@@ -100,7 +100,7 @@ it("one that throws when it connects, or on a notification", async () => {
   await assert.rejects(go(), (error: Error) => !error.message.includes("secret") && "code" in error && error.code === "CRASHED");
 });
 
-it("one that closes during a call, or while its client is asked", async () => {
+it("a server that closes during a call, or while its client has a question", async () => {
   const { go, source } = mount({ "tools/call": (_message, to) => void to.close() });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
@@ -118,7 +118,7 @@ it("one that closes during a call, or while its client is asked", async () => {
   await assert.rejects(asking.go({ can: ["elicitation"], answers }), { code: "CRASHED", message: /closed/ });
 });
 
-it("one that sends invalid messages: cyclic, too long, not a result, not a message", async () => {
+it("a server that sends invalid messages: cyclic, too long, not a result, not a message", async () => {
   const ring: { self?: unknown } = {};
   ring.self = ring;
   for (const rubbish of [ring, "x".repeat(2_000), 1n, "text", null, []]) {
@@ -197,7 +197,7 @@ it("members that would make clients refuse the whole list are omitted and report
   assert.equal(faults.length, tools.length + 4 + 1 + 2);
 });
 
-it("one that asks outside of a call, asks what servers may not, or asks too much is refused", async () => {
+it("a server's questions outside of a call, of other methods or too many are refused", async () => {
   const { server, source } = mount({});
   await source.ready;
   const { transport } = server;
@@ -221,7 +221,7 @@ it("one that asks outside of a call, asks what servers may not, or asks too much
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 
-it("a client that disconnects while it is asked ends the call in the server too", async () => {
+it("a client that disconnects during a question ends the call in the server too", async () => {
   const ask: Handler = (_message, to) => to.send({ jsonrpc: "2.0", id: "q", method: "roots/list" });
   const { server, go } = mount({ "tools/call": ask });
   const signal = new Cancellation();
@@ -258,7 +258,7 @@ it("a factory that is too slow: calls and closing time out, and its server is cl
   await closed.promise;
 });
 
-it("one whose close never ends does not delay its owner", async () => {
+it("a server whose close never ends does not delay its owner", async () => {
   const { clock, source, server } = mount({}, { listMs: 100 });
   await source.ready;
   server.close = () => new Promise(() => undefined);

@@ -354,7 +354,7 @@ const asking = (times: number) => {
   return { server, seen };
 };
 
-it("a client's error for an answer is the handler's, whose result the caller gets", async () => {
+it("a client's error for a question reaches the handler, whose result the caller gets", async () => {
   const { server, seen } = asking(1);
   assert.deepEqual(await resultWhere(server, "buy", { error: ERROR }), { content: [{ type: "text", text: "Reserved." }] });
   assert.deepEqual(seen, [[-1, "MCP error -1: no window is open"]]);
@@ -366,7 +366,7 @@ it("a client's error that the SDK would ignore reaches the handler, too", async 
   assert.deepEqual(seen, [[-32000, "MCP error -32000: half"]]);
 });
 
-it("an answer that is not valid is an error for the handler that asked", async () => {
+it("an invalid answer is an error for the handler that asked", async () => {
   const { server, seen } = asking(1);
   assert.deepEqual(await resultWhere(server, "buy", { result: { action: "perhaps" } }), { content: [{ type: "text", text: "Reserved." }] });
   assert.match(JSON.stringify(seen), /^\[\[-32000,".*is not the result of elicitation\/create/);
@@ -384,7 +384,7 @@ it("after eight rounds the next question of a handler fails, and one that asks o
   assert.ok(endless.seen.includes("aborted"));
 });
 
-it("the caller of a handler that waited in vain does not read that nothing was applied", async () => {
+it("the caller of a handler whose question failed is not promised that nothing was applied", async () => {
   const { server, seen } = asking(1);
   const late = JSON.stringify(await resultWhere(server, "buy", undefined, new SimulatedClock()));
   assert.match(late, /did not answer.*may stay.*"isError":true.*"applied":"unknown"/);

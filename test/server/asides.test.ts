@@ -53,8 +53,8 @@ const askable = async (send: Send, name: string): Promise<Response> => {
 };
 
 for (const [name, place] of Object.entries(PLACES))
-  describe(`a tool's words beside its answer, ${name}`, () => {
-    test("C8 are told to nobody once it was answered, and keep no stream from others", async () => {
+  describe(`log messages and questions of a tool, ${name}`, () => {
+    test("C8 are dropped once the call was answered, and take no stream from others", async () => {
       const { server, late } = talkative();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
@@ -70,7 +70,7 @@ for (const [name, place] of Object.entries(PLACES))
       await stream.body?.cancel();
     });
 
-    test("are left out where there is no stream: the answer comes all the same, once it ran", async () => {
+    test("are omitted if no stream is free: the tool runs once and its answer arrives", async () => {
       const log: unknown[] = [];
       const { server, runs } = talkative(log);
       await using _server = server;
@@ -92,7 +92,7 @@ for (const [name, place] of Object.entries(PLACES))
       await stream.body?.cancel();
     });
 
-    test("cannot be a question where there is no stream: the call says so, and is over", async () => {
+    test("a question fails the call if no stream is free", async () => {
       const { server } = talkative();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);

@@ -94,7 +94,7 @@ const stepping = (call: (name: string) => Promise<unknown>, signIn: () => Promis
 
 for (const which of CLIENTS)
   test(
-    `the official client ${which.sdk}, ${which.era}, signs in, and steps up for the tool that takes more #server.callers`,
+    `the official client ${which.sdk}, ${which.era}, signs in, and steps up for a tool with more scopes #server.callers`,
     { timeout: 20_000 },
     async () => {
       await using authority = await authorizationServer();
@@ -133,7 +133,7 @@ async function calling(era: string, send: (init: RequestInit) => Promise<Respons
 
 for (const era of ["legacy", "modern"])
   describe(`in the ${era} era`, () => {
-    test("a tool's scopes are refused with 403 and a challenge that names them, what is held and where to go #server.callers", async () => {
+    test("missing scopes get 403 and a challenge that names them, the granted ones and the issuer #server.callers", async () => {
       await using authority = await authorizationServer();
       const auth = await authenticator({
         issuers: [{ issuer: authority.issuer, keys: authority.keys }],
@@ -164,7 +164,7 @@ for (const era of ["legacy", "modern"])
       });
     });
 
-    test("with keys alone there is nowhere to go, and the challenge says what lacks #server.callers", async () => {
+    test("with API keys only, the challenge names the missing scopes and no issuer #server.callers", async () => {
       const auth = await authenticator({ keys: [{ name: "ana", sha256: hashApiKey("fB7cKq0yRz5n1XwTt3LhQ9"), scopes: ["read"] }] });
       await using server = createServer("s", "1", { auth });
       server.tools.register({ name: "who" }, ({ viewer }) => `${viewer.principal} ${viewer.scopes.join()}`);
@@ -183,7 +183,7 @@ for (const era of ["legacy", "modern"])
     });
   });
 
-test("a server with an issuer and no address listens, and is not mounted until it has one", async () => {
+test("a server with an issuer but no public address can listen, but not be mounted", async () => {
   await using authority = await authorizationServer();
   await using server = await guarded(authority);
   const refused = { code: "BAD_OPTION", message: /a mounted server need the resource or audience/ };
@@ -193,7 +193,7 @@ test("a server with an issuer and no address listens, and is not mounted until i
   assert.equal((await fetch(http.url, { method: "POST" })).status, 401);
 });
 
-test("where there is no HTTP, a scope that lacks is an error that names it #server.callers", async () => {
+test("without HTTP, a missing scope is an error that names it #server.callers", async () => {
   await using server = createServer("s", "1");
   server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "Wiped.");
   const told = async (scopes: readonly string[]): Promise<string> => {

@@ -19,7 +19,7 @@ const methods = ["notifications/tools/list_changed", "notifications/prompts/list
 
 for (const which of CLIENTS)
   describe(`the official client ${which.sdk}, ${which.era}`, () => {
-    test("C8 hears of each list that changed, and of the resource it subscribed to", async () => {
+    test("C8 is notified of each list that changed, and of the resource it subscribed to", async () => {
       await using server = createServer("s", "1");
       const undo = server.tools.register({ name: "a" }, () => "a");
       server.prompts.register({ name: "p" }, () => "p");
@@ -48,7 +48,7 @@ for (const which of CLIENTS)
       assert.deepEqual(await client.templates(), ["x://{id}"]);
     });
 
-    test("C8 hears of the URI it subscribed to after another resource got it", async () => {
+    test("C8 is notified of a subscribed URI after another resource took it over", async () => {
       await using server = createServer("s", "1");
       server.resources.register({ name: "old", uri: "x://r" }, () => "old");
       await using client = await connected(server, which);
@@ -69,7 +69,7 @@ for (const which of CLIENTS)
       });
     });
 
-    test("takes every kind of content", async () => {
+    test("receives every kind of content", async () => {
       await using server = createServer("s", "1");
       const bytes = new Uint8Array([1, 2, 3]);
       server.tools.register({ name: "all", output: z.object({ n: z.number() }) }, () =>
@@ -108,7 +108,7 @@ for (const which of CLIENTS)
         assert.ok(said.includes(part), part);
     });
 
-    test("meets actors and services beside a registry's tools", async () => {
+    test("lists actors and services alongside a registry's tools", async () => {
       const tally = actor("tally", {
         description: "Counts.",
         per: "shared",

@@ -85,7 +85,7 @@ const DOORS: Readonly<Record<string, (server: Server) => Promise<{ url: string; 
   },
 };
 
-describe("a call that still runs when the grace is over", () => {
+describe("a call that still runs at the end of the grace period", () => {
   for (const [door, open] of Object.entries(DOORS))
     for (const era of ["legacy", "modern"] as const)
       for (const streams of [true, false])
@@ -101,7 +101,7 @@ describe("a call that still runs when the grace is over", () => {
           await end();
         });
 
-  test("gets one over TCP and on standard streams too", async () => {
+  test("gets an error over TCP and on standard streams too", async () => {
     for (const way of ["tcp", "stdio"]) {
       const { server, seen } = deafServer();
       const [input, output] = [new PassThrough(), new PassThrough()];
@@ -123,7 +123,7 @@ describe("a call that still runs when the grace is over", () => {
   });
 });
 
-test("a server that was closed, or is meanwhile, opens no door", async () => {
+test("a server that is closed, also while it starts to listen, opens no listener", async () => {
   const server = createServer("s", "1");
   const taken = await serveHttp({ gateway: server.gateway });
   const port = Number(new URL(taken.url).port);
@@ -138,7 +138,7 @@ test("a server that was closed, or is meanwhile, opens no door", async () => {
   await assert.rejects(once(socket, "connect"), { code: "ECONNREFUSED" });
 });
 
-test("a response whose client does not read ends with the server", async () => {
+test("a response that its client does not read ends with the server", async () => {
   const clock = new SimulatedClock();
   const server = createServer("s", "1", { clock });
   let answered = false;

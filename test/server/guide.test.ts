@@ -50,7 +50,7 @@ const PAGES = [
   "transports.md",
 ];
 
-test("code in the pages about servers is part of the examples, which are tested", () => {
+test("code in the pages about servers is part of the tested examples", () => {
   assertShownCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
 });
 
@@ -94,7 +94,7 @@ const named = {
   PromptArgument: (one: PromptArgument) => one,
 };
 
-test("each name the table maps to is imported from troupe/server, and none besides #apptheory.transport.mount", () => {
+test("the table maps to every export of troupe/server, and to no other #apptheory.transport.mount", () => {
   assert.deepEqual(namesInTable(guideCalled("apptheory.md"), "| Go | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

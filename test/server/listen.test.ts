@@ -21,7 +21,7 @@ describe("a server that listens", () => {
       }
     });
 
-  test("serves standard streams, and settles when they end", async () => {
+  test("serves standard streams, and resolves when they end", async () => {
     await using server = demo(idle);
     const [input, output] = [new PassThrough(), new PassThrough()];
     let said = "";
@@ -37,7 +37,7 @@ describe("a server that listens", () => {
     await stdio.closed;
   });
 
-  test("says whether it is alive and ready, and ends after what runs", async () => {
+  test("reports health and readiness, and closes after running calls", async () => {
     let ready = false;
     const go = Promise.withResolvers<void>();
     const began = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ describe("a server that listens", () => {
     await client[Symbol.asyncDispose]();
   });
 
-  test("waits no longer than its grace", async () => {
+  test("waits no longer than its grace period", async () => {
     const server = createServer("s", "1");
     const began = Promise.withResolvers<void>();
     server.tools.register({ name: "stuck" }, () => {
@@ -84,7 +84,7 @@ describe("a server that listens", () => {
     await Promise.all([stuck, client[Symbol.asyncDispose]()]);
   });
 
-  test("opens all of its doors or none", async () => {
+  test("opens all of its listeners or none", async () => {
     await using server = demo(idle);
     const { http } = await server.listen({ http: true });
     const free: string[] = [];

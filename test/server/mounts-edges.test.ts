@@ -22,7 +22,7 @@ const INITIALIZE = JSON.stringify({
 });
 
 for (const [name, mount] of Object.entries(MOUNTS))
-  describe(`mounted with ${name}, when things go wrong`, () => {
+  describe(`mounted with ${name}, at its edges`, () => {
     test("a body that is too large is refused, and the next one is read #server.frameworks.edges", async () => {
       await using server = createServer("s", "1", { webLimits: { bodyBytes: 2_000 } });
       await using mounted = await mount(server);
@@ -34,7 +34,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
       assert.match(await answer.text(), /"serverInfo"/);
     });
 
-    test("a packed body is refused by its coding's name, or read where a framework has unpacked it", async () => {
+    test("a compressed body is refused by its encoding, or read if a framework has decompressed it", async () => {
       await using server = createServer("s", "1");
       await using mounted = await mount(server);
       const send = mounted.fetch ?? fetch;
@@ -48,7 +48,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
 
     for (const which of CLIENTS)
       test(
-        `the official client ${which.sdk}, ${which.era}, leaves in the middle of a call, which hears of it #server.frameworks.edges`,
+        `the official client ${which.sdk}, ${which.era}, aborts a running call when it disconnects #server.frameworks.edges`,
         { timeout: 20_000 },
         async () => {
           await using server = createServer("s", "1");
@@ -129,7 +129,7 @@ for (const [name, app] of Object.entries({
   Express: ON_NODE["Express"] ?? assert.fail(),
   Fastify: ON_NODE["Fastify"] ?? assert.fail(),
 }))
-  test(`${name}, as the guide mounts it, has health and HTTP with SSE too, and ends sessions of clients that say a type and send nothing`, async () => {
+  test(`${name}, mounted as in the guide, has health checks, HTTP+SSE, and DELETE with a type and no body`, async () => {
     await using server = createServer("s", "1", { sse: true, ready: () => false });
     await using mounted = await app(server);
     const send = mounted.fetch ?? fetch;
@@ -146,7 +146,7 @@ for (const [name, app] of Object.entries({
     assert.equal((await send(mounted.url, { method: "POST", headers, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })).status, 404);
   });
 
-test("a signal ends the server and the application it is in", async () => {
+test("a signal ends the server and its application", async () => {
   const server = createServer("s", "1");
   const app = withNode(server);
   app.listen(0, "127.0.0.1");
@@ -158,7 +158,7 @@ test("a signal ends the server and the application it is in", async () => {
   assert.equal((await server.fetch(new Request("http://localhost/readyz"))).status, 503);
 });
 
-test("a body that was parsed and is nested too deep is refused as that", async () => {
+test("a parsed body that is nested too deep is refused as such", async () => {
   await using server = createServer("s", "1");
   let deep: unknown = 1;
   for (let at = 0; at < 100_000; at += 1) deep = [deep];
@@ -168,7 +168,7 @@ test("a body that was parsed and is nested too deep is refused as that", async (
   assert.match(await refused.text(), /nested too deep/);
 });
 
-test("a body somebody else has read is asked for, and taken where it is handed on #server.frameworks.edges", async () => {
+test("a body that other middleware has read is required, and used if it is passed on #server.frameworks.edges", async () => {
   await using server = createServer("s", "1");
   const app = new Hono();
   app.post("/mcp", async (context) => {

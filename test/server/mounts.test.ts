@@ -30,7 +30,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         assert.equal(client.instructions, "Ask for an echo.");
       });
 
-      test(`${who} sees what a tool emits while the tool runs #server.frameworks`, { timeout: 20_000 }, async () => {
+      test(`${who} receives what a tool emits while it runs #server.frameworks`, { timeout: 20_000 }, async () => {
         const seen = Promise.withResolvers<void>();
         await using server = demo(() => seen.promise);
         await using mounted = await mount(server);

@@ -14,7 +14,7 @@ const open = (gate: string) => ({ id: 3, method: "tools/call", params: { name: "
 
 describe("two processes over one session file", () => {
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`the official client ${which.sdk} moves between them within its session`, async () => {
+    test(`the official client ${which.sdk} moves between both within its session`, async () => {
       const way = roaming(urls);
       await using client = await connect({ http: urls[A] }, which, { headers: as("ada"), fetch: way.fetch });
       const { session = "" } = way;
@@ -37,7 +37,7 @@ describe("two processes over one session file", () => {
     });
 
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`the official client ${which.sdk} has its reply from the other, when the one it called breaks off`, async () => {
+    test(`the official client ${which.sdk} gets its reply from the other if the first disconnects`, async () => {
       const way = roaming(urls);
       await using client = await connect({ http: urls[A] }, which, { headers: as("ada"), fetch: way.fetch });
       const called = client.call("walk", { gate: which.sdk });
@@ -49,7 +49,7 @@ describe("two processes over one session file", () => {
       assert.equal((await called).text, `walked in ${pids[A]}`);
     });
 
-  test("a reply that began at one and broke off is resumed at the other, to its end", async () => {
+  test("a reply that broke off at one process is resumed at the other", async () => {
     const initialize = {
       id: 1,
       method: "initialize",

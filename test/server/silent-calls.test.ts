@@ -92,7 +92,7 @@ for (const [where, place] of Object.entries(PLACES))
           assert.match(last, /"id":1,"result":.*"done"/);
         });
 
-      test("is answered with JSON where it ends before", async () => {
+      test("is answered with JSON if it ends sooner", async () => {
         const { clock, server, next, release } = slowServer();
         await using _server = server;
         await using at = await place(server);
@@ -108,7 +108,7 @@ for (const [where, place] of Object.entries(PLACES))
       });
     });
 
-test("silent calls share one timer, and none is left once they have ended", async () => {
+test("silent calls share one timer, which ends with the last of them", async () => {
   const { clock, server, next, release } = slowServer();
   await using _server = server;
   await using at = await (PLACES["fetch"] ?? assert.fail())(server);

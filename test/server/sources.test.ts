@@ -21,7 +21,7 @@ const serving = (source: Source, logged: string[]) => (wires: Wires) => {
 };
 
 for (const era of ["legacy", "modern"] as const) {
-  it(`${era}: a source that is down fails what is its own, and lists say that they are not whole`, async () => {
+  it(`${era}: a source that is down fails only its own calls, and lists are marked incomplete`, async () => {
     const state = { down: true };
     const inner = registry({ tools: { other: { work: () => "other" } } });
     const source: Source = {
@@ -58,7 +58,7 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 for (const era of ["legacy", "modern"] as const) {
-  it(`${era}: a source that is down changes no answer about what the others offer`, async () => {
+  it(`${era}: a source that is down changes no answer about other sources`, async () => {
     const down = async (): Promise<never> => {
       throw new EngineError("MAILBOX_FULL", FULL);
     };
@@ -98,7 +98,7 @@ for (const era of ["legacy", "modern"] as const) {
   });
 }
 
-it("a mounted server's tool whose name no client could use is left out, also one that comes later, and logged once", async () => {
+it("a mounted server's tool with an unusable name is omitted, also if added later, and logged once", async () => {
   const names = ["look", "odd name!"];
   const inner = new SdkServer({ name: "odd", version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
   inner.setRequestHandler("tools/list", () => ({ tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })) }));

@@ -87,7 +87,7 @@ async function asking(server: Server): Promise<(method: string, params?: object,
 
 for (const profile of ["strict", "apptheory"] as const)
   describe(`the document's snippets, under ${profile}`, () => {
-    test("initialize tells the server's name and version, the revision, and tools, resources and prompts where there are some #apptheory.surface #apptheory.transport.mount #apptheory.transport.revision #apptheory.methods", async () => {
+    test("initialize returns the server's name, version, revision, and capabilities for what it has #apptheory.surface #apptheory.transport.mount #apptheory.transport.revision #apptheory.methods", async () => {
       await using server = snippets(profile);
       const { result } = await replyIn(
         await post(server, ask(1, "initialize", INITIALIZE), { accept: "application/json, text/event-stream" }),
@@ -139,7 +139,7 @@ for (const profile of ["strict", "apptheory"] as const)
       assert.match(JSON.stringify(result), /"messages":\[\{"role":"user","content":\{"type":"text","text":"hello Ada"\}\}\]/);
     });
 
-    test("the five kinds of content block and structured content are what the document writes #apptheory.tools.text #apptheory.tools.image #apptheory.tools.audio #apptheory.tools.link #apptheory.tools.embedded #apptheory.tools.structured", async () => {
+    test("the five kinds of content block and structured content are as in the document #apptheory.tools.text #apptheory.tools.image #apptheory.tools.audio #apptheory.tools.link #apptheory.tools.embedded #apptheory.tools.structured", async () => {
       await using server = createServer("s", "1", { profile });
       const blocks = [
         text("a"),
@@ -162,7 +162,7 @@ for (const profile of ["strict", "apptheory"] as const)
       });
     });
 
-    test("every answer is of JSON-RPC 2.0, has the request's id, and a result or an error #apptheory.transport.body #apptheory.properties.response", async () => {
+    test("every answer is JSON-RPC 2.0 with the request's id, and a result or an error #apptheory.transport.body #apptheory.properties.response", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       const id = fc.oneof(fc.maxSafeInteger(), fc.string({ maxLength: 50 }));
@@ -182,7 +182,7 @@ for (const profile of ["strict", "apptheory"] as const)
       );
     });
 
-    test("definitions are listed as they were registered, in that order, whatever is taken away meanwhile #apptheory.properties.definitions", async () => {
+    test("definitions are listed in the order of registration, whatever is removed #apptheory.properties.definitions", async () => {
       const names = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/), { minLength: 1, maxLength: 8 });
       await fc.assert(
         fc.asyncProperty(names, fc.string({ minLength: 1 }), fc.nat(7), async (all, description, at) => {
@@ -227,7 +227,7 @@ describe("the document's server, under apptheory", () => {
     }
   });
 
-  test("no two sessions have one id, and a known one is kept #apptheory.surface #apptheory.transport.session #apptheory.sessions.issued #apptheory.properties.ids", async () => {
+  test("session ids are unique, and a known one is retained #apptheory.surface #apptheory.transport.session #apptheory.sessions.issued #apptheory.properties.ids", async () => {
     await using server = snippets("apptheory");
     const ids = new Set<string>();
     for (let at = 0; at < 50; at += 1) ids.add((await post(server, ask(at, "tools/list"))).headers.get("mcp-session-id") ?? "");
@@ -239,7 +239,7 @@ describe("the document's server, under apptheory", () => {
     assert.ok(!ids.has(unknown.headers.get("mcp-session-id") ?? "") && unknown.headers.get("mcp-session-id") !== "nobody's");
   });
 
-  test("the format is the client's: events for a tool's call that accepts them, with raw text line by line, JSON for all else #apptheory.surface #apptheory.streaming.accept #apptheory.streaming.events #apptheory.streaming.register #apptheory.properties.format", async () => {
+  test("a tool call that accepts events gets events, and every other request JSON #apptheory.surface #apptheory.streaming.accept #apptheory.streaming.events #apptheory.streaming.register #apptheory.properties.format", async () => {
     await using server = snippets("apptheory");
     const typeOf = async (accept: string, method: string, name?: string): Promise<string | null> => {
       const answer = await post(server, ask(1, method, name === undefined ? {} : { name, arguments: { message: "m" } }), { accept });
@@ -262,7 +262,7 @@ describe("the document's server, under apptheory", () => {
     );
   });
 
-  test("a batch is answered in order, also where it begins with initialize; a bad element or none is one parse error #apptheory.properties.batch", async () => {
+  test("a batch is answered in order, also after initialize; an invalid element or none is one parse error #apptheory.properties.batch", async () => {
     await using server = snippets("apptheory");
     const answer = await post(server, [ask("a", "initialize"), ask("b", "no/such"), ask("c", "tools/call", { name: "fails" })]);
     const said = z.array(reply).parse(await answer.json());
@@ -281,13 +281,13 @@ describe("the document's server, under apptheory", () => {
       assert.deepEqual(await (await post(server, batch)).json(), { jsonrpc: "2.0", id: null, error: { code: -32700, message: why } });
   });
 
-  test("what a client says after initialize, and a ping, are taken as MCP has them #apptheory.properties.official", async () => {
+  test("notifications/initialized and ping are accepted as in MCP #apptheory.properties.official", async () => {
     await using server = snippets("apptheory");
     assert.equal((await post(server, { jsonrpc: "2.0", method: "notifications/initialized" })).status, 202);
     assert.deepEqual(await (await post(server, ask(1, "ping"))).json(), { jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("a tool that takes too long is named #apptheory.properties.handlers", async () => {
+  test("a timeout error names its tool #apptheory.properties.handlers", async () => {
     await using server = createServer("s", "1", { profile: "apptheory", handlerMs: 5 });
     server.tools.register({ name: "slow" }, () => new Promise(() => undefined));
     const { error } = await replyIn(await post(server, ask(1, "tools/call", { name: "slow" })));

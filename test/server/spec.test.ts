@@ -35,7 +35,7 @@ async function legacy(server: Server): Promise<Legacy> {
 
 const echoSchema = { type: "object", properties: { message: { type: "string" } }, required: ["message"] } as const;
 
-test("echo: a tool of a JSON Schema, listed word for word #apptheory.tools.register", async () => {
+test("echo: a tool with a JSON Schema, listed verbatim #apptheory.tools.register", async () => {
   await using server = createServer("my-mcp-server", "dev");
   server.tools.register(
     { name: "echo", description: "Echo back the provided message.", input: echoSchema },
@@ -84,7 +84,7 @@ const progress = (n: number, status: string) => ({
   params: { progressToken: "p", progress: n, message: JSON.stringify({ status }) },
 });
 
-test("long_task: what is emitted arrives while the task waits for its client to have seen it #apptheory.streaming.register", async () => {
+test("long_task: progress arrives while the task still runs #apptheory.streaming.register", async () => {
   const go = Promise.withResolvers<void>();
   await using server = createServer("my-mcp-server", "dev");
   longTask(server, go.promise);
@@ -103,7 +103,7 @@ test("long_task: what is emitted arrives while the task waits for its client to 
   ]);
 });
 
-test("long_task: a client of the legacy era that breaks off comes back with the last event it saw, and gets its reply", async () => {
+test("long_task: a legacy client that disconnects resumes from its last event and gets its reply", async () => {
   const go = Promise.withResolvers<void>();
   await using server = createServer("my-mcp-server", "dev");
   longTask(server, go.promise);
@@ -151,7 +151,7 @@ test("greet: a prompt with a required argument", async () => {
   });
 });
 
-test("a server speaks the dialect it is told to: who comes without a session is given one", async () => {
+test("a server uses its configured dialect: a client without a session is given one", async () => {
   for (const [profile, status] of [
     ["strict", 400],
     ["apptheory", 200],

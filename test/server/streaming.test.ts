@@ -55,9 +55,9 @@ const ERAS: Readonly<Record<string, (send: Send) => Promise<Pick<HandCaller, "ca
 };
 
 for (const [name, place] of Object.entries(PLACES))
-  describe(`a tool that tells while it runs, by ${name}`, () => {
+  describe(`progress of a running tool, by ${name}`, () => {
     for (const [era, caller] of Object.entries(ERAS))
-      test(`is heard in ${era} by who asked for it, before it goes on`, async () => {
+      test(`reaches a client that requested it before the tool goes on, ${era}`, async () => {
         const { server, go } = longTask();
         await using own = server;
         await using at = await place(own);
@@ -72,7 +72,7 @@ for (const [name, place] of Object.entries(PLACES))
         assert.equal(await events.next(), undefined);
       });
 
-    test("is heard in neither era by who did not", async () => {
+    test("is not sent to a client that did not request it, in either era", async () => {
       for (const caller of Object.values(ERAS)) {
         const { server, go } = longTask();
         await using own = server;
@@ -88,7 +88,7 @@ for (const [name, place] of Object.entries(PLACES))
       ["with a progress token", "p"],
       ["without one", undefined],
     ] as const)
-      test(`says events of progress and the message by their names in the profile apptheory, ${how} #apptheory.streaming.events`, async () => {
+      test(`is sent as named events in the profile apptheory, ${how} #apptheory.streaming.events`, async () => {
         const { server, go } = longTask({ profile: "apptheory" });
         await using own = server;
         await using at = await place(own);
@@ -109,7 +109,7 @@ for (const [name, place] of Object.entries(PLACES))
         ]);
       });
 
-    test("runs on in the legacy era when its client leaves, who comes back for the reply", async () => {
+    test("goes on in the legacy era if its client disconnects, and the reply can be resumed", async () => {
       const { server, go, ended, aborted } = longTask();
       await using own = server;
       await using at = await place(own);
@@ -132,7 +132,7 @@ for (const [name, place] of Object.entries(PLACES))
       assert.equal(aborted(), false);
     });
 
-    test("is aborted in 2026-07-28 when its client leaves", async () => {
+    test("stops in 2026-07-28 if the client disconnects, which aborts the tool", async () => {
       const { server, ended, aborted } = longTask();
       await using own = server;
       await using at = await place(own);
@@ -146,9 +146,9 @@ for (const [name, place] of Object.entries(PLACES))
     });
   });
 
-describe("a tool that tells while it runs, by a listener", () => {
+describe("progress of a running tool, by a listener", () => {
   for (const which of CLIENTS)
-    test(`is heard by the official client ${which.sdk}, ${which.era}, before it goes on`, { timeout: 20_000 }, async () => {
+    test(`reaches the official client ${which.sdk}, ${which.era}, before the tool goes on`, { timeout: 20_000 }, async () => {
       const { server, go } = longTask();
       await using own = server;
       const { http } = await own.listen({ http: true });
@@ -162,7 +162,7 @@ describe("a tool that tells while it runs, by a listener", () => {
       await caller.close();
     });
 
-  test("aborts with the official client v2 of 2026-07-28, and with no older one", { timeout: 20_000 }, async () => {
+  test("stops if the official client v2 of 2026-07-28 disconnects, and with no older one", { timeout: 20_000 }, async () => {
     for (const which of CLIENTS) {
       const { server, go, ended, aborted } = longTask();
       await using own = server;
@@ -179,7 +179,7 @@ describe("a tool that tells while it runs, by a listener", () => {
     }
   });
 
-  test("has its first step on the wire, byte for byte, before it goes on #apptheory.properties.incremental", async () => {
+  test("has its first step on the wire, byte for byte, before the tool goes on #apptheory.properties.incremental", async () => {
     const { server, go } = longTask({ profile: "apptheory" });
     await using own = server;
     const { http } = await own.listen({ http: true });
@@ -196,7 +196,7 @@ describe("a tool that tells while it runs, by a listener", () => {
   });
 });
 
-describe("a reply that breaks off, asked for at a second server with the same stores", () => {
+describe("a reply that breaks off, resumed at a second server with the same stores", () => {
   const KEY = { requestStateKey: new Uint8Array(32) };
   const send =
     (server: Server): Send =>
@@ -216,7 +216,7 @@ describe("a reply that breaks off, asked for at a second server with the same st
     return last;
   };
 
-  test("is there when the tool has ended, though the servers tell each other nothing", async () => {
+  test("is complete once the tool has ended, even if the servers do not communicate", async () => {
     const stores = { sessions: memorySessionStore(), streams: memoryStreamStore() };
     const first = longTask(stores);
     await using one = first.server;
@@ -236,7 +236,7 @@ describe("a reply that breaks off, asked for at a second server with the same st
     assert.deepEqual(rest, [reply(1)]);
   });
 
-  test("comes there while the tool runs, step by step, where they are peers", async () => {
+  test("is followed step by step while the tool runs if the servers are peers", async () => {
     const net = network();
     const stores = { sessions: memorySessionStore(), streams: memoryStreamStore(), ...KEY };
     const first = longTask({ ...stores, peers: net.join("a") });

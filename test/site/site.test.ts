@@ -85,7 +85,7 @@ const look = z.object({
 });
 
 test(
-  "every page opens wide, narrow and dark without an error, a broken link or anything too wide, and loads nothing from elsewhere",
+  "every page opens wide, narrow and dark without errors, broken links, overflow or external requests",
   { timeout: PATIENCE_MS },
   async () => {
     await using page = await openPage();
@@ -179,7 +179,7 @@ test("search finds the page that answers a newcomer's question among its first t
   assert.deepEqual(missed, []);
 });
 
-test("each page is also Markdown, and llms.txt and llms-full.txt lead to them", () => {
+test("each page is also Markdown, and llms.txt and llms-full.txt link to them", () => {
   const llms = readFileSync(join(dist, "llms.txt"), "utf8");
   const listed = [...llms.matchAll(/\]\(([^)]+\.md)\)/g)].map(([, file = ""]) => file);
   assert.ok(listed.length > 60, `${listed.length} pages`);

@@ -153,7 +153,7 @@ describe("three sources behind one gateway", () => {
     for (const name of ["a", "b", "c"]) await script(source, `${name}__`, `${name}/`);
   });
 
-  it("never asks which source it serves", async () => {
+  it("never queries which source it serves", async () => {
     const text = await readFile(new URL("./stub-gateway.ts", import.meta.url), "utf8");
     assert.doesNotMatch(text, /instanceof|registry|cast\(|agentic/i);
   });

@@ -84,7 +84,7 @@ const act = (source: Source, viewer: Viewer, ref: OfferRef, args: Json = {}, key
   source.act(viewer, ref, args, key === undefined ? {} : { key });
 
 describe("two rooms, two players", () => {
-  it("plays: pick_up is a tool of the room, reached through the player's link; the next room answers by replyAs", async () => {
+  it("pick_up is a tool of the room behind the player's link, and the next room answers by replyAs", async () => {
     const store = memoryStore();
     await furnish(store);
     await using engine = await LocalEngine.start({ kinds, store });
@@ -112,7 +112,7 @@ describe("two rooms, two players", () => {
     assert.deepEqual((await look(store)).items, ITEMS);
   });
 
-  it("C8 a thing that one takes is flagged to the other in the room, and a mover to nobody elsewhere", async () => {
+  it("C8 an item taken is flagged to the other player in the room, and a move to no one elsewhere", async () => {
     const store = memoryStore();
     await furnish(store);
     await using engine = await LocalEngine.start({ kinds, store });
@@ -132,12 +132,12 @@ describe("two rooms, two players", () => {
     undo();
   });
 
-  it("never asks and waits: a send with replyAs is all there is", async () => {
+  it("uses only sends with replyAs, and never waits for an answer", async () => {
     const text = await readFile(new URL("./two-rooms.ts", import.meta.url), "utf8");
     assert.doesNotMatch(text, /\bcall\(|\bawait\b|\bask\(/);
   });
 
-  it("C5 each thing exists exactly once over rooms, inventories and outboxes, wherever the process dies between room and player #mud.items", async () => {
+  it("C5 each item exists exactly once over rooms, inventories and outboxes, wherever the process dies #mud.items", async () => {
     await fc.assert(
       fc.asyncProperty(script, fates, async (acts, deaths) => {
         const store = memoryStore();

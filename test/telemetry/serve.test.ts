@@ -40,7 +40,7 @@ const REQUESTS = [
 
 before(() => installPinned(import.meta.dirname));
 
-test("--telemetry tells the SDK that Node was started with of each request and of what there is, and events name their spans", async () => {
+test("--telemetry exports each request and gauges through Node's SDK, and events name their spans", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-telemetry-"));
   const [file, data] = [join(folder.path, "told.json"), join(folder.path, "data")];
   const serving = ["serve", "examples/counter-disk", "--stdio", "--data", data, "--json", "--telemetry"];
@@ -121,7 +121,7 @@ test("--telemetry tells the SDK that Node was started with of each request and o
     );
 });
 
-test("--telemetry without an SDK is said in the log", async () => {
+test("--telemetry without an SDK is logged", async () => {
   await using served = runningIn({}, "serve", "examples/counter", "--stdio", "--json", "--telemetry");
   await served.said(/"ready":true/);
   served.child.stdin?.end();
@@ -129,7 +129,7 @@ test("--telemetry without an SDK is said in the log", async () => {
   assert.match(served.err(), /"event":"telemetry-unheard".*--import/);
 });
 
-test("a package that only some need is looked for in the project, then beside Troupe", async () => {
+test("an optional package is resolved from the project, then next to Troupe", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-telemetry-"));
   assert.equal(await optionalPackage("no-such-package-anywhere", folder.path), undefined);
   const found = await optionalPackage("@opentelemetry/api", folder.path);

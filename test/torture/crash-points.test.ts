@@ -35,7 +35,7 @@ interface Life extends EngineLife {
 
 const textOf = (reply: Reply): string => JSON.stringify(reply);
 
-test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place #store.crashes #mud.items`, async (t) => {
+test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD loses no call or item #store.crashes #mud.items`, async (t) => {
   const [file = ""] = worlds;
   const world = loadWorld(file);
   const random = seeded(20_260_728);

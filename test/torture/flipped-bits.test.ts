@@ -165,7 +165,7 @@ async function look({ directory, what }: Flipped, truth: Truth, world: World): P
   return harmed || found.file > 0 || found.flaws.size > 0 ? "found" : "whole";
 }
 
-test(`C7 ${FLIPS} files with flipped bits: each is refused, its flaw is found by actor and event, or nothing was harmed`, async (t) => {
+test(`C7 ${FLIPS} files with flipped bits: each is refused, has its flaw located, or is undamaged`, async (t) => {
   const random = seeded(99);
   await withSeed(random.seed, async () => {
     using place = folder();
@@ -188,7 +188,7 @@ test(`C7 ${FLIPS} files with flipped bits: each is refused, its flaw is found by
   });
 });
 
-test(`a server on a file with flipped bits does not start, with the code, or serves what was written`, async () => {
+test(`a server on a file with flipped bits does not start, with a code, or serves what was written`, async () => {
   const random = seeded(3);
   await withSeed(random.seed, async () => {
     using place = folder();

@@ -172,7 +172,7 @@ describe("C8 a client that does not read", () => {
     response.destroy();
   };
 
-  test(`on a socket costs no more after ${CHANGES} changes than after one; others play on; then it hears of each once, before the next reply`, async () => {
+  test(`on a socket costs no more after ${CHANGES} changes than after one, and is then notified of each once`, async () => {
     await using slow = await player();
     const way = await lastWay();
     await using quick = await player();
@@ -211,7 +211,7 @@ describe("C8 a client that does not read", () => {
       request.end(body);
     });
 
-  test(`on a legacy session's stream costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+  test(`on a legacy stream costs no more after ${CHANGES} changes than after one, then gets each URI once`, async () => {
     const session = await opened(http.url);
     for (const uri of URIS) await session.request("resources/subscribe", { uri });
     const response = await streamOf(http.url, { method: "GET", headers: { ...session.headers, accept: "text/event-stream" } });
@@ -223,7 +223,7 @@ describe("C8 a client that does not read", () => {
     await hearsEachOnce(way, from, response);
   });
 
-  test(`on a modern listen costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+  test(`on a modern listen costs no more after ${CHANGES} changes than after one, then gets each URI once`, async () => {
     const notifications = { toolsListChanged: true, resourceSubscriptions: URIS };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications, _meta: envelope() } });
     const headers = {

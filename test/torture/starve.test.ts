@@ -56,7 +56,7 @@ const asUser = (...args: readonly string[]): Promise<{ readonly code: number; re
 const SAID = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
 
 for (const fault of ["full", "sync"] as const) {
-  test(`C2 a disk that ${fault === "full" ? "is full" : "cannot be trusted"} is told with its code, nothing acknowledged is missing, and calls go on when it is well again`, async () => {
+  test(`C2 a disk that ${fault === "full" ? "is full" : "fails to sync"} is reported with its code, loses no acknowledged call, and may recover`, async () => {
     using place = folder();
     const { server, disk } = starved(COUNTER, place.path);
     await using _ = server;
@@ -110,7 +110,7 @@ for (const fault of ["full", "sync"] as const) {
   });
 }
 
-test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknowledged call, and what was on its way arrives", async () => {
+test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call or message in transit", async () => {
   const random = seeded(7);
   await withSeed(random.seed, async () => {
     using place = folder();
@@ -168,7 +168,7 @@ test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknow
   });
 });
 
-test("a directory that may not be written is named before anything is served, and can still be read", async () => {
+test("a read-only directory is reported at the start, and can still be read", async () => {
   using place = folder();
   const data = join(place.path, "data");
   const call = await troupe("call", "counter/main", "tools/add", "{}", "--start", "--module", COUNTER, "--data", data);
@@ -192,7 +192,7 @@ test("a directory that may not be written is named before anything is served, an
     chmodSync(data, 0o755);
   }
 });
-test("lost or damaged sessions begin anew, and the log says so; actors, and calls by their names, are all there", async () => {
+test("lost or damaged sessions are recreated and logged; actors and idempotency keys remain", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
@@ -236,7 +236,7 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
   }
 });
 
-test("where a server kept actors, a store that has gone or is empty is not begun anew, and the log beside it stays", async () => {
+test("a store that is missing or empty in a used directory is not recreated, and its log stays", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
@@ -262,7 +262,7 @@ test("where a server kept actors, a store that has gone or is empty is not begun
   assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
 });
 
-test("a log that was taken away after a kill is told of: what was acknowledged last may be missing", async () => {
+test("a log that was removed after a kill is reported, since the last acknowledged calls may be missing", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
@@ -355,7 +355,7 @@ test("a server reports a missing log of what guests hold", async () => {
   assert.equal(logged(server, "log-missing")?.["path"], log);
 });
 
-test("a key that has gone is replaced, and the log says so", async () => {
+test("a missing key is replaced, which is logged", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;
@@ -368,7 +368,7 @@ test("a key that has gone is replaced, and the log says so", async () => {
   assert.equal(logged(server, "key-replaced")?.["bytes"], 0);
 });
 
-test("half a key is replaced by a whole one, and the log says so", async () => {
+test("a truncated key is replaced, which is logged", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;

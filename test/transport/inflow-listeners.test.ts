@@ -58,7 +58,7 @@ async function asked(port: number, request = post(x(SIZE))): Promise<string> {
 }
 
 describe("incomplete bodies over HTTP", () => {
-  it("are limited together: the last is refused, small ones never, and earlier ones are completed", async () => {
+  it("share a limit: the last is refused, small ones never, and earlier ones are completed", async () => {
     await using server = await serve();
     await using first = await sending(server.port, headOf());
     const refused = await asked(server.port);
@@ -74,7 +74,7 @@ describe("incomplete bodies over HTTP", () => {
     assert.equal(statusOf(await asked(server.port)), 200);
   });
 
-  it("return their room, however they end", async () => {
+  it("free their memory, however they end", async () => {
     await using server = await serve();
     for (let round = 0; round < 3; round += 1) {
       await using left = await sending(server.port, headOf());
@@ -93,7 +93,7 @@ describe("incomplete bodies over HTTP", () => {
     }
   });
 
-  it("return their room if they are too slow", async () => {
+  it("free their memory if they are too slow", async () => {
     await using server = await serve({ limits: { ...HTTP.limits, requestMs: 200 } });
     await using late = await sending(server.port, headOf());
     assert.equal(statusOf(await late.closed()), 408);
@@ -104,7 +104,7 @@ describe("incomplete bodies over HTTP", () => {
     assert.equal(status, 200);
   });
 
-  it("are evicted if they stall and others need the room", async () => {
+  it("are evicted if they stall and others need the memory", async () => {
     const clock = new SimulatedClock();
     await using server = await serve({ clock });
     await using still = await sending(server.port, headOf());
@@ -125,7 +125,7 @@ describe("incomplete bodies over HTTP", () => {
     assert.equal(statusOf(await second.until(/\}$/)), 503);
   });
 
-  it("are retained while a token is checked, and their room is returned in any case", async () => {
+  it("are retained while a token is checked, and their memory is freed in any case", async () => {
     const good: Verdict = { caller: { scopes: [] } };
     let verdict = Promise.withResolvers<Verdict>();
     const auth = { scopes: [], issuers: [], needsResource: false, check: () => verdict.promise, metadata: () => ({}) };
@@ -196,7 +196,7 @@ describe("incomplete bodies in an application", () => {
     return { answer, controller };
   }
 
-  it("are limited together, and return their room", async () => {
+  it("share a limit, and free their memory", async () => {
     const clock = new SimulatedClock();
     const door = doorOf({ clock });
     const { answer, controller } = await streaming(door);
@@ -248,7 +248,7 @@ describe("incomplete lines over TCP", () => {
     return await client.until("\n");
   };
 
-  it("are limited together: the last is refused, and earlier ones are completed", async () => {
+  it("share a limit: the last is refused, and earlier ones are completed", async () => {
     await using server = await open();
     await using first = await sending(server.port, '{"id":"');
     await using second = await sending(server.port, '{"id":"');
@@ -261,7 +261,7 @@ describe("incomplete lines over TCP", () => {
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("return their room, however they end", async () => {
+  it("free their memory, however they end", async () => {
     await using server = await open();
     await using left = await sending(server.port, '{"id":"');
     left.socket.destroy();
@@ -272,7 +272,7 @@ describe("incomplete lines over TCP", () => {
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("are evicted if they stall and others need the room", async () => {
+  it("are evicted if they stall and others need the memory", async () => {
     const clock = new SimulatedClock();
     await using server = await open({ clock });
     await using still = await sending(server.port, '{"id":"');
@@ -305,7 +305,7 @@ describe("incomplete messages over a WebSocket", () => {
     return client;
   };
 
-  it("are limited together with those of HTTP, and return their room", async () => {
+  it("share a limit with those of HTTP, and free their memory", async () => {
     const gateway = answering();
     const heard: number[] = [];
     const door = await serveHttp({

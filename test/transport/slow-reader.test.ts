@@ -174,7 +174,7 @@ for (const [where, doors, most] of [
   describe(`C8 a client ${where} that does not read misses steps, never the reply`, () => {
     for (const [door, reads] of Object.entries(doors))
       for (const name of ["burst", "paced"])
-        test(`${door}, told all ${name === "burst" ? "at once" : "little by little"}`, { timeout: 60_000 }, async () => {
+        test(`${door}, sent all ${name === "burst" ? "at once" : "little by little"}`, { timeout: 60_000 }, async () => {
           const flooding = flood(name);
           await using _server = flooding.server;
           const held = await reads(flooding, name);

@@ -100,7 +100,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
 
 describe("HTTP+SSE, in both directions", () => {
   for (const which of CLIENTS)
-    test(`shows the official client ${which.sdk}, ${which.era}, each step while the tool runs`, { timeout: 20_000 }, async () => {
+    test(`sends the official client ${which.sdk}, ${which.era}, each step while the tool runs`, { timeout: 20_000 }, async () => {
       const seen = Promise.withResolvers<void>();
       await using server = demo(() => seen.promise);
       const { http } = await server.listen({ http: { sse: true } });

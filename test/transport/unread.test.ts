@@ -25,7 +25,7 @@ async function serve(limits: Partial<HttpLimits>, clock: Clock = systemClock) {
 }
 
 describe("unread answers", () => {
-  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
+  it("share a limit: the client with the most is dropped, others get theirs", async () => {
     await using server = await serve({ unreadBytes: 60_000_000 });
     await using patient = await rawSocket(server.port);
     patient.socket.pause();
@@ -44,7 +44,7 @@ describe("unread answers", () => {
     assert.equal(server.dropped().length, 1);
   });
 
-  it("do not include those behind a pending answer", async () => {
+  it("exclude those behind a pending answer", async () => {
     const waits: { readonly ms: number; readonly run: () => void }[] = [];
     const after: Clock["after"] = (ms, run) => {
       const undo = systemClock.after(ms, run);
@@ -66,7 +66,7 @@ describe("unread answers", () => {
 });
 
 describe("unread lines", () => {
-  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
+  it("share a limit: the client with the most is dropped, others get theirs", async () => {
     const dropped: Json[] = [];
     const gateway: Pick<Gateway, "connect"> = {
       connect: (channel) => ({ receive: () => channel.send(LONG), close: () => Promise.resolve() }),

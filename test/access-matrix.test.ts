@@ -177,15 +177,15 @@ const argsOf = (call: Call): Readonly<Record<string, Json>> => {
   return handle === undefined ? {} : { handle };
 };
 
-const GONE = new Set(["UNKNOWN", "HANDLE", "INVALID"]);
+const NOT_FOUND = new Set(["UNKNOWN", "HANDLE", "INVALID"]);
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const said = (reply: Reply): string => {
+const describeReply = (reply: Reply): string => {
   if ("ok" in reply) return textOf(reply.ok);
   if (!("refused" in reply)) return JSON.stringify(reply);
   const { code } = reply.refused;
-  return code === "SCOPE" ? "scope" : GONE.has(code) ? "–" : code;
+  return code === "SCOPE" ? "scope" : NOT_FOUND.has(code) ? "–" : code;
 };
 
 const server = (caller: Caller) => urls[caller === "anybody" ? "open" : "keys"];
@@ -249,9 +249,9 @@ const keyOf = (kind: string): string => {
   return kind.startsWith("shared") ? "main" : "ann";
 };
 
-const ofPacket = async (asked: Promise<unknown>): Promise<string> => {
+const ofPacket = async (answer: Promise<unknown>): Promise<string> => {
   try {
-    const reply = await asked;
+    const reply = await answer;
     return textOf(isJsonObject(reply) ? reply["result"] : reply);
   } catch (error) {
     if (!(error instanceof PacketError)) throw error;
@@ -280,12 +280,12 @@ const TRANSPORTS: Readonly<Record<string, { readonly call: Transport; readonly b
     byKey: false,
   },
   "in process": {
-    call: async (caller, call) => said(await source.act(viewerOf(caller), `tools/${toolOf(call)}`, argsOf(call), {})),
+    call: async (caller, call) => describeReply(await source.act(viewerOf(caller), `tools/${toolOf(call)}`, argsOf(call), {})),
     byKey: false,
   },
   "in process, meta": {
     call: async (caller, call) =>
-      said(await meta(source).act(viewerOf(caller), "tools/act", { action: toolOf(call), arguments: argsOf(call) }, {})),
+      describeReply(await meta(source).act(viewerOf(caller), "tools/act", { action: toolOf(call), arguments: argsOf(call) }, {})),
     byKey: false,
   },
   "packets over HTTP": { call: packets("packets"), byKey: true },
@@ -295,12 +295,12 @@ const TRANSPORTS: Readonly<Record<string, { readonly call: Transport; readonly b
     async call(caller, call) {
       const { capability, payload, options } = packetOf(call);
       const { actor_id } = options;
-      const asked = flow.running.run(capability, payload, {
+      const running = flow.running.run(capability, payload, {
         viewer: viewerOf(caller),
         context: {},
         ...(actor_id !== undefined && { actor_id }),
       });
-      return ofPacket(asked.then(({ result }) => result));
+      return ofPacket(running.then(({ result }) => result));
     },
     byKey: true,
   },
@@ -345,7 +345,7 @@ before(async () => {
   for (const row of ROWS)
     if (row.way !== "by key" && row.reached["ann"] === "ann") {
       const call = { row, tool: "do" };
-      assert.equal(said(await source.act(ann, `tools/${toolOf(call)}`, argsOf(call), {})), "ann", `${row.kind} ${row.way}`);
+      assert.equal(describeReply(await source.act(ann, `tools/${toolOf(call)}`, argsOf(call), {})), "ann", `${row.kind} ${row.way}`);
     }
 });
 
@@ -390,10 +390,10 @@ describe("access", () => {
     const ahead: Source = { ...failing, catalogue: (viewer) => source.catalogue?.(viewer) };
     for (const one of [failing, ahead]) {
       const both = merge(one, other);
-      const asked = { action: "shared_any_admin", arguments: {} };
-      assert.equal(said(await both.act(viewerOf("bob"), "tools/shared_any_admin", {}, {})), "scope");
-      const byMeta = meta(both).act(viewerOf("bob"), "tools/act", asked, {});
-      if (one === ahead) assert.equal(said(await byMeta), "scope");
+      const request = { action: "shared_any_admin", arguments: {} };
+      assert.equal(describeReply(await both.act(viewerOf("bob"), "tools/shared_any_admin", {}, {})), "scope");
+      const byMeta = meta(both).act(viewerOf("bob"), "tools/act", request, {});
+      if (one === ahead) assert.equal(describeReply(await byMeta), "scope");
       else await assert.rejects(byMeta);
     }
   });
@@ -421,11 +421,15 @@ describe("access", () => {
   test("no resource exposes an actor or state of a kind that is not a capability", async () => {
     for (const caller of CALLERS) {
       const viewer = viewerOf(caller);
-      using shown = flow.source();
-      assert.deepEqual(await shown.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
+      using source = flow.source();
+      assert.deepEqual(await source.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
       for (const { kind } of kinds)
         for (const id of [keyOf(kind), "nobody"])
-          assert.equal(said(await shown.act(viewer, "resources/capability_actor", { capability: kind, id }, {})), "–", `${kind} ${caller}`);
+          assert.equal(
+            describeReply(await source.act(viewer, "resources/capability_actor", { capability: kind, id }, {})),
+            "–",
+            `${kind} ${caller}`,
+          );
       assert.deepEqual(await flow.actors.listActors(viewer), []);
       for (const { kind } of kinds) await assert.rejects(flow.actors.getActorState(kind, keyOf(kind), viewer), { type: "actor_not_found" });
     }

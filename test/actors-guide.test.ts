@@ -1,4 +1,4 @@
-// The pages on actors are true: their code is code that is tested here, and does what they say of it.
+// The code of the pages on actors is tested here, and does what the pages say.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const PAGES =
     " ",
   );
 
-/** Code with its lines unindented, so that a part of a program can be shown by itself. */
+/** Code without indentation, so that a page may quote a part of a program. */
 const unindented = (code: string): string => code.replaceAll(/^ +/gm, "");
 
 const tested = globSync(["test/guide/*.fixture.ts", "examples/{library,incident-desk}/index.ts", "test/actors-guide.test.ts"], {
@@ -169,11 +169,11 @@ test("a message reaches many before the caller gets its reply", async () => {
 
 test("a caller gets its reply once another user has decided", async () => {
   await using server = await testServer([leave]);
-  const asked = server.client({ principal: "ann" }).tools.request({ day: "Monday" });
+  const request = server.client({ principal: "ann" }).tools.request({ day: "Monday" });
   const boss = server.client({ principal: "bob" });
   await until("the request waits", async () => JSON.stringify((await server.engine.read(leave.id("main"))) ?? {}).includes("Monday"));
   await boss.tools.approve({ day: "Monday" });
-  assertToolResult(await asked, "You are free on Monday.");
+  assertToolResult(await request, "You are free on Monday.");
 });
 
 test("work reports progress, and so does a call that replies later", async () => {
@@ -254,8 +254,8 @@ test("a deferred reply passes on another actor's answer, as in the guide", async
   await using server = await testServer([guest, kitchen]);
   const client = server.client();
   assert.equal(toolText(await client.callTool("order", { dish: "Soup" })), "Soup is served.");
-  const late = await client.callTool("order", { dish: "Pie" });
-  assert.deepEqual([late["isError"], toolText(late)], [true, "Nothing is left."]);
+  const second = await client.callTool("order", { dish: "Pie" });
+  assert.deepEqual([second["isError"], toolText(second)], [true, "Nothing is left."]);
 });
 
 test("work calls another MCP server, and refuses if that is unreachable, as in the guide", async () => {
@@ -267,8 +267,8 @@ test("work calls another MCP server, and refuses if that is unreachable, as in t
   const client = server.client();
   assertToolResult(await client.callTool("measure"), { celsius: 21 });
   await weather.close();
-  const late = await client.callTool("measure");
-  assert.deepEqual([late.isError, toolText(late)], [true, "The weather cannot be had now."]);
+  const unreachable = await client.callTool("measure");
+  assert.deepEqual([unreachable.isError, toolText(unreachable)], [true, "The weather cannot be had now."]);
   const last = (await chainOf(server.engine, garden.id("main"))).at(-1);
   assert.match(JSON.stringify(last && readBody(last)?.["record"]), /"failed":"/);
   assert.deepEqual(server.faults, []);
@@ -286,9 +286,9 @@ test("a secret argument is in no event and no record, as in the guide", async ()
   await using engine = await LocalEngine.start({ kinds: [account], store: memoryStore() });
   await engine.call({ to: account.id("a"), action: "tools/sign_in", args: { name: "ada", password: "hunter22" }, start: null });
   const [event] = await chainOf(engine, account.id("a"));
-  const told = JSON.stringify(event && readBody(event));
-  assert.ok(told.includes('{"tried":"ada:[redacted]"}') && told.includes('"password":"[redacted]"'), told);
-  assert.ok(!told.includes("hunter22"));
+  const stored = JSON.stringify(event && readBody(event));
+  assert.ok(stored.includes('{"tried":"ada:[redacted]"}') && stored.includes('"password":"[redacted]"'), stored);
+  assert.ok(!stored.includes("hunter22"));
 });
 
 describe("links, as in the guide", () => {

@@ -1,4 +1,4 @@
-// What a production log says of an author's mistake: its code, its sentence, and the author's own line.
+// The production log entry of an author's mistake: its code, its message and the author's source line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
@@ -6,7 +6,7 @@ import { EngineError } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { faultFields } from "../src/cli/fault-fields.ts";
 
-/** What somebody writes whose editor does not look at types. */
+/** Hides types, as code without type checking does. */
 const unseen = (value: unknown) => Object(value);
 
 const clumsy = actor("clumsy", {

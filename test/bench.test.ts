@@ -1,4 +1,4 @@
-// What the bench does with figures, answers and options. What it measures is no test.
+// How the bench handles figures, answers and options. Its measurements are not tested.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -206,16 +206,16 @@ test("replace the rows of what ran in a file of figures, and leave the others", 
 });
 
 describe("the bench's answers", () => {
-  const said = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
+  const reply = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
   const body = (id: number, result: unknown): string => JSON.stringify({ jsonrpc: "2.0", id, result });
 
   test("are compared by value, in any order and formatting", () => {
-    const answers = new Counted(said);
-    assert.ok(answers.good(body(1, said(1)), 1));
-    assert.ok(answers.good(`event: message\ndata: ${body(2, said(2))}\n\n`, 2));
-    assert.ok(answers.good(JSON.stringify({ result: said(3), id: 1, jsonrpc: "2.0" }), 1));
-    assert.equal(answers.good(body(2, said(4)), 1), false);
-    assert.equal(answers.good(body(1, { ...said(4), isError: true }), 1), false);
+    const answers = new Counted(reply);
+    assert.ok(answers.good(body(1, reply(1)), 1));
+    assert.ok(answers.good(`event: message\ndata: ${body(2, reply(2))}\n\n`, 2));
+    assert.ok(answers.good(JSON.stringify({ result: reply(3), id: 1, jsonrpc: "2.0" }), 1));
+    assert.equal(answers.good(body(2, reply(4)), 1), false);
+    assert.equal(answers.good(body(1, { ...reply(4), isError: true }), 1), false);
     assert.equal(answers.good(body(1, { content: [{ type: "text", text: "4 and more" }] }), 1), false);
     assert.equal(answers.good('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}', 1), false);
     assert.equal(answers.good("", 1), false);
@@ -224,8 +224,8 @@ describe("the bench's answers", () => {
 
   test("of a counter contain each count once", () => {
     const counts = (...all: readonly number[]): string | undefined => {
-      const answers = new Counted(said);
-      for (const count of all) assert.ok(answers.good(body(1, said(count)), 1));
+      const answers = new Counted(reply);
+      for (const count of all) assert.ok(answers.good(body(1, reply(count)), 1));
       return answers.flaw();
     };
     assert.equal(counts(7, 9, 8), undefined);
@@ -235,8 +235,8 @@ describe("the bench's answers", () => {
   });
 
   test("of connections with their own actors are counted separately", () => {
-    const answers = apart(() => new Counted(said));
-    for (const id of [0, 5]) assert.ok(answers.good(body(id, said(1)), id));
+    const answers = apart(() => new Counted(reply));
+    for (const id of [0, 5]) assert.ok(answers.good(body(id, reply(1)), id));
     assert.equal(answers.flaw(), undefined);
   });
 

@@ -1,4 +1,4 @@
-// The official clients, v1 and v2, over every transport and era, behind one small face.
+// The official clients, v1 and v2, over every transport and era, behind one small interface.
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import {
@@ -18,7 +18,7 @@ import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/
 import { judgedFetch } from "./judge.ts";
 import { root } from "./serve-child.ts";
 
-export interface Told {
+export interface ToolOutcome {
   readonly text: string;
   readonly isError: boolean;
   readonly structured: unknown;
@@ -32,7 +32,7 @@ export interface ListedTool {
   readonly annotations?: unknown;
 }
 
-/** A notification, as it came. */
+/** A received notification. */
 export interface Heard {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -45,15 +45,15 @@ export interface Filter {
   readonly resourceSubscriptions?: string[];
 }
 
-/** What a test does with a client, whichever it is. */
+/** The operations of any of the clients. */
 export interface Player extends AsyncDisposable {
   readonly name: string;
-  /** `callId`: the client's own name for the call. */
+  /** `callId`: the client's id for the call. */
   call(
     tool: string,
     args?: Readonly<Record<string, unknown>>,
     options?: { readonly callId?: string; readonly signal?: AbortSignal },
-  ): Promise<Told>;
+  ): Promise<ToolOutcome>;
   tools(): Promise<readonly ListedTool[]>;
   prompts(): Promise<readonly string[]>;
   prompt(name: string, args?: Readonly<Record<string, string>>): Promise<string>;
@@ -66,26 +66,26 @@ export interface Player extends AsyncDisposable {
   listen(filter: Filter): Promise<unknown>;
   /** Every notification so far. */
   readonly heard: readonly Heard[];
-  /** Everything that came after the handshake, in the order it came. */
+  /** All messages received after the handshake, in order. */
   readonly frames: readonly unknown[];
   readonly instructions: string | undefined;
   readonly capabilities: unknown;
 }
 
-/** What a person answers. */
-export interface Said {
+/** A user's answer to an elicitation. */
+export interface ElicitAnswer {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, string | number | boolean | string[]>;
 }
 
-/** How a client comes and behaves. */
+/** Options of a client. */
 export interface Manner {
   /** HTTP: sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** HTTP: by which its requests go out. Default: the global one, to the way's address. */
+  /** HTTP: sends its requests. Default: the global `fetch`. */
   readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** Present: the client can be asked. */
-  readonly elicit?: (message: string) => Promise<Said> | Said;
+  /** If present, the client supports elicitation. */
+  readonly elicit?: (message: string) => Promise<ElicitAnswer> | ElicitAnswer;
 }
 
 const textOf = (content: unknown): string =>
@@ -192,7 +192,7 @@ export const MODERN = "2026-07-28";
 
 export type Era = "legacy" | "modern";
 
-/** An official client. v1 knows the legacy era only. */
+/** The official clients. v1 supports the legacy era only. */
 export const CLIENTS = [
   { sdk: "v1", era: "legacy" },
   { sdk: "v2", era: "legacy" },
@@ -201,7 +201,7 @@ export const CLIENTS = [
 
 export type Which = (typeof CLIENTS)[number];
 
-/** Where a server is met, or what starts one on standard input and output. */
+/** The address of a server, or the module to serve on standard streams. */
 export type Way =
   | { readonly http: string }
   | { readonly sse: string }
@@ -253,7 +253,7 @@ const listener = (heard: Heard[]) => async (notification: { method: string; para
 const answer = async (
   elicit: NonNullable<Manner["elicit"]>,
   params: object,
-): Promise<{ action: Said["action"]; content?: Record<string, string | number | boolean | string[]> }> => ({
+): Promise<{ action: ElicitAnswer["action"]; content?: Record<string, string | number | boolean | string[]> }> => ({
   ...(await elicit("message" in params ? String(params.message) : "")),
 });
 
@@ -312,6 +312,6 @@ const connectV2 = async (way: Way, era: Era, manner: Manner): Promise<Player> =>
   return player(`SDK v2 over ${wayName(way)}, ${era}`, sdk, ears);
 };
 
-/** Connects that client there. */
+/** Connects that client to a server. */
 export const connect = (way: Way, { sdk, era }: Which, manner: Manner = {}): Promise<Player> =>
   sdk === "v1" ? connectV1(way, manner) : connectV2(way, era, manner);

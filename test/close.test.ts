@@ -1,4 +1,4 @@
-// Everything public that opens something ends by `close()` as well as by `using`.
+// Everything public that opens a resource can be closed by `close()` and by `using`.
 import assert from "node:assert/strict";
 import { globSync, mkdtempDisposableSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,10 +35,10 @@ import type { EngineStage, remoteStage, serveTheater, theaterFace } from "troupe
 import { connectInMemory, serveHttp, serveTcp, webHandler } from "troupe/transport";
 import type { createGuests, createSandbox } from "troupe/wasm";
 
-/** Compiles only for types with both ways to end. */
+/** Compiles only for types with both `close` and a dispose method. */
 type Ends<T extends Closable | (Disposable & { close(): void })> = T;
 
-/** What a test would need other servers, workers or processes for. */
+/** Types that could only be opened with other servers, workers or processes. */
 type Elsewhere = Ends<
   | AgenticSource
   | Awaited<ReturnType<typeof joinCluster>>
@@ -100,7 +100,7 @@ test("everything that opens a resource is closed by close(), and may be disposed
   const exporter = sqliteExporter({ directory: at("actors") });
   await exporter.close();
   await exporter[Symbol.asyncDispose]();
-  // Closed: each lock is free again.
+  // All are closed, so each lock is free again.
   await sqliteStore({ directory: at("actors") }).close();
 });
 
@@ -113,7 +113,7 @@ test("stores spread into a server's options add no other option", async () => {
 
 test("every public interface that can be disposed of has a close method", () => {
   const src = resolve(import.meta.dirname, "../src");
-  // Contracts that a store, an engine or a stage of your own implements need the symbol alone; what opens them returns `Closable`.
+  // Contracts for custom stores, engines and stages need only the dispose symbol; the functions that open them return `Closable`.
   const contracts = new Set(
     "Exporter Importer SessionStore StreamStore TaskStore Store ContentStore Gateway Engine Peers Stage Sandbox".split(" "),
   );

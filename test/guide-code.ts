@@ -24,14 +24,14 @@ const importsOf = (code: string): ReadonlySet<string> =>
 export const guideCalled = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
 /** Each of the guide's code blocks is part of one of these files, apart from its imports, which the file has too. Test files do not count. */
-export function assertShownCode(guide: string, files: string): void {
+export function assertTestedCode(guide: string, files: string): void {
   const sources = globSync(files, { cwd: root, exclude: ["**/*.test.ts"] }).map((file) => {
     const text = readFileSync(join(root, file), "utf8");
     return { text: unspaced(text), imports: importsOf(text) };
   });
-  const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
-  assert.ok(shown.length > 5);
-  for (const code of shown) {
+  const blocks = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
+  assert.ok(blocks.length > 5);
+  for (const code of blocks) {
     const rest = unspaced(code.replace(IMPORT, ""));
     assert.ok(
       sources.some(({ text, imports }) => text.includes(rest) && Array.from(importsOf(code)).every((name) => imports.has(name))),

@@ -58,23 +58,23 @@ const table = (text: string): Readonly<Record<string, string>> =>
     text.split("\n").flatMap((line) => {
       const [, names = "", values = ""] = line.split("|").map((cell) => cell.trim());
       const found = Array.from(names.matchAll(/`(\w+)`/g), ([, name = ""]) => name);
-      const told = values.split(" · ");
-      return found.length > 0 && found.length === told.length && /^\d/.test(values) && found.every((name) => /^[a-z]/.test(name))
-        ? found.map((name, index) => [name, told[index] ?? ""])
+      const documented = values.split(" · ");
+      return found.length > 0 && found.length === documented.length && /^\d/.test(values) && found.every((name) => /^[a-z]/.test(name))
+        ? found.map((name, index) => [name, documented[index] ?? ""])
         : [];
     }),
   );
 
 test("the guides to HTTP and TCP have the default limits #secure.tcp-token-time", () => {
-  for (const [limits, told] of [
+  for (const [limits, documented] of [
     [HTTP_LIMITS, table(page("http.md"))],
     [TCP_LIMITS, table(page("transports.md"))],
   ] as const)
-    assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
+    assert.deepEqual(documented, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
 });
 
 test("the page on settings has the policy in effect", () => {
-  const told = page("settings.md");
+  const documented = page("settings.md");
   const { persistence, owner, idleMs, workMs, minEveryMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
   for (const [name, value] of [
     ["persistence", `\`${persistence}\``],
@@ -87,7 +87,7 @@ test("the page on settings has the policy in effect", () => {
     ["maxStateBytes", `${maxStateBytes / MIB} MiB`],
     ["restart", "no bound"],
   ] as const)
-    assert.ok(told.includes(`| \`${name}\` | ${value} |`), name);
+    assert.ok(documented.includes(`| \`${name}\` | ${value} |`), name);
 });
 
 const sourcesOf = (...patterns: readonly string[]): string =>
@@ -99,8 +99,8 @@ const allIn = (text: string, pattern: RegExp): readonly string[] =>
 
 test("the guide to clusters names the events of peers that nodes warn of, and no other", () => {
   const sources = sourcesOf("src/hosts/cluster/*.ts");
-  const [, told = ""] = page("cluster-operations.md").split("| `peers`, with `what.event`: | |\n");
-  const named = allIn(told.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
+  const [, documented = ""] = page("cluster-operations.md").split("| `peers`, with `what.event`: | |\n");
+  const named = allIn(documented.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
   const logged = allIn(sources, /event: "([a-z-]+)"/g);
   assert.deepEqual(
     named.filter((event) => !logged.includes(event)),
@@ -116,8 +116,8 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
 });
 
 test("the guide to the command line states where everything is stored", () => {
-  const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
-  assert.ok(kept !== "" && page("serve.md").includes(`without it in \`${kept}\` of the folder`));
+  const [, directory = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
+  assert.ok(directory !== "" && page("serve.md").includes(`without it in \`${directory}\` of the folder`));
 });
 
 /** As GitHub makes it of a heading. */
@@ -147,8 +147,8 @@ test("every link of a page leads to a page, and to a heading that is there", () 
 
 test("the guide to clusters lists all traits", () => {
   const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
-  const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
-  assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
+  const documented = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
+  assert.deepEqual(allIn(documented, /`([a-z-]+)`/g), traits);
 });
 
 test("each fault quotes words of a test's name", () => {

@@ -1,4 +1,4 @@
-// Law 1 crosses folders: whatever reaches an actor, its state changes by its own turns and is told by its chain.
+// Law 1 spans folders: however an actor is reached, only its own turns change its state, and its chain records them.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// test/promises.json lists what Troupe promises. A test that shows a promise ends its name with the promise's id: `#actor.restart`.
+// test/promises.json lists what Troupe promises. The name of a test of a promise ends with the promise's id: `#actor.restart`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

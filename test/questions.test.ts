@@ -1,4 +1,4 @@
-// Questions that users of other MCP frameworks ask in public are answered, on a page that one search finds.
+// Public questions of other MCP frameworks' users are answered on a page that one search finds.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// What somebody meets who clones or installs: licence, commands, sizes, and a Node that is too old.
+// The repository as users clone or install it: licence, commands, sizes, and a Node that is too old.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
@@ -79,17 +79,17 @@ test("'Where is it decided?' names only files that exist, and functions that the
 
 test("nothing compiles at install, and what npm ci installs stays under 420 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
-  // Its script takes a Node that is built already.
+  // Its install script downloads a prebuilt Node.
   assert.deepEqual(
     scripted.map(([place]) => place),
     ["node_modules/node"],
   );
   for (const place of Object.keys(lock.packages))
     if (place !== "") assert.equal(existsSync(join(root, place, "binding.gyp")), false, place);
-  // By file, not by name: Node's binary is linked to a second place, and the disk holds it once.
+  // Counted by inode, since Node's binary is hard-linked to a second path.
   const files = new Map<number, number>();
   const modules = join(root, "node_modules");
-  // What its tools put in .cache is another matter, and changes while other tests run.
+  // .cache belongs to tools, and changes while other tests run.
   for (const name of readdirSync(modules).filter((one) => one !== ".cache")) {
     const place = join(modules, name);
     const entries = lstatSync(place).isDirectory() ? readdirSync(place, { recursive: true, withFileTypes: true }) : [];
@@ -117,13 +117,13 @@ test("dependencies of single tests, benches or the documentation have a package.
 
 test("a Node that is too old gets one sentence that states what to do #repository.old-node", async () => {
   const pretend = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.11.0"})';
-  const ran = await new Promise<{ readonly code: unknown; readonly said: string }>((done) => {
-    execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, said) =>
-      done({ code: error?.code ?? 0, said }),
+  const ran = await new Promise<{ readonly code: unknown; readonly stderr: string }>((done) => {
+    execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, stderr) =>
+      done({ code: error?.code ?? 0, stderr }),
     );
   });
   assert.equal(ran.code, 1);
-  assert.match(ran.said, /^troupe needs Node 24 or newer, and this is Node 20\.11\.0\. Install a newer Node, or .+\.\n$/);
-  // An old Node must be able to read that far.
+  assert.match(ran.stderr, /^troupe needs Node 24 or newer, and this is Node 20\.11\.0\. Install a newer Node, or .+\.\n$/);
+  // An old Node must be able to parse the file up to the check.
   assert.doesNotMatch(read("bin/troupe.js").split("process.exit(1)")[0] ?? "", /^import |\bawait\b|\busing\b/m);
 });

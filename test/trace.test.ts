@@ -1,4 +1,4 @@
-// `npm run trace` runs a server and a client of its own.
+// `npm run trace` starts its own server and client.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

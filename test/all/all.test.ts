@@ -10,8 +10,8 @@ import { sqliteStore } from "../../src/core/store/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { lines, troupe } from "../cli/run.ts";
 import { CLIENTS, type Player } from "../clients.ts";
-import { agree, causeOf, HERE, SERVICE, STATE, told } from "./views.ts";
-import { asked, base64, startWhole, type Whole, within } from "./whole.ts";
+import { agree, causeOf, HERE, SERVICE, STATE, notifiedSince } from "./views.ts";
+import { messageBytes, base64, startWhole, type Whole, within } from "./whole.ts";
 
 const [V1, , MODERN] = CLIENTS;
 const FOLLOWED = [HERE, SERVICE, STATE];
@@ -55,11 +55,11 @@ function doorsOf(whole: Whole, old: Player, modern: Player): readonly Door[] {
     };
   };
   const request = (client: Player, tool: string, args: object): Promise<string> =>
-    called(client, "request_message", { actor_id: "player/ada", data: base64(asked(tool, args)) });
+    called(client, "request_message", { actor_id: "player/ada", data: base64(messageBytes(tool, args)) });
   const overTcp = async (tool: string, args: object): Promise<unknown> => {
     await using stage = whole.stage();
     const { id } = (await stage.list(100)).find(({ name }) => name === "player/ada") ?? assert.fail("ada is on no stage");
-    return await stage.request(id, asked(tool, args), AbortSignal.timeout(30_000));
+    return await stage.request(id, messageBytes(tool, args), AbortSignal.timeout(30_000));
   };
   return [
     ofMcp("MCP, legacy", old, (name) => name, { principal: "ada" }),
@@ -150,7 +150,7 @@ void test("a player moved through each transport has one history, consistent vie
       await agree(modern, room);
       for (const [which, client] of [old, modern].entries())
         await until(`${client.name} was told what ${door.name} did`, () => {
-          const news = told(client, before[which] ?? 0);
+          const news = notifiedSince(client, before[which] ?? 0);
           return [...FOLLOWED, "notifications/tools/list_changed"].every((one) => news.has(one));
         });
       last = room;
@@ -161,14 +161,14 @@ void test("a player moved through each transport has one history, consistent vie
 
     // What he hears first since then is what he did himself: on one stream nothing overtakes.
     await called(bob, "say", { text: "Anybody?" });
-    await until("bob hears himself", () => told(bob, alone).has("game://room/log"));
+    await until("bob hears himself", () => notifiedSince(bob, alone).has("game://room/log"));
     assert.deepEqual(
-      [...told(bob, alone)].filter((one) => one !== "game://room/log" && one !== HERE),
+      [...notifiedSince(bob, alone)].filter((one) => one !== "game://room/log" && one !== HERE),
       [],
     );
     const quiet = bob.heard.length;
     await called(old, "move", { direction: "south" });
-    await until("bob sees who comes in", () => told(bob, quiet).has(HERE) && told(bob, quiet).has("game://room/log"));
+    await until("bob sees who comes in", () => notifiedSince(bob, quiet).has(HERE) && notifiedSince(bob, quiet).has("game://room/log"));
     last = "entrance";
     await guestCounts(modern, old);
     assert.match(await called(old, "signpost", { room: "hallway" }), /south, east/);
@@ -244,7 +244,7 @@ async function guestCounts(client: Player, watcher: Player): Promise<void> {
   const before = watcher.heard.length;
   await called(client, "send_message", { actor_id: "counter", data: base64(new TextEncoder().encode("add")) });
   await until("the guest has counted", async () => /1/.test(await client.read(uri)));
-  await until("the watcher was told", () => told(watcher, before).has(uri));
+  await until("the watcher was told", () => notifiedSince(watcher, before).has(uri));
 }
 
 void test("a server killed after it acknowledged moves has all of them #whole.one", async () => {

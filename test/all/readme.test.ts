@@ -13,10 +13,10 @@ const blocks = Array.from(page("examples/all/README.md").matchAll(/```sh\n([\s\S
 const [prepare = ""] = blocks;
 
 void test("the two lines that build troupe in a clone are the same on each page", () => {
-  const said = execFileSync("bash", ["-c", `${prepare}\nnode --version; troupe --version`], { cwd: root, encoding: "utf8" });
+  const output = execFileSync("bash", ["-c", `${prepare}\nnode --version; troupe --version`], { cwd: root, encoding: "utf8" });
   const { version } = JSON.parse(page("package.json"));
-  assert.match(said, /^v24\./);
-  assert.equal(said.split("\n")[1], version);
+  assert.match(output, /^v24\./);
+  assert.equal(output.split("\n")[1], version);
   for (const name of ["README.md", "docs/guide/cli.md"]) assert.ok(page(name).includes(prepare), name);
 });
 

@@ -23,7 +23,7 @@ export const agree = (client: Player, room: string): Promise<void> =>
   until(`all views say ${room}`, async () => Object.values(await places(client)).every((one) => one === room));
 
 /** What a client was told since then: URIs, and lists. */
-export const told = (client: Player, from: number): ReadonlySet<string> =>
+export const notifiedSince = (client: Player, from: number): ReadonlySet<string> =>
   new Set(client.heard.slice(from).map(({ method, params }) => (typeof params["uri"] === "string" ? params["uri"] : method)));
 
 /** How a move came to the player: the turn of the room it left, found by causes alone. */

@@ -47,7 +47,7 @@ export const within = (value: unknown, path: string): unknown =>
   path.split(".").reduce((at, name) => (typeof at === "object" && at !== null ? Reflect.get(at, name) : undefined), value);
 
 /** Messages at Theater's door are bytes. */
-export const asked = (tool: string, args: object = {}): Uint8Array =>
+export const messageBytes = (tool: string, args: object = {}): Uint8Array =>
   new TextEncoder().encode(JSON.stringify({ action: `tools/${tool}`, args }));
 
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

@@ -19,10 +19,10 @@ const EVENTS_HEAD = { "content-type": "text/event-stream" };
 export async function send(gateway: Gateway, { method, headers, body }: StepRequest): Promise<Got> {
   const frames: Frame[] = [];
   let head: Readonly<Record<string, string>> | undefined;
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const channel: Channel = {
     ready: true,
-    disconnected: gone.signal,
+    disconnected: disconnect.signal,
     send(text, id, _retryMs, event) {
       const kind = event ?? (text === "" ? undefined : "message");
       frames.push({ data: text, ...(id === undefined ? undefined : { id }), ...(kind === undefined ? undefined : { event: kind }) });
@@ -43,9 +43,9 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
       head ??= { ...EVENTS_HEAD, ...more };
       return channel;
     },
-    disconnected: gone.signal,
+    disconnected: disconnect.signal,
   });
-  gone.abort();
+  disconnect.abort();
   const text = textOf(answer);
   // What answers a request whose stream is open is the stream's last event.
   if (head !== undefined && text !== undefined) frames.push({ event: "message", data: text });

@@ -25,14 +25,14 @@ function idsFrom(sequence: readonly string[]): Entropy {
   };
 }
 
-interface Kept {
+interface StoredEvent {
   readonly id: string;
   readonly stream: string;
   readonly message: Json;
 }
 
 function countedStreams(): StreamStore {
-  const sessions = new Map<string, Kept[]>();
+  const sessions = new Map<string, StoredEvent[]>();
   return {
     async append(session, stream, message) {
       const events = sessions.get(session) ?? [];
@@ -71,7 +71,7 @@ async function seeded(setup: Setup): Promise<SessionStore> {
   return sessions;
 }
 
-const KEPT = {
+const CACHEABLE_METHODS = {
   server_discover: "server/discover",
   tools_list: "tools/list",
   prompts_list: "prompts/list",
@@ -83,12 +83,12 @@ const KEPT = {
 type CacheHints = NonNullable<GatewayOptions["cacheHints"]>;
 
 function cacheHintsOf({ cacheable_results: given }: Setup["server"]): CacheHints {
-  return Object.entries(KEPT).reduce<CacheHints>((hints, [name, method]) => {
+  return Object.entries(CACHEABLE_METHODS).reduce<CacheHints>((hints, [name, method]) => {
     const hint = given[name];
     if (hint === undefined) return hints;
     const { ttl_ms: ttlMs, cache_scope: cacheScope } = hint;
-    const said = { ...(ttlMs === undefined ? undefined : { ttlMs }), ...(cacheScope === undefined ? undefined : { cacheScope }) };
-    return { ...hints, [method]: said };
+    const cache = { ...(ttlMs === undefined ? undefined : { ttlMs }), ...(cacheScope === undefined ? undefined : { cacheScope }) };
+    return { ...hints, [method]: cache };
   }, {});
 }
 

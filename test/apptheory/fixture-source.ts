@@ -5,12 +5,12 @@ import { refuse } from "../../src/core/actor/index.ts";
 import type { Setup } from "./fixture.ts";
 import { PROMPTS, TOOLS } from "./handlers.ts";
 
-interface Said {
+interface Titled {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
 }
 
-const described = ({ title, description }: Said): { readonly title?: string; readonly description?: string } => ({
+const described = ({ title, description }: Titled): { readonly title?: string; readonly description?: string } => ({
   ...(title === undefined ? undefined : { title }),
   ...(description === undefined ? undefined : { description }),
 });

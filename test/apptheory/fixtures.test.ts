@@ -87,6 +87,6 @@ test("npm run fixtures plays a directory, prints a line per file, and exits acco
 });
 
 test("the page for AppTheory lists every handler of the runner", () => {
-  const told = namesInTable(guideCalled("apptheory.md"), "| `handler` | it |", 1);
-  assert.deepEqual(told, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
+  const documented = namesInTable(guideCalled("apptheory.md"), "| `handler` | it |", 1);
+  assert.deepEqual(documented, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
 });

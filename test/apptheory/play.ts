@@ -40,7 +40,7 @@ export async function play(fixture: Fixture, profile: NonNullable<GatewayOptions
   return wrong;
 }
 
-const said = (value: unknown): string => (value === undefined ? "absent" : JSON.stringify(value));
+const display = (value: unknown): string => (value === undefined ? "absent" : JSON.stringify(value));
 
 function withBody(request: StepRequest, change: (text: string) => string): StepRequest {
   return request.body === undefined || request.body.encoding === "base64"
@@ -51,7 +51,7 @@ function withBody(request: StepRequest, change: (text: string) => string): StepR
 function differences(expected: Expected, got: Got, states: RequestStates): readonly string[] {
   const wrong: string[] = [];
   const compare = (what: string, is: unknown, should: unknown): void => {
-    if (!isDeepStrictEqual(is, should)) wrong.push(`${what} is ${said(is)}, not ${said(should)}`);
+    if (!isDeepStrictEqual(is, should)) wrong.push(`${what} is ${display(is)}, not ${display(should)}`);
   };
   compare("the status", got.status, expected.status);
   for (const name of HEADERS) compare(name, bare(got.headers[name]), bare(expected.headers[name]?.[0]));

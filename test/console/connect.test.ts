@@ -34,11 +34,11 @@ test("clients connect with what the console shows", async () => {
     ["VS Code", "vscode", ".vscode/mcp.json"],
     ["Cursor", "cursor", ".cursor/mcp.json"],
   ] as const) {
-    const shown = await textOf(opened, client, `In ${file}`);
+    const displayed = await textOf(opened, client, `In ${file}`);
     await run(process.execPath, [join(root, "bin/troupe.js"), "install", id, url, "--name", name, "--scope", "project", "--yes"], {
       cwd: folder.path,
     });
-    assert.deepEqual(JSON.parse(shown), JSON.parse(readFileSync(join(folder.path, file), "utf8")), client);
+    assert.deepEqual(JSON.parse(displayed), JSON.parse(readFileSync(join(folder.path, file), "utf8")), client);
   }
   assert.match(await textOf(opened, "Claude Code", "Command"), /^claude mcp add --transport http counter http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   assert.match(await textOf(opened, "Claude Desktop", "In its settings"), /"mcp-remote"/);

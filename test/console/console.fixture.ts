@@ -78,15 +78,15 @@ export class ConsoleFixture implements AsyncDisposable {
             cwd: root,
             stdio: ["ignore", "pipe", "pipe"],
           });
-          let said = "";
+          let output = "";
           const read = (chunk: Buffer): void => {
-            said += chunk.toString();
-            const address = /http:\/\/\S+\/console#token=[\w-]+/.exec(said)?.[0];
+            output += chunk.toString();
+            const address = /http:\/\/\S+\/console#token=[\w-]+/.exec(output)?.[0];
             if (address !== undefined) found(new URL(address));
           };
           server.stdout?.on("data", read);
           server.stderr?.on("data", read);
-          server.once("exit", () => failed(new Error(`The server ended: ${said}`)));
+          server.once("exit", () => failed(new Error(`The server ended: ${output}`)));
         }),
         launchBrowser(),
       ]);

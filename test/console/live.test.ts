@@ -122,12 +122,12 @@ test("traffic is paused while a request is read, and includes what was sent", as
     const panel = tab.getByRole("complementary", { name: "Request" });
     await panel.getByText("Counted.").first().waitFor();
     await console.check(`traffic-${theme}-${width}`);
-    const shown = await rows.allInnerTexts();
+    const displayed = await rows.allInnerTexts();
     await call(fast, "count", { ms: 1 });
     await tab.locator(".live-dot.held").getByText("still while you read").waitFor();
     const announced = tab.getByRole("button", { name: /^\d+ new$/ });
     await announced.waitFor({ state: "attached" });
-    assert.deepEqual(await rows.allInnerTexts(), shown);
+    assert.deepEqual(await rows.allInnerTexts(), displayed);
     await tab.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
     // It stands still under the pointer, too.

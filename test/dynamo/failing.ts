@@ -1,5 +1,5 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { NOBODY } from "./tables.ts";
+import { FAKE_CREDENTIALS } from "./tables.ts";
 
 export interface Failing {
   readonly client: DynamoDBClient;
@@ -12,7 +12,7 @@ export interface Failing {
 
 /** A client some of whose requests end in that error, each attempt for itself; `applied`: when they were answered already. */
 export function failing(endpoint: string, name: string, { applied = false }: { readonly applied?: boolean } = {}): Failing {
-  const client = new DynamoDBClient({ endpoint, region: "local", credentials: NOBODY, maxAttempts: 3 });
+  const client = new DynamoDBClient({ endpoint, region: "local", credentials: FAKE_CREDENTIALS, maxAttempts: 3 });
   const made: Failing = { client, times: 0, failed: 0, only: undefined };
   client.middlewareStack.add(
     (next, { commandName = "" }) =>

@@ -7,7 +7,7 @@ import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
 import { onDynamo } from "../../examples/server/sessions.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { eventsOf, raw, type ReadEvent } from "../server/sessions-processes.ts";
-import { NOBODY, startDynamo } from "./tables.ts";
+import { FAKE_CREDENTIALS, startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
@@ -100,13 +100,13 @@ test("a second server replays and follows a reply that the first one began, also
 
 test("the guide's server finds its tables with the AWS SDK's configuration", async () => {
   // A region that is none: were the endpoint not heeded, there would be nobody to ask.
-  const told = {
+  const environment = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
-    AWS_ACCESS_KEY_ID: NOBODY.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: NOBODY.secretAccessKey,
+    AWS_ACCESS_KEY_ID: FAKE_CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: FAKE_CREDENTIALS.secretAccessKey,
     MCP_SESSION_TABLE: "told",
   };
-  Object.assign(process.env, told);
+  Object.assign(process.env, environment);
   try {
     await createSessionTables({ region: "local" });
     const { server, stores } = onDynamo("local", new Uint8Array(32));
@@ -118,7 +118,7 @@ test("the guide's server finds its tables with the AWS SDK's configuration", asy
     const key = { TableName: "told", Key: { sessionId: { S: session } } };
     assert.ok((await dynamo.client.send(new GetItemCommand(key))).Item);
   } finally {
-    for (const name of Object.keys(told)) Reflect.deleteProperty(process.env, name);
+    for (const name of Object.keys(environment)) Reflect.deleteProperty(process.env, name);
   }
 });
 

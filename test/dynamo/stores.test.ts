@@ -13,7 +13,7 @@ import type { SessionRow } from "troupe/contract";
 import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
 import { SimulatedClock } from "troupe/testing";
 import { failing } from "./failing.ts";
-import { NOBODY, startDynamo } from "./tables.ts";
+import { FAKE_CREDENTIALS, startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
@@ -62,13 +62,13 @@ describe("the tables", () => {
 
   test("are billed per request, expire on `expiresAt`, and may exist already", async () => {
     const { table, streamTable } = await dynamo.tables();
-    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: NOBODY });
-    const asked: unknown[] = [];
+    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: FAKE_CREDENTIALS });
+    const requests: unknown[] = [];
     client.middlewareStack.add(
       (next, { commandName }) =>
         (args) => {
           if (commandName !== UpdateTimeToLiveCommand.name) return next(args);
-          asked.push(args.input);
+          requests.push(args.input);
           return Promise.resolve({ output: { $metadata: {} }, response: undefined });
         },
       { step: "initialize" },
@@ -77,7 +77,7 @@ describe("the tables", () => {
     client.destroy();
     const TimeToLiveSpecification = { AttributeName: "expiresAt", Enabled: true };
     assert.deepEqual(
-      asked,
+      requests,
       [table, streamTable].map((TableName) => ({ TableName, TimeToLiveSpecification })),
     );
     const { Table: made } = await dynamo.client.send(new DescribeTableCommand({ TableName: table }));
@@ -123,8 +123,8 @@ describe("a session in DynamoDB", () => {
   });
 
   test("that something else wrote is ignored, reported once, and may be overwritten", async () => {
-    const told: unknown[] = [];
-    const { a, client, table, clock } = await two({ log: (...line: readonly unknown[]) => told.push(line) });
+    const logged: unknown[] = [];
+    const { a, client, table, clock } = await two({ log: (...line: readonly unknown[]) => logged.push(line) });
     const expiresAt = { N: String(clock.now()) };
     const others = {
       go: { createdAt: { S: "2026-01-31T12:00:00Z" }, expiresAt, data: { M: { a: { S: "b" } } } },
@@ -140,7 +140,7 @@ describe("a session in DynamoDB", () => {
       assert.deepEqual(await a.sessions.get(id), row(id, clock), id);
     }
     const text = "An item in DynamoDB is no session of this store: let nothing else write to its tables.";
-    assert.deepEqual(told, [["warning", { event: "session-item-unreadable", code: "STORE_CORRUPT", text }]]);
+    assert.deepEqual(logged, [["warning", { event: "session-item-unreadable", code: "STORE_CORRUPT", text }]]);
   });
 
   test("with an id that cannot be a key is not found", async () => {
@@ -240,14 +240,14 @@ describe("a sent message in DynamoDB", () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     await clock.advance(4 * MINUTE_MS);
-    const late = [await a.streams.append("s", "x", "late"), await a.streams.append("s", "x", "later")];
+    const ids = [await a.streams.append("s", "x", "late"), await a.streams.append("s", "x", "later")];
     await clock.advance(2 * MINUTE_MS);
     assert.equal(await b.sessions.get("s"), undefined);
     await b.sessions.put(row("s", clock));
-    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+    for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
     const own = await a.streams.append("s", "x", "own");
     assert.deepEqual(await b.streams.after("s", own), { stream: "x", messages: [] });
-    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+    for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
   });
 
   test("that is larger than an item is numbered but not stored", async () => {
@@ -289,7 +289,7 @@ describe("failures of DynamoDB", () => {
     });
 
   test("an unreachable endpoint is STORE_IO", async () => {
-    const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: NOBODY, maxAttempts: 1 });
+    const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: FAKE_CREDENTIALS, maxAttempts: 1 });
     await using stores = dynamoSessionStores({ client, env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /out of reach/ });
     client.destroy();

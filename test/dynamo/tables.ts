@@ -11,13 +11,13 @@ export interface Dynamo extends AsyncDisposable {
   tables(): Promise<Required<Pick<DynamoSessionOptions, "client" | "table" | "streamTable">>>;
 }
 
-export const NOBODY = { accessKeyId: "nobody", secretAccessKey: "nothing" };
+export const FAKE_CREDENTIALS = { accessKeyId: "nobody", secretAccessKey: "nothing" };
 
 export async function startDynamo(): Promise<Dynamo> {
   const server = dynalite({ createTableMs: 0, updateTableMs: 0 });
   const loopback = await onLoopback(server);
   const endpoint = loopback.url;
-  const client = new DynamoDBClient({ endpoint, region: "local", credentials: NOBODY });
+  const client = new DynamoDBClient({ endpoint, region: "local", credentials: FAKE_CREDENTIALS });
   let made = 0;
   return {
     endpoint,

@@ -2,14 +2,14 @@
 // input_required in 2026-07-28. Until somebody says yes nothing is applied and nothing is held.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CLIENTS, connect, type Manner, type Player, type Said, type Way, type Which } from "../clients.ts";
-import { type House, mudHouse, type Visitor } from "../mud-house.ts";
+import { CLIENTS, connect, type Manner, type Player, type ElicitAnswer, type Way, type Which } from "../clients.ts";
+import { type MudServer, startMud, type Visitor } from "../mud-server.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { at, isJsonObject } from "../wire.ts";
 
-const ASKED = "elicitation/create";
+const ELICIT = "elicitation/create";
 const CAN = { capabilities: { elicitation: {} } };
-const YES: Said = { action: "accept", content: { confirm: true } };
+const YES: ElicitAnswer = { action: "accept", content: { confirm: true } };
 
 /** A house with ada before the goblin in the cellar, a light in her hand. */
 const atTheGoblin = async (visitor: Visitor): Promise<void> => {
@@ -19,18 +19,18 @@ const atTheGoblin = async (visitor: Visitor): Promise<void> => {
 
 const text = (result: unknown): string => String(at(result, "content", 0, "text"));
 const goblin = async (visitor: Visitor): Promise<unknown> => at(await visitor.read("game://room/current"), "monster", "health");
-const head = async (house: House, id: `${string}/${string}`): Promise<string | undefined> => (await house.engine.read(id))?.head;
+const head = async (mud: MudServer, id: `${string}/${string}`): Promise<string | undefined> => (await mud.engine.read(id))?.head;
 
 const battle = { jsonrpc: "2.0", id: "battle", method: "tools/call", params: { name: "battle", arguments: {} } };
 const replied = (visitor: Visitor): Promise<unknown> => visitor.until((frame) => at(frame, "id") === "battle");
 
 describe("a legacy client that supports elicitation", () => {
   test("gets an elicitation request, and the fight begins when it accepts #mud.confirm", async () => {
-    await using house = await mudHouse();
-    await using ada = await house.enter("test|ada", CAN);
+    await using mud = await startMud();
+    await using ada = await mud.enter("test|ada", CAN);
     await atTheGoblin(ada);
     ada.say(battle);
-    const request = await ada.until((frame) => at(frame, "method") === ASKED);
+    const request = await ada.until((frame) => at(frame, "method") === ELICIT);
     assert.match(String(at(request, "params", "message")), /Attack the Cave Goblin \(health 45\)\?/);
     assert.deepEqual(at(request, "params", "requestedSchema", "required"), ["confirm"]);
     assert.equal(await goblin(ada), 45);
@@ -39,9 +39,9 @@ describe("a legacy client that supports elicitation", () => {
     assert.notEqual(at(reply, "result", "isError"), true, JSON.stringify(reply));
     assert.match(text(at(reply, "result")), /the Cave Goblin/);
     // The fight is on: the next blow is not asked for again.
-    const asked = ada.frames.filter((frame) => at(frame, "method") === ASKED).length;
+    const questions = ada.frames.filter((frame) => at(frame, "method") === ELICIT).length;
     if (at(await ada.read("game://player/state"), "monsterPresent") === true) await ada.call("battle");
-    assert.equal(ada.frames.filter((frame) => at(frame, "method") === ASKED).length, asked);
+    assert.equal(ada.frames.filter((frame) => at(frame, "method") === ELICIT).length, questions);
   });
 
   for (const [what, answer] of [
@@ -52,29 +52,29 @@ describe("a legacy client that supports elicitation", () => {
     ["answers with an error", { error: { code: -32601, message: "I cannot" } }],
   ] as const)
     test(`that ${what} gets an error, and nothing is applied`, async () => {
-      await using house = await mudHouse();
-      await using ada = await house.enter("test|ada", CAN);
+      await using mud = await startMud();
+      await using ada = await mud.enter("test|ada", CAN);
       await atTheGoblin(ada);
-      await house.quiet();
-      const heads = [await head(house, "room/cellar"), await head(house, `player/${encodeURIComponent("test|ada")}`)];
+      await mud.quiet();
+      const heads = [await head(mud, "room/cellar"), await head(mud, `player/${encodeURIComponent("test|ada")}`)];
       ada.say(battle);
-      const request = await ada.until((frame) => at(frame, "method") === ASKED);
+      const request = await ada.until((frame) => at(frame, "method") === ELICIT);
       ada.say({ jsonrpc: "2.0", id: at(request, "id"), ...answer });
       const reply = await replied(ada);
       assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
-      await house.quiet();
-      assert.deepEqual([await head(house, "room/cellar"), await head(house, `player/${encodeURIComponent("test|ada")}`)], heads);
+      await mud.quiet();
+      assert.deepEqual([await head(mud, "room/cellar"), await head(mud, `player/${encodeURIComponent("test|ada")}`)], heads);
       assert.equal(await goblin(ada), 45);
     });
 
   test("that does not answer blocks no one, and its delayed answer is not applied #gateway.needs.nothing-held", async () => {
-    await using house = await mudHouse();
-    await using ada = await house.enter("test|ada", CAN);
-    await using bob = await house.enter("test|bob");
+    await using mud = await startMud();
+    await using ada = await mud.enter("test|ada", CAN);
+    await using bob = await mud.enter("test|bob");
     await atTheGoblin(ada);
     await bob.go("north", "east", "south");
     ada.say(battle);
-    const request = await ada.until((frame) => at(frame, "method") === ASKED);
+    const request = await ada.until((frame) => at(frame, "method") === ELICIT);
     // Both act in the room whose tool waits, and walk out of it.
     for (const visitor of [bob, ada]) {
       assert.match(text(await visitor.call("say", { text: "wait" })), /You say/);
@@ -90,25 +90,25 @@ describe("a legacy client that supports elicitation", () => {
   });
 
   test("that disconnects without an answer changes nothing", async () => {
-    await using house = await mudHouse();
-    const ada = await house.enter("test|ada", CAN);
+    await using mud = await startMud();
+    const ada = await mud.enter("test|ada", CAN);
     await atTheGoblin(ada);
-    await house.quiet();
-    const heads = await head(house, "room/cellar");
+    await mud.quiet();
+    const heads = await head(mud, "room/cellar");
     ada.say(battle);
-    await ada.until((frame) => at(frame, "method") === ASKED);
+    await ada.until((frame) => at(frame, "method") === ELICIT);
     await ada[Symbol.asyncDispose]();
-    await house.quiet();
-    assert.equal(await head(house, "room/cellar"), heads);
+    await mud.quiet();
+    assert.equal(await head(mud, "room/cellar"), heads);
   });
 
   test("without elicitation gets no request: its host confirms destructive tools #spec.6.tools.consent", async () => {
-    await using house = await mudHouse();
-    await using ada = await house.enter("test|ada");
+    await using mud = await startMud();
+    await using ada = await mud.enter("test|ada");
     await atTheGoblin(ada);
     assert.notEqual(at(await ada.call("battle"), "isError"), true);
     assert.equal(
-      ada.frames.some((frame) => at(frame, "method") === ASKED),
+      ada.frames.some((frame) => at(frame, "method") === ELICIT),
       false,
     );
   });
@@ -118,72 +118,74 @@ const fight = (visitor: Visitor, more: object = {}): Promise<unknown> =>
   visitor.request("tools/call", { name: "battle", arguments: {}, ...more });
 
 /** The answer that was not yet one. */
-const asked = async (visitor: Visitor): Promise<{ readonly requestState: unknown; readonly responses: (said: unknown) => object }> => {
+const questionFor = async (
+  visitor: Visitor,
+): Promise<{ readonly requestState: unknown; readonly responses: (answer: unknown) => object }> => {
   const reply = await fight(visitor);
   assert.equal(at(reply, "result", "resultType"), "input_required", JSON.stringify(reply));
   const requests = at(reply, "result", "inputRequests");
   assert.ok(isJsonObject(requests));
   const [key = ""] = Object.keys(requests);
-  assert.equal(at(requests, key, "method"), ASKED);
+  assert.equal(at(requests, key, "method"), ELICIT);
   assert.match(String(at(requests, key, "params", "message")), /Attack the Cave Goblin/);
   const requestState = at(reply, "result", "requestState");
-  return { requestState, responses: (said) => ({ inputResponses: { [key]: said }, requestState }) };
+  return { requestState, responses: (answer) => ({ inputResponses: { [key]: answer }, requestState }) };
 };
 
 describe("a client of 2026-07-28 that supports elicitation", () => {
   test("gets input_required, and the fight begins when it repeats the call with an acceptance", async () => {
-    await using house = await mudHouse();
-    await using ada = house.modern("test|ada", CAN);
+    await using mud = await startMud();
+    await using ada = mud.modern("test|ada", CAN);
     await atTheGoblin(ada);
-    const { responses } = await asked(ada);
+    const { responses } = await questionFor(ada);
     assert.equal(await goblin(ada), 45);
     const reply = await fight(ada, responses(YES));
     assert.equal(at(reply, "result", "resultType"), "complete", JSON.stringify(reply));
     assert.notEqual(at(reply, "result", "isError"), true);
   });
 
-  for (const [what, said] of [
+  for (const [what, answer] of [
     ["declines", { action: "decline" }],
     ["cancels", { action: "cancel" }],
     ["accepts without a yes", { action: "accept", content: { confirm: false } }],
   ] as const)
     test(`that ${what} gets an error, and nothing is applied`, async () => {
-      await using house = await mudHouse();
-      await using ada = house.modern("test|ada", CAN);
+      await using mud = await startMud();
+      await using ada = mud.modern("test|ada", CAN);
       await atTheGoblin(ada);
-      await house.quiet();
-      const heads = await head(house, "room/cellar");
-      const { responses } = await asked(ada);
-      const reply = await fight(ada, responses(said));
+      await mud.quiet();
+      const heads = await head(mud, "room/cellar");
+      const { responses } = await questionFor(ada);
+      const reply = await fight(ada, responses(answer));
       assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
-      await house.quiet();
-      assert.equal(await head(house, "room/cellar"), heads);
+      await mud.quiet();
+      assert.equal(await head(mud, "room/cellar"), heads);
       assert.equal(await goblin(ada), 45);
     });
 
   test("that does not return blocks no one #gateway.needs.nothing-held #spec.6.trust.desktop", async () => {
-    await using house = await mudHouse();
-    await using ada = house.modern("test|ada", CAN);
-    await using bob = await house.enter("test|bob");
+    await using mud = await startMud();
+    await using ada = mud.modern("test|ada", CAN);
+    await using bob = await mud.enter("test|bob");
     await atTheGoblin(ada);
     await bob.go("north", "east", "south");
-    await house.quiet();
-    const heads = await head(house, "room/cellar");
-    await asked(ada);
-    await house.quiet();
-    assert.equal(await head(house, "room/cellar"), heads);
+    await mud.quiet();
+    const heads = await head(mud, "room/cellar");
+    await questionFor(ada);
+    await mud.quiet();
+    assert.equal(await head(mud, "room/cellar"), heads);
     assert.notEqual(at(await bob.call("battle"), "isError"), true);
     await ada.go("north");
   });
 
   test("cannot answer another client's question, nor its own for another call #gateway.needs.modern #spec.6.privacy.access", async () => {
-    await using house = await mudHouse();
-    await using ada = house.modern("test|ada", CAN);
-    await using bob = house.modern("test|bob", CAN);
+    await using mud = await startMud();
+    await using ada = mud.modern("test|ada", CAN);
+    await using bob = mud.modern("test|bob", CAN);
     await atTheGoblin(ada);
     await bob.call("say", { text: "hello" });
     await bob.go("north", "east", "south");
-    const { responses, requestState } = await asked(ada);
+    const { responses, requestState } = await questionFor(ada);
     const stolen = await fight(bob, responses(YES));
     assert.equal(at(stolen, "error", "code"), -32602, JSON.stringify(stolen));
     const other = await ada.request("tools/call", { name: "drop", arguments: { item: "torch" }, ...responses(YES) });
@@ -194,8 +196,8 @@ describe("a client of 2026-07-28 that supports elicitation", () => {
   });
 
   test("without elicitation gets no question", async () => {
-    await using house = await mudHouse();
-    await using ada = house.modern("test|ada");
+    await using mud = await startMud();
+    await using ada = mud.modern("test|ada");
     await atTheGoblin(ada);
     const reply = await fight(ada);
     assert.equal(at(reply, "result", "resultType"), "complete");
@@ -241,16 +243,16 @@ describe("official clients", () => {
         await using served = await dungeon();
         const way = through(served, door);
         const questions: string[] = [];
-        let said: Said = { action: "decline" };
-        const elicit = (message: string): Said => {
+        let answer: ElicitAnswer = { action: "decline" };
+        const elicit = (message: string): ElicitAnswer => {
           questions.push(message);
-          return said;
+          return answer;
         };
         await using ada = await fighter(way, which, { elicit });
         const refused = await ada.call("battle");
         assert.deepEqual([refused.isError, refused.text], [true, "Not confirmed."]);
         assert.match(questions[0] ?? "", /Attack what is breathing in the dark\? You have 100 of 100 health/);
-        said = YES;
+        answer = YES;
         const fought = await ada.call("battle");
         assert.equal(fought.isError, false, fought.text);
         assert.equal(questions.length, 2);
@@ -263,7 +265,7 @@ describe("official clients", () => {
       await using fresh = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       for (const way of [{ http: String(fresh.ready.http) }, { tcp: String(fresh.ready.tcp) }]) {
         const question = Promise.withResolvers<void>();
-        const elicit = (): Promise<Said> => {
+        const elicit = (): Promise<ElicitAnswer> => {
           question.resolve();
           return new Promise(() => undefined);
         };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CLIENTS, connect, type Player, type Which } from "../clients.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { eventually } from "../transport/settle.ts";
 import { at } from "../wire.ts";
@@ -59,9 +59,9 @@ describe("a user's own door", () => {
     const read = await player.read(String(template).replace("{handle}", String(handle)));
     assert.deepEqual(JSON.parse(read), { open: true, locked: false });
     assert.equal((await player.call("end_door", { handle })).isError, false);
-    const gone = await player.call("look", { handle });
-    assert.equal(gone.isError, true);
-    assert.match(gone.text, /start_door/);
+    const ended = await player.call("look", { handle });
+    assert.equal(ended.isError, true);
+    assert.match(ended.text, /start_door/);
     const missing = await player.call("look");
     assert.equal(missing.isError, true);
     assert.match(missing.text, /handle/);

@@ -219,10 +219,10 @@ describe("tasks of 2025-11-25", () => {
   test("each caller lists only its own tasks, page by page", async () => {
     await using server = await testServer([oven], { pageSize: 2 });
     const [ann, bob] = [server.client({ era: "legacy", principal: "ann" }), server.client({ era: "legacy", principal: "bob" })];
-    const [nobody, other] = [server.client({ era: "legacy", principal: null }), server.client({ era: "legacy", principal: null })];
+    const [anonymous, other] = [server.client({ era: "legacy", principal: null }), server.client({ era: "legacy", principal: null })];
     const made: string[] = [];
     for (let n = 0; n < 3; n += 1) made.push(idOf(await start(ann, "bake")));
-    const own = idOf(await start(nobody, "bake"));
+    const own = idOf(await start(anonymous, "bake"));
     const first = ListTasksResultSchema.parse(await ann.request("tasks/list"));
     const rest = ListTasksResultSchema.parse(await ann.request("tasks/list", { cursor: first.nextCursor ?? "" }));
     assert.deepEqual(
@@ -237,7 +237,7 @@ describe("tasks of 2025-11-25", () => {
         for (const taskId of [made[0] ?? "", own, "none"])
           await assert.rejects(client.request(method, { taskId }), { code: -32602, message: /no task/ });
     }
-    assert.equal(await statusOf(nobody, own), "working");
+    assert.equal(await statusOf(anonymous, own), "working");
   });
 
   test("a caller without the tool's scope finds none of its tasks, in either era and after a restart", async () => {
@@ -270,22 +270,22 @@ describe("tasks of 2025-11-25", () => {
   });
 
   test("a question is sent to a client that waits for the result, and names its task", async () => {
-    const asked: JsonObject[] = [];
+    const questions: JsonObject[] = [];
     await using server = await testServer([oven]);
     const answers = {
       elicitation(params: JsonObject) {
-        asked.push(params);
+        questions.push(params);
         return { action: "accept", content: { name: "cherries" } };
       },
     };
     const client = server.client({ era: "legacy", answers });
     const taskId = idOf(await start(client, "ask"));
     await settle();
-    assert.deepEqual([await statusOf(client, taskId), asked.length], ["input_required", 0]);
+    assert.deepEqual([await statusOf(client, taskId), questions.length], ["input_required", 0]);
     const both = await Promise.all([result(client, taskId), result(client, taskId)]);
     for (const one of both) assert.deepEqual(one["content"], [{ type: "text", text: "With cherries." }]);
-    for (const { _meta } of asked) assert.deepEqual(Object(_meta)[RELATED_TASK_META_KEY], { taskId });
-    assert.ok(asked.length > 0);
+    for (const { _meta } of questions) assert.deepEqual(Object(_meta)[RELATED_TASK_META_KEY], { taskId });
+    assert.ok(questions.length > 0);
   });
 
   test("a question goes to another client of the principal if the waiting one lacks elicitation", async () => {
@@ -320,15 +320,15 @@ describe("tasks of 2025-11-25", () => {
     await using server = await testServer([oven]);
     const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const answers = { elicitation: () => ({ action: "accept", content: { name: "nuts" } }) };
-    const [asked, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
-    const taskId = idOf(await start(asked, "later_ask"));
+    const [first, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
+    const taskId = idOf(await start(first, "later_ask"));
     const second = result(waits, taskId);
     await settle();
-    void asked.raw({ jsonrpc: "2.0", id: 900, method: "tasks/result", params: { taskId } }).catch(() => undefined);
+    void first.raw({ jsonrpc: "2.0", id: 900, method: "tasks/result", params: { taskId } }).catch(() => undefined);
     await settle();
     mayAsk.resolve();
     await settle();
-    await asked.notify("notifications/cancelled", { requestId: 900 });
+    await first.notify("notifications/cancelled", { requestId: 900 });
     assert.deepEqual((await second)["content"], [{ type: "text", text: "With nuts." }]);
   });
 

@@ -10,8 +10,8 @@ import { testServer } from "../../src/testing/index.ts";
 
 const unseen = (value: unknown) => Object(value);
 
-const shelf = actor("shelf", {
-  description: "A shelf of notes.",
+const notebook = actor("notebook", {
+  description: "A notebook of notes.",
   state: z.object({ notes: z.record(z.string(), z.string()).default({}) }),
   tools: {
     write: {
@@ -23,9 +23,9 @@ const shelf = actor("shelf", {
     },
   },
   resources: {
-    all: { uri: "shelf://all", view: ({ state }) => Object.keys(state.notes) },
+    all: { uri: "notebook://all", view: ({ state }) => Object.keys(state.notes) },
     note: {
-      uri: "shelf://note/{+name}",
+      uri: "notebook://note/{+name}",
       mimeType: "text/plain",
       listed: true,
       enabled: ({ state }) => Object.keys(state.notes).length < 4,
@@ -36,14 +36,14 @@ const shelf = actor("shelf", {
 });
 
 const HEADS = [
-  { name: "all", uri: "shelf://all" },
-  { name: "a", mimeType: "text/plain", uri: "shelf://note/a" },
-  { name: "in/b c", mimeType: "text/plain", uri: "shelf://note/in/b%20c" },
+  { name: "all", uri: "notebook://all" },
+  { name: "a", mimeType: "text/plain", uri: "notebook://note/a" },
+  { name: "in/b c", mimeType: "text/plain", uri: "notebook://note/in/b%20c" },
 ];
 
 for (const era of ["legacy", "modern"] as const)
   test(`an actor's template lists its current values, and clients are notified of changes (${era})`, async () => {
-    await using server = await testServer([shelf]);
+    await using server = await testServer([notebook]);
     const client = server.client({ era });
     assert.deepEqual(await client.listResources(), HEADS.slice(0, 1));
     const writer = server.client();
@@ -53,14 +53,14 @@ for (const era of ["legacy", "modern"] as const)
     if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it is nobody's to keep");
     assert.deepEqual(
       (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
-      ["shelf://note/{+name}"],
+      ["notebook://note/{+name}"],
     );
-    const { contents } = await client.readResource("shelf://note/in/b%20c");
-    assert.deepEqual(contents, [{ uri: "shelf://note/in/b%20c", mimeType: "text/plain", text: "B." }]);
-    await assert.rejects(client.readResource("shelf://note/none"), {
+    const { contents } = await client.readResource("notebook://note/in/b%20c");
+    assert.deepEqual(contents, [{ uri: "notebook://note/in/b%20c", mimeType: "text/plain", text: "B." }]);
+    await assert.rejects(client.readResource("notebook://note/none"), {
       code: era === "modern" ? -32602 : -32002,
       message: /Resource not found/,
-      data: { uri: "shelf://note/none" },
+      data: { uri: "notebook://note/none" },
     });
     for (const name of ["c", "d"]) await writer.callTool("write", { name, text: "" });
     assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "what is off lists nothing");
@@ -68,16 +68,16 @@ for (const era of ["legacy", "modern"] as const)
 
 for (const era of ["legacy", "modern"] as const)
   test(`list_changed is sent if a listed value is added, not if its content changes (${era})`, async () => {
-    await using server = await testServer([shelf]);
+    await using server = await testServer([notebook]);
     const client = server.client({ era });
-    const told = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
+    const listChanges = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
     await client.listResources();
     await client.callTool("write", { name: "a", text: "A." });
     await client.notifications.first("notifications/resources/list_changed");
     await client.listResources();
     await client.callTool("write", { name: "a", text: "Another." });
     await server.clock.advance(0);
-    assert.equal(told(), 1);
+    assert.equal(listChanges(), 1);
   });
 
 for (const era of ["legacy", "modern"] as const)
@@ -147,7 +147,7 @@ for (const era of ["legacy", "modern"] as const)
 
 for (const era of ["legacy", "modern"] as const)
   test(`a listed URI is read by the template that listed it, even if others match (${era})`, async () => {
-    const said = (name: string) => {
+    const serverOf = (name: string) => {
       const server = createServer(name, "1");
       const answer = ({ args: { path } }: { readonly args: { readonly path: string } }): string => `${name} ${path}`;
       server.resources.register({ name: "file", uri: "files://{+path}", list: () => ["a.txt", "in/b.txt"] }, answer);
@@ -167,8 +167,8 @@ for (const era of ["legacy", "modern"] as const)
       );
       return server;
     };
-    await using first = said("first");
-    await using second = said("second");
+    await using first = serverOf("first");
+    await using second = serverOf("second");
     await using server = await testServer(merge(first.source, prefix("more", second.source)));
     const client = server.client({ era });
     const read: unknown[] = [];
@@ -224,22 +224,22 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 test("`list` runs for lists and completions, not for calls", async () => {
-  let asked = 0;
+  let calls = 0;
   await using own = createServer("files", "1");
   own.tools.register({ name: "count" }, () => "1");
   const list = (): readonly string[] => {
-    asked += 1;
+    calls += 1;
     return ["a"];
   };
   own.resources.register({ name: "file", uri: "files://{id}", list, complete: { id: () => [] } }, ({ args: { id } }) => id);
   await using server = await testServer(own);
   const client = server.client();
   await client.listResources();
-  const before = asked;
+  const before = calls;
   assert.ok(before > 0);
   await client.callTool("count");
   await client.readResource("files://a");
-  assert.equal(asked, before);
+  assert.equal(calls, before);
 });
 
 test("law 3: a failing `list` lists nothing and is logged once, and its resources can still be read", async () => {
@@ -268,14 +268,15 @@ test("law 3: a failing `list` lists nothing and is logged once, and its resource
 
 test("a template that cannot be listed is refused with advice", async () => {
   const wrong = (resource: object) => () =>
-    actor("shelf", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
-  const told = (error: unknown): boolean =>
+    actor("notebook", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
+  const isBadDefinition = (error: unknown): boolean =>
     error instanceof TroupeError && error.code === "BAD_DEFINITION" && /give its URI one variable/.test(error.message);
   const a = () => ["a"];
-  assert.throws(wrong({ uri: "n://all", listed: true }), told);
-  assert.throws(wrong({ uri: "n://{a}/{b}", listed: true, choices: { a } }), told);
-  assert.throws(wrong({ uri: "n://{a}", listed: true }), told);
+  assert.throws(wrong({ uri: "n://all", listed: true }), isBadDefinition);
+  assert.throws(wrong({ uri: "n://{a}/{b}", listed: true, choices: { a } }), isBadDefinition);
+  assert.throws(wrong({ uri: "n://{a}", listed: true }), isBadDefinition);
   wrong({ uri: "n://{alias}/{a}", listed: true, choices: { a } })();
   await using server = createServer("s", "1");
-  for (const uri of ["n://all", "n://{a}/{b}"]) assert.throws(() => server.resources.register({ name: "n", uri, list: a }, () => ""), told);
+  for (const uri of ["n://all", "n://{a}/{b}"])
+    assert.throws(() => server.resources.register({ name: "n", uri, list: a }, () => ""), isBadDefinition);
 });

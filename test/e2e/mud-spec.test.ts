@@ -1,8 +1,8 @@
 // The MUD on the wire, entry by entry and shape by shape, as its specification writes them.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { mudHouse, type House, type Visitor } from "../mud-house.ts";
-import { saltmarsh } from "../quest-hands.ts";
+import { startMud, type MudServer, type Visitor } from "../mud-server.ts";
+import { saltmarsh } from "../quest-client.ts";
 import { at, isJsonObject } from "../wire.ts";
 
 const LOOK = {
@@ -58,13 +58,13 @@ const RESOURCES = [
 const REVISION = "2025-03-26";
 
 // A world for each test: a torch that is taken is gone.
-let house: House;
+let mud: MudServer;
 beforeEach(async () => {
-  house = await mudHouse();
+  mud = await startMud();
 });
-afterEach(() => house[Symbol.asyncDispose]());
+afterEach(() => mud[Symbol.asyncDispose]());
 
-const enter = (): Promise<Visitor> => house.enter("test|ada", { version: REVISION });
+const enter = (): Promise<Visitor> => mud.enter("test|ada", { version: REVISION });
 
 const entries = async (session: Visitor, method: string, list: string): Promise<readonly unknown[]> => {
   const found = at(await session.request(method), "result", list);
@@ -166,7 +166,7 @@ describe("the MUD's tools", () => {
 });
 
 test("open_chest is listed in a room with a closed chest, and all players there are notified when it opens", async () => {
-  await using shore = await mudHouse({ world: saltmarsh.world });
+  await using shore = await startMud({ world: saltmarsh.world });
   await using ada = await shore.enter("test|ada");
   await using bob = await shore.enter("test|bob");
   for (const visitor of [ada, bob]) {
@@ -230,14 +230,14 @@ describe("the MUD's prompts", () => {
   test("quest_prompt contains the offer, then the progress #mud.prompts.quest #spec.1.has-quest #spec.1.updates #spec.3.quest-prompt.content #spec.5.prompts.quest", async () => {
     const session = await enter();
     await session.go("north");
-    const told = (): Promise<unknown> => session.request("prompts/get", { name: "quest_prompt", arguments: {} });
-    assert.equal(at(await told(), "result", "description"), "Current quest information and opportunities");
+    const questPrompt = (): Promise<unknown> => session.request("prompts/get", { name: "quest_prompt", arguments: {} });
+    assert.equal(at(await questPrompt(), "result", "description"), "Current quest information and opportunities");
     assert.equal(
-      at(await told(), "result", "messages", 0, "content", "text"),
+      at(await questPrompt(), "result", "messages", 0, "content", "text"),
       "A weathered note on the wall describes an ancient treasure hidden deep in the dungeon. The quest involves finding three magical keys and defeating the guardian. Do you wish to accept this quest?",
     );
     await session.call("accept_quest");
-    const active = promptText(await told());
+    const active = promptText(await questPrompt());
     assert.match(active, /active/);
     for (const part of ["Rusty Key", "Bone Key", "Moon Key", "Stone Guardian"]) assert.match(active, new RegExp(part));
     assert.equal(at(await session.read("game://player/state"), "hasQuest"), true);
@@ -251,10 +251,10 @@ describe("the MUD's prompts", () => {
     await session.go("north", "east", "south");
     assert.ok((await names(session, "prompts/list", "prompts")).includes("battle_prompt"));
     const here = await session.request("prompts/get", { name: "battle_prompt", arguments: {} });
-    const told = String(at(here, "result", "messages", 0, "content", "text"));
-    assert.match(told, /Cave Goblin: health 45 of 45/);
-    assert.match(told, /You: health 100 of 100/);
-    assert.match(told, /Torch: no help in a fight/);
+    const prompt = String(at(here, "result", "messages", 0, "content", "text"));
+    assert.match(prompt, /Cave Goblin: health 45 of 45/);
+    assert.match(prompt, /You: health 100 of 100/);
+    assert.match(prompt, /Torch: no help in a fight/);
   });
 
   test("game_help requires a known topic, and completes it #mud.prompts.help #spec.3.validation #spec.7.validation.uris #spec.8.prompts", async () => {

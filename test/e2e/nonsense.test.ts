@@ -348,9 +348,9 @@ const port = (): number => Number(new URL(url).port);
 const withHead = (...lines: readonly string[]): string =>
   head("POST /mcp HTTP/1.1", "host: 127.0.0.1", "content-type: application/json", "accept: application/json, text/event-stream", ...lines);
 
-const statusOf = async (said: string | Uint8Array): Promise<number> => {
+const statusOf = async (body: string | Uint8Array): Promise<number> => {
   await using socket = await rawSocket(port());
-  socket.write(said);
+  socket.write(body);
   const text = await socket.until(/\r\n\r\n/);
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 };
@@ -385,8 +385,8 @@ describe("HTTP framing", () => {
       ["two session ids", withHead("mcp-session-id: a", "mcp-session-id: b", length) + message, 400],
       ["a header with a line in it", `${withHead(length, ...modernLines).slice(0, -2)}x: a\u0000b\r\n\r\n${message}`, 400],
     ];
-    for (const [what, said, ...statuses] of cases) {
-      const status = await statusOf(said);
+    for (const [what, request, ...statuses] of cases) {
+      const status = await statusOf(request);
       assert.ok(statuses.includes(status), `${what}: ${status}, not ${statuses.join(" or ")}`);
     }
   });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ClientHands } from "../../examples/mud/play/client-player.ts";
 import { connect, type Player, type Which } from "../clients.ts";
-import { byHandle, finishes, folder, keep, told } from "../quest-hands.ts";
+import { byHandle, finishes, folder, keep, textOf } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 import { at } from "../wire.ts";
 
@@ -33,7 +33,7 @@ test("a client that lists tools only once finishes the quest at /mcp/meta, whose
   const hands: ClientHands = {
     async call(tool, args) {
       assert.ok((await possible()).includes(tool), `${tool} is among the actions`);
-      return told(await player.call("act", { action: tool, arguments: args }), tool);
+      return textOf(await player.call("act", { action: tool, arguments: args }), tool);
     },
     read: (uri) => player.read(uri),
   };
@@ -58,7 +58,7 @@ test("a client with a session per call finishes the quest, since its key identif
     return await use(player);
   };
   const hands: ClientHands = {
-    call: (tool, args) => once(async (player) => told(await player.call(tool, args), tool)),
+    call: (tool, args) => once(async (player) => textOf(await player.call(tool, args), tool)),
     read: (uri) => once((player) => player.read(uri)),
   };
   await finishes(world, hands, "a session for each call");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CLIENTS, connect, type Way } from "../clients.ts";
-import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-hands.ts";
+import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 
 // The doors do not know what is played: the second world takes the ones the first one showed to be alike.

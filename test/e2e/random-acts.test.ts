@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/core/contract/index.ts";
 import { memoryStore, sqliteStore } from "../../src/core/store/index.ts";
-import { chance, mudHouse, type Visitor } from "../mud-house.ts";
-import { folder } from "../quest-hands.ts";
+import { chance, startMud, type Visitor } from "../mud-server.ts";
+import { folder } from "../quest-client.ts";
 import { at, type JsonObject, isJsonObject } from "../wire.ts";
 
 const ACTS = 1_000;
@@ -37,11 +37,11 @@ const argumentsFor = (entry: unknown, below: (bound: number) => number, names: r
 
 const play = async (seed: number, store: Store, acts: number): Promise<void> => {
   const entropy = chance(seed);
-  await using house = await mudHouse({ entropy, store });
+  await using mud = await startMud({ entropy, store });
   const who = ["ada", "bob", "cid", "dee", "eve"];
-  const visitors = await Promise.all(who.map((name) => house.enter(`test|${name}`)));
+  const visitors = await Promise.all(who.map((name) => mud.enter(`test|${name}`)));
   for (const visitor of visitors) await visitor.call("say", { text: "hello" });
-  await house.quiet();
+  await mud.quiet();
   let lists = await Promise.all(visitors.map(listsOf));
   let changes = 0;
   let refused = 0;
@@ -63,7 +63,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     const reply = await visitor.request("tools/call", { name: tool, arguments: args });
     if (at(reply, "result", "isError") === true) refused += 1;
     else done.set(tool, (done.get(tool) ?? 0) + 1);
-    await house.quiet();
+    await mud.quiet();
     const heard = visitors.map((one, of) => one.heard.slice(marks[of]));
     const after = await Promise.all(visitors.map(listsOf));
     for (const [of, name] of who.entries()) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { troupe } from "../cli/run.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { at, envelope, events, type HttpAnswer, isJsonObject, modern, modernHeaders, opened, resumed, send } from "../wire.ts";
 
@@ -152,18 +152,18 @@ describe("a stopping server", () => {
         },
         body: JSON.stringify(body),
       });
-      let said = "";
+      let received = "";
       const reading = (async () => {
         if (response.body === null) return;
         for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-          said += chunk;
-          if (said.includes("notifications/progress")) begin();
+          received += chunk;
+          if (received.includes("notifications/progress")) begin();
         }
       })();
       await begun;
       served.child.kill("SIGTERM");
       await reading;
-      assert.match(said, /"text":"Done\."/);
+      assert.match(received, /"text":"Done\."/);
       assert.equal(await served.ended, 0);
       await assert.rejects(modern(url, "tools/call", call("get")));
     }
@@ -176,14 +176,14 @@ describe("a stopping server", () => {
     const served = await serveChild([MUD, "--grace", "100"], { data: place.path });
     const session = await opened(urlOf(served), {}, "2025-11-25", { elicitation: {} });
     for (const direction of ["north", "east", "south"]) ok(await session.request("tools/call", call("move", { direction })));
-    const asked = await fetch(urlOf(served), {
+    const listening = await fetch(urlOf(served), {
       method: "POST",
       headers: { accept: "application/json, text/event-stream", "content-type": "application/json", ...session.headers },
       body: JSON.stringify({ jsonrpc: "2.0", id: 99, method: "tools/call", params: call("battle") }),
     });
-    const reader = asked.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let said = "";
-    while (!said.includes("elicitation/create")) said += (await reader?.read())?.value ?? "";
+    const reader = listening.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let received = "";
+    while (!received.includes("elicitation/create")) received += (await reader?.read())?.value ?? "";
     served.child.kill("SIGTERM");
     assert.equal(await served.ended, 0);
     await reader?.cancel().catch(() => undefined);

@@ -132,8 +132,8 @@ describe("a call of a client that supports tasks", () => {
     mayAsk = Promise.withResolvers();
     mayAsk.resolve();
     const answers = { elicitation: () => ({ action: "decline" }) };
-    const asked = server.client({ era: "modern", answers });
-    assert.match(JSON.stringify(await call(asked, "name")), /"text":"-\+-"/);
+    const elicited = server.client({ era: "modern", answers });
+    assert.match(JSON.stringify(await call(elicited, "name")), /"text":"-\+-"/);
   });
 
   test("finds no tasks of other principals", async () => {
@@ -166,9 +166,9 @@ describe("a call of a client that supports tasks", () => {
     const task = await begin(server, client, "name");
     mayAsk.resolve();
     await settle();
-    const asked = await get(client, task);
-    assert.equal(asked["status"], "input_required");
-    assert.deepEqual(Object.keys(Object(asked["inputRequests"])), ["a", "b"]);
+    const waiting = await get(client, task);
+    assert.equal(waiting["status"], "input_required");
+    assert.deepEqual(Object.keys(Object(waiting["inputRequests"])), ["a", "b"]);
     await assert.rejects(update(client, task, { a: { action: "maybe" } }), {
       code: -32602,
       message: /The answer a is not the result of elicitation/,
@@ -263,18 +263,18 @@ describe("a call of a client that supports tasks", () => {
       return params;
     };
     assert.deepEqual((await next())["notifications"], { taskIds: [task["taskId"]] });
-    const told: unknown[] = [];
+    const statuses: unknown[] = [];
     const hear = async (): Promise<void> => {
       const { taskId, status, statusMessage } = await next();
       assert.equal(taskId, task["taskId"]);
-      told.push(statusMessage ?? status);
+      statuses.push(statusMessage ?? status);
     };
     await hear();
     for (let half = 0; half < 3; half += 1) {
       await server.clock.advance(HOUR / 2);
       await hear();
     }
-    assert.deepEqual(told.slice(0, 4), ["working", "half 1", "half 2", "half 3"]);
+    assert.deepEqual(statuses.slice(0, 4), ["working", "half 1", "half 2", "half 3"]);
   });
 });
 
@@ -415,9 +415,9 @@ describe("a server", () => {
         const lost = await get(client, never);
         assert.equal(lost["status"], "failed");
         assert.match(JSON.stringify(lost["error"]), /-31503.*The server closes before this was done/);
-        const told = { taskId: "killed", status: "input_required", inputRequests: {} };
+        const description = { taskId: "killed", status: "input_required", inputRequests: {} };
         const until = server.clock.now() + HOUR;
-        await taskStore.put({ id: "killed", principal: "tester", description: JSON.stringify(told), over: false, until });
+        await taskStore.put({ id: "killed", principal: "tester", description: JSON.stringify(description), over: false, until });
         const { error, inputRequests, ...killed } = await get(client, { taskId: "killed" });
         assert.deepEqual([killed["status"], inputRequests], ["failed", undefined]);
         assert.match(JSON.stringify(error), /-31503.*started anew while this ran/);

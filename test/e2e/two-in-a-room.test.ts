@@ -5,8 +5,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect, type Player, type Which } from "../clients.ts";
-import { mudHouse } from "../mud-house.ts";
-import { folder } from "../quest-hands.ts";
+import { startMud } from "../mud-server.ts";
+import { folder } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 import { eventually } from "../transport/settle.ts";
 import { at, envelope, isJsonObject, lineClient } from "../wire.ts";
@@ -87,9 +87,9 @@ describe("two clients in one room, and one elsewhere", () => {
     // What was on its way to cid came before the answer of what cid does now.
     await does(cid, "drop", { item: "leather_pouch" });
     await eventually(() => methods(cid).slice(heardByCid).includes(TOOLS_CHANGED), "cid's own change");
-    const told = methods(bob).slice(heardByBob);
-    assert.equal(told.filter((method) => method === TOOLS_CHANGED).length, 1, "bob's list changed once");
-    assert.deepEqual(new Set(told), new Set([TOOLS_CHANGED, UPDATED]));
+    const received = methods(bob).slice(heardByBob);
+    assert.equal(received.filter((method) => method === TOOLS_CHANGED).length, 1, "bob's list changed once");
+    assert.deepEqual(new Set(received), new Set([TOOLS_CHANGED, UPDATED]));
     assert.deepEqual(new Set(updates(bob)), new Set([ROOM]));
     assert.equal(
       methods(cid)
@@ -151,13 +151,13 @@ describe("two clients in one room, and one elsewhere", () => {
   });
 
   test("of two clients of one player, each is notified of what the other does #mud.two-clients #spec.5.resources.notify", async () => {
-    await using house = await mudHouse();
-    await using desk = await house.enter("test|ada");
-    await using phone = await house.enter("test|ada");
+    await using mud = await startMud();
+    await using desk = await mud.enter("test|ada");
+    await using phone = await mud.enter("test|ada");
     await phone.request("tools/list");
     await phone.request("resources/subscribe", { uri: "game://player/state" });
     await desk.call("pick_up", { item: "torch" });
-    await house.quiet();
+    await mud.quiet();
     assert.equal(phone.heard.filter((method) => method === TOOLS_CHANGED).length, 1);
     assert.ok(phone.heard.includes(UPDATED));
     assert.deepEqual(at(await phone.read("game://player/state"), "inventory"), ["torch"]);
@@ -189,8 +189,8 @@ describe("C8 the order on one stream", () => {
   });
 
   test("changes of a call are notified before its reply to a listener of 2026-07-28 on the same stream", async () => {
-    await using house = await mudHouse({ gateway: { listMode: { modern: "dynamic" } } });
-    await using ada = house.modern("test|ada");
+    await using mud = await startMud({ gateway: { listMode: { modern: "dynamic" } } });
+    await using ada = mud.modern("test|ada");
     await ada.call("say", { text: "hello" });
     ada.say({
       jsonrpc: "2.0",

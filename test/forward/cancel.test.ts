@@ -224,8 +224,8 @@ describe("a caller that leaves", () => {
 
   test("by its deadline ends the work, too", async () => {
     await using place = await opened();
-    const late = place.engine.call({ ...tool("scan"), deadline: place.clock.now() + 500 });
-    const checked = assert.rejects(late, { code: "DEADLINE", applied: true });
+    const expiring = place.engine.call({ ...tool("scan"), deadline: place.clock.now() + 500 });
+    const checked = assert.rejects(expiring, { code: "DEADLINE", applied: true });
     await place.clock.advance(600);
     await checked;
     await place.atRest();
@@ -358,10 +358,10 @@ describe("cancelling over MCP ends work two forwards away", () => {
       const client = place.server.client({ era });
       const more = era === "modern" ? { meta: TASKS } : {};
       const params = { name: "scan", arguments: {}, ...(era === "legacy" && { task: {} }) };
-      const asked = client.request("tools/call", params, more);
+      const request = client.request("tools/call", params, more);
       await settle();
       await place.server.clock.advance(50);
-      const result = await asked;
+      const result = await request;
       const taskId = String(result["taskId"] ?? Object(result["task"])["taskId"]);
       await client.request("tasks/cancel", { taskId }, more);
       await place.isCancelled();

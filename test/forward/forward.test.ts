@@ -63,9 +63,9 @@ for (const { name, open } of BOTH)
 
     test("a question behind two forwards reaches the client, and its answers reach the question", async () => {
       await using place = await open(KINDS);
-      const asked = await place.call(tool("rate", { title: "Emma" }), FORM);
-      assert.ok("needs" in asked, JSON.stringify(asked));
-      assert.deepEqual(Object.keys(asked.needs), ["stars"]);
+      const question = await place.call(tool("rate", { title: "Emma" }), FORM);
+      assert.ok("needs" in question, JSON.stringify(question));
+      assert.deepEqual(Object.keys(question.needs), ["stars"]);
       const answers = { stars: { action: "accept", content: { stars: 5 } } };
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers }), { ok: 5 });
       const declined = { stars: { action: "decline" } };

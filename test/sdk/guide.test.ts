@@ -38,12 +38,12 @@ import type { Complete } from "troupe/source";
 import { memoryStreamStore, sqliteSessionStores } from "troupe/store";
 import { testServer } from "troupe/testing";
 import { authenticator } from "troupe/transport";
-import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
+import { assertTestedCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const guide = guideCalled("migrating.md");
 
 test("the guide to migrating: its code is part of the tested examples #server.sdk", () => {
-  assertShownCode(guide, "examples/migrating/*.ts");
+  assertTestedCode(guide, "examples/migrating/*.ts");
 });
 
 // One entry per name of the table: this object does not compile where one is missing.

@@ -111,10 +111,10 @@ it("a server that closes during a call, or while its client has a question", asy
       to.send({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: { message: "?" } }, { relatedRequestId: 3 }),
   });
   await asking.source.surface(VIEWER);
-  const asked = await asking.go({ can: ["elicitation"] });
-  assert.ok("needs" in asked);
+  const question = await asking.go({ can: ["elicitation"] });
+  assert.ok("needs" in question);
   await asking.server.close();
-  const answers = Object.fromEntries(Object.keys(asked.needs).map((key) => [key, { action: "decline" }]));
+  const answers = Object.fromEntries(Object.keys(question.needs).map((key) => [key, { action: "decline" }]));
   await assert.rejects(asking.go({ can: ["elicitation"], answers }), { code: "CRASHED", message: /closed/ });
 });
 
@@ -215,9 +215,9 @@ it("a server's questions outside of a call, of other methods or too many are ref
     },
     { maxAsking: 2 },
   );
-  const asked = await many.go({ can: ["roots"] });
-  assert.ok("needs" in asked);
-  assert.equal(Object.keys(asked.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
+  const questions = await many.go({ can: ["roots"] });
+  assert.ok("needs" in questions);
+  assert.equal(Object.keys(questions.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 
@@ -244,9 +244,9 @@ it("lists that cannot be read again are unchanged", async () => {
 
 it("a factory that is too slow: calls and closing time out, and its server is closed", async () => {
   const clock = new SimulatedClock();
-  const late = Promise.withResolvers<SdkServer>();
+  const delayed = Promise.withResolvers<SdkServer>();
   const closed = Promise.withResolvers<void>();
-  const source = fromMcpServer(() => late.promise, { clock, listMs: 100, instructions: "" });
+  const source = fromMcpServer(() => delayed.promise, { clock, listMs: 100, instructions: "" });
   const surface = assert.rejects(async () => source.surface(VIEWER), { code: "WORK_TIMEOUT", message: /was not made within 100 ms/ });
   await clock.advance(100);
   await surface;
@@ -254,7 +254,7 @@ it("a factory that is too slow: calls and closing time out, and its server is cl
   const closing = source[Symbol.asyncDispose]();
   await clock.advance(100);
   await Promise.all([again, closing]);
-  late.resolve({ connect: () => Promise.reject(new Error("It was connected.")), close: async () => closed.resolve() });
+  delayed.resolve({ connect: () => Promise.reject(new Error("It was connected.")), close: async () => closed.resolve() });
   await closed.promise;
 });
 

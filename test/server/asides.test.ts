@@ -1,4 +1,4 @@
-// What a tool says beside its answer takes a stream. After the answer it is told to nobody; where there is no stream, the answer comes without.
+// Log messages, progress and questions of a call need a stream. Without one, or after the answer, they are dropped.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
@@ -7,13 +7,13 @@ import { legacyCaller, modernCaller } from "./callers.ts";
 
 const ONE_STREAM = { streams: 1 };
 
-/** Two tools: one that has its say after it has answered, one that says something first. */
+/** Tools that log after their answer, log before it, and ask a question. */
 const talkative = (log: unknown[] = []) => {
-  const late: (() => void)[] = [];
+  const afterAnswer: (() => void)[] = [];
   let runs = 0;
   const server = createServer("s", "1", { webLimits: ONE_STREAM, log: (_level, data) => void log.push(data) });
   server.tools.register({ name: "late" }, ({ log: say, emit }) => {
-    late.push(() => {
+    afterAnswer.push(() => {
       say("warning", "too late");
       emit("too late");
     });
@@ -29,7 +29,7 @@ const talkative = (log: unknown[] = []) => {
     ask({ sure: { method: "elicitation/create", params } });
     return "ok";
   });
-  return { server, late, runs: () => runs };
+  return { server, afterAnswer, runs: () => runs };
 };
 
 const read = async (response: Response): Promise<unknown> => [response.status, response.headers.get("content-type"), await response.json()];
@@ -43,7 +43,7 @@ const INITIALIZE = {
 };
 const HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 
-/** A tool call in a session whose client can be asked. */
+/** A tool call in a session whose client supports elicitation. */
 const askable = async (send: Send, name: string): Promise<Response> => {
   const begun = await send("/mcp", { method: "POST", headers: HEADERS, body: JSON.stringify(INITIALIZE) });
   await begun.text();
@@ -55,7 +55,7 @@ const askable = async (send: Send, name: string): Promise<Response> => {
 for (const [name, place] of Object.entries(PLACES))
   describe(`log messages and questions of a tool, ${name}`, () => {
     test("C8 are dropped once the call was answered, and take no stream from others", async () => {
-      const { server, late } = talkative();
+      const { server, afterAnswer } = talkative();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const legacy = await legacyCaller(at.send);
@@ -63,8 +63,8 @@ for (const [name, place] of Object.entries(PLACES))
       const modern = await modernCaller(at.send).call(2, "late", { token: "t" });
       assert.equal(modern.status, 200);
       await modern.text();
-      assert.equal(late.length, 2);
-      for (const say of late) say();
+      assert.equal(afterAnswer.length, 2);
+      for (const say of afterAnswer) say();
       const stream = await legacy.get();
       assert.equal(stream.status, 200);
       await stream.body?.cancel();
@@ -83,7 +83,7 @@ for (const [name, place] of Object.entries(PLACES))
       assert.equal(modern.status, 200);
       assert.match(await modern.text(), /"id":2,"result"/);
       assert.equal(runs(), 2);
-      // Nothing else would be its answer.
+      // A GET has no other answer, so it is refused.
       const [other] = [await legacyCaller(at.send)];
       const refused = await other.get();
       assert.equal(refused.status, 429);

@@ -1,4 +1,4 @@
-// Registries that change while official clients look on; what they hold of actors and services beside a registry's own.
+// Registries that change while official clients are connected, and registries combined with actors and services.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor } from "troupe";
@@ -34,7 +34,7 @@ for (const which of CLIENTS)
         });
       else await client.subscribe("x://r");
       const heard = (method: string): boolean => client.heard.some((one) => one.method === method);
-      // The standalone stream of a legacy client opens in its own time.
+      // The standalone stream of a legacy client opens asynchronously.
       await until("the client listens", () => {
         server.resources.changed("r");
         return heard("notifications/resources/updated");
@@ -42,7 +42,7 @@ for (const which of CLIENTS)
       undo();
       server.prompts.register({ name: "q" }, () => "q");
       server.resources.register({ name: "t", uri: "x://{id}" }, ({ args: { id } }) => id);
-      await until("all three have been told", () => methods.every(heard));
+      await until("all three have been notified", () => methods.every(heard));
       assert.deepEqual(await client.tools(), []);
       assert.deepEqual(await client.prompts(), ["p", "q"]);
       assert.deepEqual(await client.templates(), ["x://{id}"]);
@@ -62,7 +62,7 @@ for (const which of CLIENTS)
       server.resources.unregister("old");
       server.resources.register({ name: "new", uri: "x://r" }, () => "new");
       const before = updates();
-      // The first is of the new resource itself.
+      // The first notification is for the new resource itself.
       await until("the client hears of it", () => {
         server.resources.changed("new");
         return updates() > before + 1;
@@ -97,7 +97,7 @@ for (const which of CLIENTS)
       const fails = await client.call("fails");
       assert.deepEqual([fails.text, fails.isError], ["Too late.", true]);
       assert.equal(await client.read("x://both"), "one");
-      const said = JSON.stringify(client.frames);
+      const received = JSON.stringify(client.frames);
       for (const part of [
         '"type":"image","data":"AQID"',
         '"type":"audio"',
@@ -105,7 +105,7 @@ for (const which of CLIENTS)
         '"uri":"x://b","text":"b"',
         '"blob":"AQID"',
       ])
-        assert.ok(said.includes(part), part);
+        assert.ok(received.includes(part), part);
     });
 
     test("lists actors and services alongside a registry's tools", async () => {

@@ -1,4 +1,4 @@
-// What is told to those whose calls still run when a server closes, by every way in; and that nothing stays open behind it.
+// What clients of running calls receive when a server closes, over every transport, and that nothing stays open.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection } from "node:net";
@@ -29,7 +29,7 @@ const MODERN = {
   "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
 };
 
-/** A tool that runs for ever, whoever aborts it. */
+/** A tool that never ends, even if it is aborted. */
 function deafServer() {
   const server = createServer("s", "1");
   const seen = { began: false, aborted: false };
@@ -55,7 +55,7 @@ async function posted(url: string, era: "legacy" | "modern", streams: boolean): 
   return post({ "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" }, call(meta));
 }
 
-function assertTold(text: string): void {
+function assertShutdownError(text: string): void {
   const last =
     text
       .trimEnd()
@@ -96,7 +96,7 @@ describe("a call that still runs at the end of the grace period", () => {
           await until("it runs", () => seen.began);
           await server.close({ graceMs: 1 });
           assert.equal((await response).status, streams ? 200 : 503);
-          assertTold(await (await response).text());
+          assertShutdownError(await (await response).text());
           assert.ok(seen.aborted);
           await end();
         });
@@ -116,8 +116,8 @@ describe("a call that still runs at the end of the grace period", () => {
       (way === "tcp" ? socket : input).write(`${JSON.stringify(call(MODERN))}\n`);
       await until("it runs", () => seen.began);
       await server.close({ graceMs: 1 });
-      await until("it was told", () => text.endsWith("\n"));
-      assertTold(text);
+      await until("it was answered", () => text.endsWith("\n"));
+      assertShutdownError(text);
       socket.destroy();
     }
   });
@@ -128,10 +128,10 @@ test("a server that is closed, also while it starts to listen, opens no listener
   const taken = await serveHttp({ gateway: server.gateway });
   const port = Number(new URL(taken.url).port);
   await taken.close();
-  const late = server.listen({ http: { port }, tcp: true });
+  const listening = server.listen({ http: { port }, tcp: true });
   const closing = server.close();
   const refused = { code: "DRAINING", message: /create another one/ };
-  await assert.rejects(late, refused);
+  await assert.rejects(listening, refused);
   await closing;
   await assert.rejects(server.listen({ http: { port } }), refused);
   const socket = createConnection(port, "127.0.0.1");

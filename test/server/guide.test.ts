@@ -1,4 +1,4 @@
-// The pages about servers are true: their code is code that is tested, and each name of the table can be imported.
+// The code of the pages about servers is tested, and each name of their table can be imported.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
@@ -34,7 +34,7 @@ import {
   type Tools,
 } from "troupe/server";
 import { hashApiKey } from "troupe/transport";
-import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
+import { assertTestedCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const PAGES = [
   "apptheory.md",
@@ -51,7 +51,7 @@ const PAGES = [
 ];
 
 test("code in the pages about servers is part of the tested examples", () => {
-  assertShownCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
+  assertTestedCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
 });
 
 test("the commands in the page about authentication make a key and its hash", async () => {

@@ -1,4 +1,4 @@
-// A server with doors of its own: HTTP, TCP and stdio at once, its health, and how it ends.
+// A server with its own listeners: HTTP, TCP and stdio at once, its health, and its end.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
@@ -24,15 +24,15 @@ describe("a server that listens", () => {
   test("serves standard streams, and resolves when they end", async () => {
     await using server = demo(idle);
     const [input, output] = [new PassThrough(), new PassThrough()];
-    let said = "";
+    let written = "";
     output.on("data", (piece) => {
-      said += String(piece);
+      written += String(piece);
     });
     const { stdio } = await server.listen({ stdio: { input, output } });
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
     input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
-    await until("it has answered", () => said.includes("\n"));
-    assert.match(said, /"serverInfo":\{"name":"demo"/);
+    await until("it has answered", () => written.includes("\n"));
+    assert.match(written, /"serverInfo":\{"name":"demo"/);
     input.end();
     await stdio.closed;
   });

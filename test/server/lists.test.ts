@@ -1,4 +1,4 @@
-// How much of a list one answer has.
+// Lists in one answer or in pages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer, type Server, type ServerOptions } from "troupe/server";

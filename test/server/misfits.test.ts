@@ -1,4 +1,4 @@
-// Arguments that do not fit the JSON Schema that is shown are the library's to judge, where a library made it.
+// Arguments are validated by the schema library, if one made the schema, and not by the JSON Schema in the list.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor, fromJsonSchema } from "troupe/actor";
@@ -15,7 +15,7 @@ const input = z.object({
   initial: z.string().min(1).refine(isUpper).optional(),
 });
 
-/** Is written for a text of at least one letter, and asked of others too. */
+/** Requires at least one letter, although the library calls it for empty strings too. */
 function isUpper(text: string): boolean {
   const [first] = text;
   if (first === undefined) throw new TypeError("There is no first letter.");
@@ -89,9 +89,9 @@ for (const [way, start] of Object.entries(WAYS))
       const list = Array.from({ length: 90_000 }, () => 0);
       const text = toolText(await tried.client().callTool("take", { n: 1, list }));
       assert.match(text, /^Invalid arguments: list\.0 must be string\.$/);
-      // However long its texts are, these are few.
+      // The bound counts values, not characters.
       assert.match(toolText(await tried.client().callTool("take", { n: "1", word: "w".repeat(100_000) })), /^\{"n":1,/);
-      // What is told of names that are long is short.
+      // Long names are truncated in the error.
       const named = { n: 1, marks: { ["m".repeat(100_000)]: "no number" } };
       assert.ok(JSON.stringify(await tried.client().callTool("take", named)).length < 2_000);
     });

@@ -1,4 +1,4 @@
-// What goes wrong between a client and a server inside an application: bodies too large, clients that leave, what follows an error.
+// Edge cases of a server inside an application: bodies too large, clients that disconnect, requests after an error.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
@@ -40,10 +40,10 @@ for (const [name, mount] of Object.entries(MOUNTS))
       const send = mounted.fetch ?? fetch;
       const headers = { ...HEADERS, "content-encoding": "gzip" };
       const answer = await send(mounted.url, { method: "POST", headers, body: gzipSync(INITIALIZE) });
-      const said = await answer.text();
-      if (UNPACKS.test(name)) assert.match(said, /"serverInfo"/);
+      const body = await answer.text();
+      if (UNPACKS.test(name)) assert.match(body, /"serverInfo"/);
       else if (name.startsWith("Fastify")) assert.ok([400, 415].includes(answer.status), "Fastify itself may refuse it first");
-      else assert.deepEqual([answer.status, /Content-Encoding: gzip/.test(said)], [415, true]);
+      else assert.deepEqual([answer.status, /Content-Encoding: gzip/.test(body)], [415, true]);
     });
 
     for (const which of CLIENTS)
@@ -62,13 +62,13 @@ for (const [name, mount] of Object.entries(MOUNTS))
           server.tools.register({ name: "quick" }, () => "quick");
           await using mounted = await mount(server);
           const caller = await callerOf(which, mounted.url, mounted.fetch);
-          const gone = new AbortController();
-          const call = caller.call("wait", () => begun.resolve(), gone.signal);
+          const disconnect = new AbortController();
+          const call = caller.call("wait", () => begun.resolve(), disconnect.signal);
           await begun.promise;
-          gone.abort();
+          disconnect.abort();
           await assert.rejects(call);
           await aborted.promise;
-          // Nothing is stuck: the same client goes on.
+          // The connection is not stuck: the same client goes on.
           assert.deepEqual(await caller.call("quick", () => undefined), [{ type: "text", text: "quick" }]);
           await caller.close();
         },
@@ -81,7 +81,7 @@ interface Answered {
   readonly port: number | undefined;
 }
 
-/** Over the agent's one connection; `port` is this side's, and tells whether it is the same one. */
+/** Uses the agent's one connection; `port` is the local port, which identifies the connection. */
 function ask(agent: Agent, url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -103,7 +103,7 @@ for (const [name, mount] of Object.entries(ON_NODE))
     await using mounted = await mount(server);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
-      // A body that is no JSON is the framework's own to refuse, and some end the connection with that.
+      // The framework refuses a body that is not JSON, and some close the connection.
       assert.equal((await ask(agent, mounted.url, HEADERS, "{")).status, 400);
       const { port } = await ask(agent, mounted.url, HEADERS, INITIALIZE);
       const wrong: readonly (readonly [Readonly<Record<string, string>>, string, number])[] = [
@@ -135,10 +135,10 @@ for (const [name, app] of Object.entries({
     const send = mounted.fetch ?? fetch;
     const at = async (path: string): Promise<number> => (await send(new URL(path, mounted.url))).status;
     assert.deepEqual([await at("/healthz"), await at("/readyz")], [200, 503]);
-    const gone = new AbortController();
-    const pair = await send(new URL("/sse", mounted.url), { headers: { accept: "text/event-stream" }, signal: gone.signal });
+    const disconnect = new AbortController();
+    const pair = await send(new URL("/sse", mounted.url), { headers: { accept: "text/event-stream" }, signal: disconnect.signal });
     assert.equal(pair.headers.get("content-type"), "text/event-stream");
-    gone.abort();
+    disconnect.abort();
     const begun = await send(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
     await begun.text();
     const headers = { ...HEADERS, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
@@ -173,9 +173,9 @@ test("a body that other middleware has read is required, and used if it is passe
   const app = new Hono();
   app.post("/mcp", async (context) => {
     const body = await context.req.json();
-    const asked = new URL(context.req.url).searchParams.has("again");
+    const repeated = new URL(context.req.url).searchParams.has("again");
     return server.fetch(
-      asked ? new Request(context.req.raw.url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) }) : context.req.raw,
+      repeated ? new Request(context.req.raw.url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) }) : context.req.raw,
     );
   });
   const { fetch: send = fetch } = inProcess((request) => app.fetch(request));

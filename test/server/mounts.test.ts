@@ -38,7 +38,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         const steps: (string | undefined)[] = [];
         const result = await caller.call("long_task", (step) => {
           steps.push(step);
-          // The tool goes on only now that its client has heard of its start.
+          // The tool goes on only once its client has been notified of the start.
           seen.resolve();
         });
         assert.deepEqual(steps, ['{"status":"started"}', '{"status":"done"}']);

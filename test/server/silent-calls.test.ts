@@ -1,4 +1,4 @@
-// A call that takes long and says nothing: proxies and clients give up on a silent response, so it becomes an event stream.
+// A long call without progress becomes an event stream, since proxies and clients give up on a silent response.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";

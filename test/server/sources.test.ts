@@ -1,4 +1,4 @@
-// What is served beside a mounted server, when that cannot be asked or offers what no client could use.
+// Other sources next to a mounted server that is down, or whose tools no client could use.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server as SdkServer } from "@modelcontextprotocol/server";
@@ -33,8 +33,8 @@ for (const era of ["legacy", "modern"] as const) {
       watch: (...watch) => inner.watch(...watch),
     };
     const logged: string[] = [];
-    await using house = await testServer(serving(source, logged));
-    const client = house.client({ era, principal: null });
+    await using served = await testServer(serving(source, logged));
+    const client = served.client({ era, principal: null });
     for (let round = 0; round < 2; round += 1) {
       const { tools, _meta } = await client.request("tools/list", {});
       assert.match(JSON.stringify(tools), /native/);
@@ -65,14 +65,14 @@ for (const era of ["legacy", "modern"] as const) {
     const away: Source = { surface: down, act: down, complete: down, watch: () => () => undefined };
     const view = ({ args: { id } }: { args: { id?: string } }) => (id === "1" ? "one" : refuse("None.", { code: "UNKNOWN" }));
     const inner = registry({ resources: { far: { uri: "far://{id}", view } } });
-    // Like a cast with links, whose catalogue is not known ahead.
+    // Like a cast with links, its catalogue is not known in advance.
     const unplanned: Source = {
       surface: (viewer) => inner.surface(viewer),
       act: (...call) => inner.act(...call),
       watch: (...watch) => inner.watch(...watch),
     };
     for (const others of [[], [unplanned]]) {
-      await using house = await testServer((wires: Wires) => {
+      await using served = await testServer((wires: Wires) => {
         const server = createServer("ours", "1.0.0", { ...wires, log: () => undefined, sources: [...others, away] });
         const complete = { who: ({ value }: { value: string }) => ["ann"].filter((name) => name.startsWith(value)) };
         server.resources.register({ name: "near", uri: "near://{id}" }, view);
@@ -81,11 +81,11 @@ for (const era of ["legacy", "modern"] as const) {
         server.tools.register({ name: "locked", enabled: () => false, scopes: ["admin"] }, () => "never");
         return server;
       });
-      const client = house.client({ era, principal: null });
+      const client = served.client({ era, principal: null });
       const missing = { code: era === "legacy" ? -32002 : -32602, message: /Resource not found/ };
       for (const uri of ["near://2", ...(others.length === 0 ? [] : ["far://2"])]) {
         await assert.rejects(client.readResource(uri), missing);
-        // A listener is told which of its URIs are served.
+        // In 2026-07-28 the acknowledgement lists the served URIs instead.
         if (era === "legacy") await assert.rejects(client.subscribe(uri), missing);
         else await client.subscribe(uri);
       }
@@ -105,8 +105,8 @@ it("a mounted server's tool with an unusable name is omitted, also if added late
   inner.setRequestHandler("tools/call", ({ params }) => ({ content: [{ type: "text", text: params.name }] }));
   await using source = fromMcpServer(inner);
   const logged: string[] = [];
-  await using house = await testServer(serving(prefix("town", source), logged));
-  const client = house.client();
+  await using served = await testServer(serving(prefix("town", source), logged));
+  const client = served.client();
   assertHasTools(await client.listTools(), "native", "town__look");
   names.push("odder name!");
   await inner.sendToolListChanged();

@@ -1,4 +1,4 @@
-// Arguments that do not fit are answered by the fields' names, all of them, before a handler runs.
+// Invalid arguments are answered with the names of all invalid fields, before a handler runs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer, type ServerOptions } from "troupe/server";

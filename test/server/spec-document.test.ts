@@ -1,4 +1,4 @@
-// The document's server over raw HTTP, in its own profile and, where the meaning is the same, in MCP's: its snippets and its properties.
+// The document's server over raw HTTP, in its own profile and, where they agree, in MCP's: its snippets and properties.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -32,7 +32,7 @@ function snippets(profile: "strict" | "apptheory"): Server {
   const server = createServer("my-mcp-server", "dev", { profile, rateLimit: false });
   server.tools.register(
     { name: "echo", description: "Echo back the provided message.", input: echoSchema },
-    ({ args: { message: said } }) => content([text(said)]),
+    ({ args: { message: input } }) => content([text(input)]),
   );
   server.tools.register(
     { name: "long_task", description: "Example long-running task with progress.", input: { type: "object" } },
@@ -74,7 +74,7 @@ const ask = (id: unknown, method: string, params?: object): object => ({
   ...(params === undefined ? {} : { params }),
 });
 
-/** Asks within a session of its own, as either profile wants it. */
+/** Sends requests in a new session, as the profile requires. */
 async function asking(server: Server): Promise<(method: string, params?: object, id?: unknown) => Promise<Record<string, unknown>>> {
   const both = { accept: "application/json, text/event-stream" };
   const begun = await post(server, ask(0, "initialize", INITIALIZE), both);
@@ -174,9 +174,9 @@ for (const profile of ["strict", "apptheory"] as const)
       });
       await fc.assert(
         fc.asyncProperty(id, method, params, async (one, which, given) => {
-          const said = await call(which, given, one);
-          assert.deepEqual([said["jsonrpc"], said["id"]], ["2.0", one]);
-          assert.notEqual("result" in said, "error" in said);
+          const answered = await call(which, given, one);
+          assert.deepEqual([answered["jsonrpc"], answered["id"]], ["2.0", one]);
+          assert.notEqual("result" in answered, "error" in answered);
         }),
         { numRuns: 60 },
       );
@@ -188,10 +188,10 @@ for (const profile of ["strict", "apptheory"] as const)
         fc.asyncProperty(names, fc.string({ minLength: 1 }), fc.nat(7), async (all, description, at) => {
           await using server = createServer("s", "1", { profile });
           for (const name of all) server.tools.register({ name, description, input: echoSchema }, () => name);
-          const gone = all[at];
-          if (gone !== undefined) server.tools.unregister(gone);
+          const removed = all[at];
+          if (removed !== undefined) server.tools.unregister(removed);
           const { result } = await (await asking(server))("tools/list");
-          const expected = all.filter((name) => name !== gone).map((name) => ({ name, description, inputSchema: echoSchema }));
+          const expected = all.filter((name) => name !== removed).map((name) => ({ name, description, inputSchema: echoSchema }));
           assert.deepEqual(result, { tools: expected });
         }),
         { numRuns: 25 },
@@ -221,9 +221,9 @@ describe("the document's server, under apptheory", () => {
       const answer = await post(server, body);
       assert.equal(answer.status, 200);
       assert.match(answer.headers.get("mcp-session-id") ?? "", /^[0-9a-f]{32}$/);
-      const said = await replyIn(answer);
-      assert.deepEqual([said.id, said.error?.code], [id, code], JSON.stringify(said));
-      assert.match(said.error?.message ?? "", why);
+      const message = await replyIn(answer);
+      assert.deepEqual([message.id, message.error?.code], [id, code], JSON.stringify(message));
+      assert.match(message.error?.message ?? "", why);
     }
   });
 
@@ -265,9 +265,9 @@ describe("the document's server, under apptheory", () => {
   test("a batch is answered in order, also after initialize; an invalid element or none is one parse error #apptheory.properties.batch", async () => {
     await using server = snippets("apptheory");
     const answer = await post(server, [ask("a", "initialize"), ask("b", "no/such"), ask("c", "tools/call", { name: "fails" })]);
-    const said = z.array(reply).parse(await answer.json());
+    const replies = z.array(reply).parse(await answer.json());
     assert.deepEqual(
-      said.map(({ id, result, error }) => [id, result?.["protocolVersion"] ?? error?.code]),
+      replies.map(({ id, result, error }) => [id, result?.["protocolVersion"] ?? error?.code]),
       [
         ["a", "2025-06-18"],
         ["b", -32601],

@@ -1,4 +1,4 @@
-// Tools that tell while they run: what is on the wire and when, and what becomes of them where their client leaves.
+// Tools that report progress: what is sent and when, and what happens to them if their client disconnects.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer, type Server, type ServerOptions } from "troupe/server";
@@ -14,15 +14,15 @@ import { callerOf } from "./progress.ts";
 
 interface LongTask {
   readonly server: Server;
-  /** The tool goes on. */
+  /** Lets the tool go on. */
   readonly go: () => void;
-  /** The tool has ended, one way or the other. */
+  /** Resolves when the tool has ended, in whichever way. */
   readonly ended: Promise<unknown>;
-  /** Its caller has left. */
+  /** Whether its call was aborted. */
   readonly aborted: () => boolean;
 }
 
-/** A server whose one tool tells that it has started, waits, and tells that it is done. */
+/** A server whose one tool reports its start, waits for `go`, and reports its end. */
 function longTask(options: ServerOptions = {}): LongTask {
   const gate = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ for (const [name, place] of Object.entries(PLACES))
         await using at = await place(own);
         const events = eventReader(await (await caller(at.send)).call(1, "long_task", { token: "p" }));
         let first = await events.next();
-        // What primes a stream says nothing.
+        // The first event may be an empty one that opens the stream.
         if (first?.data === "") first = await events.next();
         assert.deepEqual(JSON.parse(first?.data ?? ""), step(1, "started"));
         go();
@@ -99,12 +99,12 @@ for (const [name, place] of Object.entries(PLACES))
           go();
           if (event.data !== "") seen.push([event.event, JSON.parse(event.data)]);
         }
-        const told = (n: number, status: string): unknown[] => (token === undefined ? [] : [["message", step(n, status)]]);
+        const requested = (n: number, status: string): unknown[] => (token === undefined ? [] : [["message", step(n, status)]]);
         assert.deepEqual(seen, [
           ["progress", { status: "started" }],
-          ...told(1, "started"),
+          ...requested(1, "started"),
           ["progress", { status: "done" }],
-          ...told(2, "done"),
+          ...requested(2, "done"),
           ["message", reply(1)],
         ]);
       });
@@ -114,16 +114,16 @@ for (const [name, place] of Object.entries(PLACES))
       await using own = server;
       await using at = await place(own);
       const caller = await legacyCaller(at.send);
-      const gone = new AbortController();
-      const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+      const disconnect = new AbortController();
+      const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: disconnect.signal }));
       let last = "";
       for (let event = await events.next(); event !== undefined; event = await events.next()) {
         last = event.id ?? "";
         if (event.data !== "") break;
       }
-      gone.abort();
+      disconnect.abort();
       await events.cancel().catch(() => undefined);
-      // It is asked for while the tool runs, and what is told from then on comes too.
+      // The stream is resumed while the tool runs, and also carries later progress.
       const back = eventReader(await caller.get(last));
       go();
       const rest = (await back.rest()).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
@@ -136,10 +136,10 @@ for (const [name, place] of Object.entries(PLACES))
       const { server, ended, aborted } = longTask();
       await using own = server;
       await using at = await place(own);
-      const gone = new AbortController();
-      const events = eventReader(await modernCaller(at.send).call(1, "long_task", { token: "p", signal: gone.signal }));
+      const disconnect = new AbortController();
+      const events = eventReader(await modernCaller(at.send).call(1, "long_task", { token: "p", signal: disconnect.signal }));
       assert.deepEqual(await events.json(), step(1, "started"));
-      gone.abort();
+      disconnect.abort();
       await events.cancel().catch(() => undefined);
       await ended;
       assert.equal(aborted(), true);
@@ -154,8 +154,8 @@ describe("progress of a running tool, by a listener", () => {
       const { http } = await own.listen({ http: true });
       const caller = await callerOf(which, http.url);
       const steps: (string | undefined)[] = [];
-      const result = await caller.call("long_task", (said) => {
-        steps.push(said);
+      const result = await caller.call("long_task", (progress) => {
+        steps.push(progress);
         go();
       });
       assert.deepEqual([steps, result], [['{"status":"started"}', '{"status":"done"}'], [{ type: "text", text: "ok" }]]);
@@ -171,7 +171,7 @@ describe("progress of a running tool, by a listener", () => {
       const started = Promise.withResolvers<void>();
       const answer = caller.call("long_task", () => started.resolve()).catch(() => undefined);
       await started.promise;
-      // Not cancelled, which every client may say, but gone.
+      // Disconnects without a cancellation, which any client may send.
       await caller.close();
       if (which.era === "legacy") go();
       await Promise.all([ended, answer]);
@@ -203,16 +203,16 @@ describe("a reply that breaks off, resumed at a second server with the same stor
     (path, init) =>
       server.fetch(new Request(new URL(path, "http://localhost"), init));
 
-  /** The last event that a client saw which leaves once the tool has told that it started. */
+  /** Disconnects once the tool has reported its start. Returns the id of the last event that arrived. */
   const broken = async (caller: HandCaller): Promise<string> => {
-    const gone = new AbortController();
-    const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+    const disconnect = new AbortController();
+    const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: disconnect.signal }));
     let last = "";
     for (let event = await events.next(); event !== undefined; event = await events.next()) {
       last = event.id ?? "";
       if (event.data !== "") break;
     }
-    gone.abort();
+    disconnect.abort();
     return last;
   };
 
@@ -227,8 +227,8 @@ describe("a reply that breaks off, resumed at a second server with the same stor
     await first.ended;
     const moved = resumedCaller(send(other), caller.session);
     const rest: unknown[] = [];
-    // Until then what there is ends without a reply, and the client asks again.
-    await until("the reply is kept", async () => {
+    // Until then each stream ends without a reply, and the client retries.
+    await until("the reply is stored", async () => {
       const events = await eventReader(await moved.get(last)).rest();
       rest.push(...events.filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data)));
       return rest.length > 0;
@@ -245,9 +245,9 @@ describe("a reply that breaks off, resumed at a second server with the same stor
     const caller = await legacyCaller(send(one));
     const last = await broken(caller);
     const rest = eventReader(await resumedCaller(send(other), caller.session).get(last)).rest();
-    await until("the other server has asked for the rest", () => net.passed.some(({ topic }) => topic === "session/follow"));
+    await until("the other server has requested the rest", () => net.passed.some(({ topic }) => topic === "session/follow"));
     first.go();
-    const said = (await rest).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
-    assert.deepEqual(said.at(-1), reply(1));
+    const messages = (await rest).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
+    assert.deepEqual(messages.at(-1), reply(1));
   });
 });

@@ -8,7 +8,7 @@ export interface StubGateway {
   call(tool: string, args?: Json): Promise<string>;
   read(uri: string): Promise<string>;
   /** What it would have sent to the client since it was last asked. */
-  told(): readonly string[];
+  takeNotifications(): readonly string[];
   close(): void;
 }
 
@@ -31,10 +31,12 @@ export function stubGateway(source: Source, viewer: Viewer): StubGateway {
       const offer = catalogue.resources.find(({ definition }) => definition["uri"] === uri);
       return offer === undefined ? "-32602" : act(`resources/${offer.name}`, {});
     },
-    told() {
-      const said = new Set(flags.map((ref) => (ref === undefined ? "list_changed" : `updated ${ref.slice(ref.indexOf("/") + 1)}`)));
+    takeNotifications() {
+      const notifications = new Set(
+        flags.map((ref) => (ref === undefined ? "list_changed" : `updated ${ref.slice(ref.indexOf("/") + 1)}`)),
+      );
       flags = [];
-      return [...said].toSorted();
+      return [...notifications].toSorted();
     },
     close: undo,
   };

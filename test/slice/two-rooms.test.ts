@@ -46,14 +46,14 @@ function itemOf(args: Json): readonly string[] {
 interface World {
   readonly items: readonly string[];
   readonly rooms: Readonly<Record<string, readonly string[]>>;
-  readonly standing: Readonly<Record<string, string>>;
+  readonly roomOf: Readonly<Record<string, string>>;
 }
 
 /** Everything that is durable, seen by an engine of its own. */
 async function look(store: Store): Promise<World> {
   const items: string[] = [];
   const rooms: Record<string, readonly string[]> = {};
-  const standing: Record<string, string> = {};
+  const roomOf: Record<string, string> = {};
   // What is on its way first, and what is dead: an engine would deliver it.
   for (const { message } of [...(await store.undelivered(1_000)), ...(await store.letters(1_000))]) {
     if (message.action === "gain" || message.action === "put") items.push(...itemOf(message.args));
@@ -70,9 +70,9 @@ async function look(store: Store): Promise<World> {
     if (snapshot === undefined) continue;
     const state = z(snapshot);
     items.push(...state.items);
-    standing[`player/${name}`] = state.room;
+    roomOf[`player/${name}`] = state.room;
   }
-  return { items: items.toSorted(), rooms, standing };
+  return { items: items.toSorted(), rooms, roomOf };
 }
 
 function z(snapshot: { readonly state: Json } | undefined): { readonly items: string[]; readonly people: string[]; readonly room: string } {
@@ -143,7 +143,7 @@ describe("two rooms, two players", () => {
         const store = memoryStore();
         await furnish(store);
         let next = 0;
-        const asked = new Map<number, Json>();
+        const requests = new Map<number, Json>();
         const acknowledged = new Map<number, Reply>();
         for (const fate of [...deaths, undefined]) {
           const process = mortal(store, fate === undefined ? [] : [fate]);
@@ -151,9 +151,9 @@ describe("two rooms, two players", () => {
           const source = cast({ engine, kinds });
           while (next < acts.length) {
             const { viewer, ref, waits, nth } = acts[next] ?? acts[0] ?? assert.fail();
-            const args = asked.get(next) ?? (await Promise.race([chosen(source, viewer, ref, nth), process.died]));
+            const args = requests.get(next) ?? (await Promise.race([chosen(source, viewer, ref, nth), process.died]));
             if (args === "died") break;
-            asked.set(next, args);
+            requests.set(next, args);
             // Under its own key: what was interrupted is asked again, and applied once.
             const answer = await Promise.race([act(source, viewer, ref, args, `call ${next}`).catch(notApplied), process.died]);
             if (answer === "died") break;
@@ -168,8 +168,8 @@ describe("two rooms, two players", () => {
           assert.deepEqual((await look(store)).items, ITEMS);
         }
         assert.deepEqual(await store.letters(10), []);
-        const { rooms, standing } = await look(store);
-        for (const [id, name] of Object.entries(standing)) {
+        const { rooms, roomOf } = await look(store);
+        for (const [id, name] of Object.entries(roomOf)) {
           const where = Object.keys(rooms).filter((one) => rooms[one]?.includes(id));
           assert.deepEqual(where, where.length === 0 && name === "hall" ? [] : [name], `${id} in ${name}`);
         }
@@ -177,7 +177,7 @@ describe("two rooms, two players", () => {
         const source = cast({ engine, kinds });
         for (const [n, reply] of acknowledged) {
           const { viewer, ref } = acts[n] ?? assert.fail();
-          const args = asked.get(n) ?? assert.fail();
+          const args = requests.get(n) ?? assert.fail();
           // What a link leads to is not remembered by a process that died: only the player's own acts are asked again.
           if ("ok" in reply && ref !== "tools/pick_up") assert.deepEqual(await act(source, viewer, ref, args, `call ${n}`), reply);
         }

@@ -68,7 +68,7 @@ export const player = actor("player", {
     room: z.string().default("hall"),
     bound: z.string().default(""),
     items: z.array(z.string()).default([]),
-    told: z.string().default(""),
+    lastMessage: z.string().default(""),
   }),
   links: { "": { kinds: ["room"], to: ({ state }) => room.id(state.room) } },
   tools: {
@@ -111,8 +111,8 @@ export const player = actor("player", {
         if ("ok" in reply) {
           send(room.id(state.room), "leave", { player: self });
           state.room = state.bound;
-          state.told = "";
-        } else state.told = "refused" in reply ? reply.refused.message : "";
+          state.lastMessage = "";
+        } else state.lastMessage = "refused" in reply ? reply.refused.message : "";
         state.bound = "";
       },
     },

@@ -1,4 +1,4 @@
-// A state that this code does not understand is shown by none of it, through whatever door.
+// A state that the code cannot read is not exposed, by any path.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-/** No space, no right to write, no disk to trust, damaged files: said in words, and never the wrong data. */
+/** A full disk, read-only directories, failing syncs and damaged files are reported, and never yield wrong data. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { troupe } from "../cli/run.ts";
 import { root } from "../serve-child.ts";
 import { at, opened, resumed } from "../wire.ts";
 import { Ledger } from "./ledger.ts";
-import { callTool, lightClient, offeredNow, type Told } from "./light-client.ts";
+import { callTool, lightClient, offeredNow, type CallOutcome } from "./light-client.ts";
 import { MortalServer } from "./mortal-server.ts";
 import { LOOKS, restless } from "./restless.ts";
 import { seeded, withSeed } from "./seed.ts";
@@ -27,7 +27,7 @@ const folder = () => {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** A server whose disk does what it is told. */
+/** A server with a disk whose faults the test controls. */
 const starved = (module: string, path: string) => {
   const file = join(path, "disk");
   const preload = pathToFileURL(join(import.meta.dirname, "disk-fault.ts")).href;
@@ -44,7 +44,7 @@ const logged = (server: MortalServer, event: string): Readonly<Record<string, un
     })
     .find((line) => line["event"] === event);
 
-/** A command of somebody who is not the superuser, who may write everywhere. */
+/** Runs a command as an unprivileged user, since root may write everywhere. */
 const asUser = (...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> =>
   new Promise((settle) => {
     const user = process.geteuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -53,7 +53,7 @@ const asUser = (...args: readonly string[]): Promise<{ readonly code: number; re
     });
   });
 
-const SAID = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
+const ERROR_CODE = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
 
 for (const fault of ["full", "sync"] as const) {
   test(`C2 a disk that ${fault === "full" ? "is full" : "fails to sync"} is reported with its code, loses no acknowledged call, and may recover`, async () => {
@@ -66,40 +66,40 @@ for (const fault of ["full", "sync"] as const) {
     const ledger = new Ledger();
     const failed: { readonly by: number; readonly call: { readonly id: string; readonly trace: string } }[] = [];
     let total = 0;
-    const add = async (by: number, call: { readonly id: string; readonly trace: string }): Promise<Told> =>
+    const add = async (by: number, call: { readonly id: string; readonly trace: string }): Promise<CallOutcome> =>
       callTool(client, url, "add", { by }, call);
     for (let n = 0; n < 300 && failed.length < 20; n += 1) {
       if (n === 20) disk(fault);
       const by = 1 + n;
       const { call, trace } = ledger.open(`add ${by}`, false);
-      const told = await add(by, { id: call.id, trace });
-      if ("fault" in told) {
-        assert.ok(n >= 20, JSON.stringify(told));
-        assert.match(JSON.stringify(told.fault.data), SAID[fault]);
-        assert.equal(at(told.fault.data, "applied"), false);
-        assert.match(told.fault.message, /nothing was applied/u);
+      const reply = await add(by, { id: call.id, trace });
+      if ("fault" in reply) {
+        assert.ok(n >= 20, JSON.stringify(reply));
+        assert.match(JSON.stringify(reply.fault.data), ERROR_CODE[fault]);
+        assert.equal(at(reply.fault.data, "applied"), false);
+        assert.match(reply.fault.message, /nothing was applied/u);
         failed.push({ by, call: { id: call.id, trace } });
         continue;
       }
       total += by;
-      assert.equal(told.text, String(total));
+      assert.equal(reply.text, String(total));
       call.outcome = "ok";
-      if (told.receipt !== undefined) call.receipt = told.receipt;
+      if (reply.receipt !== undefined) call.receipt = reply.receipt;
     }
-    assert.equal(failed.length, 20, "it failed while there was no disk to write to");
+    assert.equal(failed.length, 20, "calls fail while the disk is faulty");
     const got = await callTool(client, url, "get", {}, { id: "get", trace: "" });
-    assert.equal("text" in got && got.text, String(total), "what is there is read all the same");
+    assert.equal("text" in got && got.text, String(total), "stored state can still be read");
 
-    // Killed on a bad disk and started on a good one: what was refused is not there.
+    // Killed with a faulty disk and restarted with a good one: refused calls are not stored.
     if (fault === "sync") await server.kill();
     disk("well");
     if (fault === "sync") await server.start();
     const again = await server.url;
     for (const { by, call } of failed) {
-      const told = await callTool(client, again, "add", { by }, call);
-      assert.ok("text" in told, JSON.stringify(told));
+      const reply = await callTool(client, again, "add", { by }, call);
+      assert.ok("text" in reply, JSON.stringify(reply));
       total += by;
-      assert.equal(told.text, String(total));
+      assert.equal(reply.text, String(total));
     }
     assert.equal(await server.stop(), 0);
     await using store = sqliteStore({ directory: server.data, readOnly: true });
@@ -125,22 +125,22 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
     const game = { over: false };
     let faults = 0;
     const play = async (): Promise<void> => {
-      // Without a key of its own a legacy session is somebody too.
+      // Without a key, each legacy session is a principal.
       const client = lightClient("legacy", undefined);
       while (!game.over) {
         const offered = await offeredNow(client, url);
         const act = restless(random, world, names, offered);
         const { call, trace } = ledger.open(`${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
         for (;;) {
-          const told = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
-          if ("fault" in told) {
-            assert.match(JSON.stringify(told.fault), /STORE_FULL|STORE_IO|NOT_APPLIED/u);
+          const reply = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
+          if ("fault" in reply) {
+            assert.match(JSON.stringify(reply.fault), /STORE_FULL|STORE_IO|NOT_APPLIED/u);
             faults += 1;
             await sleep(2);
             continue;
           }
-          call.outcome = told.refused ? "refused" : "ok";
-          if (told.receipt !== undefined) call.receipt = told.receipt;
+          call.outcome = reply.refused ? "refused" : "ok";
+          if (reply.receipt !== undefined) call.receipt = reply.receipt;
           break;
         }
       }
@@ -157,8 +157,8 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
     })();
     await Promise.all([playing, weather]);
     {
-      await using beside = sqliteStore({ directory: server.data, readOnly: true });
-      while ((await beside.undelivered(1)).length > 0) await sleep(20);
+      await using reader = sqliteStore({ directory: server.data, readOnly: true });
+      while ((await reader.undelivered(1)).length > 0) await sleep(20);
     }
     assert.equal(await server.stop(), 0);
     await using store = sqliteStore({ directory: server.data, readOnly: true });
@@ -206,7 +206,7 @@ test("lost or damaged sessions are recreated and logged; actors and idempotency 
     [
       "sessions-damaged",
       () => {
-        // Behind the first page: found when a session is looked for, not at the start.
+        // Damaged after the first page: found when a session is read, not at the start.
         rmSync(`${sessions}-wal`, { force: true });
         const bytes = readFileSync(sessions);
         writeFileSync(sessions, bytes.fill(0x5a, 4_096));
@@ -218,7 +218,7 @@ test("lost or damaged sessions are recreated and logged; actors and idempotency 
     const before = await opened(await server.url);
     assert.equal((await before.request("tools/call", { name: "add", arguments: {} })).status, 200);
     total += 1;
-    // A clean end brings all of it into the one file.
+    // A clean end checkpoints everything into the one file.
     assert.equal(await server.stop(), 0);
     harm();
     server.log.length = 0;
@@ -229,10 +229,10 @@ test("lost or damaged sessions are recreated and logged; actors and idempotency 
     const session = await opened(url);
     const { reply } = await session.request("tools/call", { name: "get", arguments: {} });
     assert.equal(at(reply, "result", "content", 0, "text"), String(total), event);
-    const said = logged(server, event);
-    assert.ok(said !== undefined, `${event}: ${server.log.join("\n")}`);
-    assert.match(String(said["what"]), /begin new sessions; actors are all there/u);
-    if (event === "sessions-damaged") assert.ok(existsSync(String(said["aside"])));
+    const entry = logged(server, event);
+    assert.ok(entry !== undefined, `${event}: ${server.log.join("\n")}`);
+    assert.match(String(entry["what"]), /begin new sessions; actors are all there/u);
+    if (event === "sessions-damaged") assert.ok(existsSync(String(entry["aside"])));
   }
 });
 
@@ -309,12 +309,12 @@ test("commands that read report a cut log with exit code 5 and leave it for the 
   server.log.length = 0;
   await server.start();
   await server.url;
-  const said = logged(server, "log-missing");
-  assert.equal(said?.["level"], "error");
-  assert.ok(Number(said["frames"]) > 0);
-  // Beside the server, too, and until somebody has acknowledged it.
+  const entry = logged(server, "log-missing");
+  assert.equal(entry?.["level"], "error");
+  assert.ok(Number(entry["frames"]) > 0);
+  // Also next to a running server, and until the loss has been acknowledged.
   assert.equal((await troupe("verify", "--data", server.data)).code, 5);
-  rmSync(String(said["alarm"]));
+  rmSync(String(entry["alarm"]));
   assert.equal((await troupe("verify", "--data", server.data)).code, 0);
 });
 

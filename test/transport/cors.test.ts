@@ -1,4 +1,4 @@
-// Pages of allowed origins may ask, call, and read whatever is answered, the session's id too; pages of others nothing.
+// Pages of allowed origins may send requests and read answers and the session id; other pages may not.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
@@ -18,7 +18,7 @@ const INITIALIZE = JSON.stringify({
 
 const auth = () => authenticator({ keys: [{ name: "ana", sha256: hashApiKey("key") }] });
 
-/** As a page of that origin sends it. */
+/** Sends a request like a page of that origin. */
 const from =
   (origin: string, send: Send): Send =>
   (path, init = {}) =>
@@ -42,7 +42,7 @@ for (const [name, place] of Object.entries(PLACES))
         ["/healthz", "GET, HEAD"],
         ["/readyz", "GET, HEAD"],
       ] as const) {
-        // A browser sends no token with it.
+        // A browser sends no token with a preflight.
         const headers = {
           origin: ORIGIN,
           "access-control-request-method": "POST",

@@ -1,4 +1,4 @@
-// Paths as clients and proxies write them: a slash at the end, or two in a row.
+// Paths with a slash at the end, or two in a row, as some clients and proxies write them.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";

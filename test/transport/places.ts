@@ -1,4 +1,4 @@
-// A server by a listener of its own, and inside an application.
+// A server with its own listener, and inside an application.
 import { createServer as createHttp } from "node:http";
 import type { Server } from "troupe/server";
 import type { HttpLimits } from "troupe/transport";
@@ -8,11 +8,11 @@ export type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
 export interface Place extends AsyncDisposable {
   readonly send: Send;
-  /** Absent in this process. */
+  /** Absent if the server is called in this process. */
   readonly port?: number;
 }
 
-/** The ways a server takes requests over HTTP. */
+/** The ways in which a server receives HTTP requests. */
 export const PLACES: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<Place>>> = {
   async "a listener"(server, limits = {}) {
     const { http } = await server.listen({ http: { limits } });

@@ -7,7 +7,7 @@ import { fakeGateway, textOf } from "./fake-gateway.ts";
 import { post, rawSocket } from "./raw-socket.ts";
 import { eventually } from "./settle.ts";
 
-// More than the system takes for a client that does not read.
+// More than the system buffers for a client that does not read.
 const LONG = JSON.stringify("x".repeat(8_000_000));
 
 async function serve(limits: Partial<HttpLimits>, clock: Clock = systemClock) {
@@ -89,7 +89,7 @@ describe("unread lines", () => {
     for (let n = 0; n < 10; n += 1) {
       await using another = await rawSocket(door.port);
       another.write("{}\n");
-      // More of them together than may wait: what was read is counted no more.
+      // Together more than the limit: answers that were read are no longer counted.
       await eventually(() => another.socket.bytesRead > LONG.length);
     }
     assert.equal(dropped.length, 1);

@@ -1,4 +1,4 @@
-// Who reaches which actor, by every transport, against a table written by hand. One engine, served twice: to callers with keys, and to anybody.
+// Which caller reaches which actor, over every transport, compared with a table. One engine, served to callers with keys and to anonymous ones.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -52,7 +52,7 @@ const TABLE = `
   link-starter    | by key | –   | –   | –    | –
 `;
 
-// What each tool answers where its actor is reached: "yes" or the refusal. `root` has the scope admin, and a claim that gives it the role manager.
+// The answer of each tool if its actor is reached: "yes" or the refusal. `root` has the scope admin, and a claim with the role manager.
 const TOOLS: Readonly<Record<string, Readonly<Record<Caller, "yes" | "scope" | "–">>>> = {
   see: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
   do: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
@@ -141,7 +141,7 @@ const hub = actor("hub", {
 
 // ── the transports ──────────────────────────────────────────────────────────
 
-/** Calls a tool; answers with what it returned, or "scope", or "–" for what does not exist. */
+/** Calls a tool; returns its result, "scope", or "–" if it does not exist. */
 type Transport = (caller: Caller, call: Call) => Promise<string>;
 
 interface Call {
@@ -191,7 +191,7 @@ const describeReply = (reply: Reply): string => {
 const server = (caller: Caller) => urls[caller === "anybody" ? "open" : "keys"];
 const bearer = (caller: Caller): Record<string, string> => (caller === "anybody" ? {} : { authorization: `Bearer ${KEYS[caller]}` });
 
-/** What an MCP answer says. */
+/** The outcome of an MCP answer. */
 const ofMcp = ({ status, reply }: Awaited<ReturnType<typeof send>>): string => {
   if (status === 403) return "scope";
   if (!isJsonObject(reply) || !isJsonObject(reply["result"])) return "–";
@@ -353,12 +353,12 @@ after(() => opened.disposeAsync());
 
 const living = async (): Promise<readonly string[]> => (await engine.list({ limit: 1_000 })).map(({ id }) => id).toSorted();
 
-/** What the table says of that call. */
+/** The table's entry for that call. */
 function expected({ reached }: Row, caller: Caller, tool: string, transport: string): readonly string[] {
   const cell = reached[caller] ?? "";
   const to = cell === "session" && transport !== "MCP 2025-11-25" ? "–" : cell;
   const answer = TOOLS[tool]?.[caller] ?? "";
-  // Of an actor that is not reached the list may say which scope its tool needs, and nothing else.
+  // For an unreachable actor the list may state the scope of a tool, and nothing else.
   if (to === "–") return answer === "scope" ? ["–", "scope"] : ["–"];
   return [answer === "yes" ? (to === "own" ? caller : to) : answer];
 }
@@ -421,12 +421,12 @@ describe("access", () => {
   test("no resource exposes an actor or state of a kind that is not a capability", async () => {
     for (const caller of CALLERS) {
       const viewer = viewerOf(caller);
-      using source = flow.source();
-      assert.deepEqual(await source.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
+      using capabilities = flow.source();
+      assert.deepEqual(await capabilities.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
       for (const { kind } of kinds)
-        for (const id of [keyOf(kind), "nobody"])
+        for (const id of [keyOf(kind), "unknown"])
           assert.equal(
-            describeReply(await source.act(viewer, "resources/capability_actor", { capability: kind, id }, {})),
+            describeReply(await capabilities.act(viewer, "resources/capability_actor", { capability: kind, id }, {})),
             "–",
             `${kind} ${caller}`,
           );

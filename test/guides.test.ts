@@ -1,4 +1,4 @@
-// The guides are true: rows that must be there, defaults that must be those of the code.
+// The guides are correct: required rows exist, and defaults are those of the code.
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { HTTP_LIMITS, TCP_LIMITS } from "../src/mcp/transport/index.ts";
 const root = resolve(import.meta.dirname, "..");
 const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
-/** What MCP's specification asks of consent, privacy, tools, sampling and trust, bullet by bullet. */
+/** MCP's requirements on consent, privacy, tools, sampling and trust, one per bullet. */
 const BULLETS = [
   "Users must explicitly consent to all data access and operations",
   "Users retain control over what data is shared and what actions are taken",
@@ -106,7 +106,7 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
     named.filter((event) => !logged.includes(event)),
     [],
   );
-  // What says that all is well, or that Troupe itself is wrong, is nobody's to look out for.
+  // Operators need not watch for events of success or of bugs in Troupe.
   const warned = allIn(sources, /log\("warning", \{ event: "([a-z-]+)"/g);
   assert.ok(warned.length > 2);
   assert.deepEqual(
@@ -120,7 +120,7 @@ test("the guide to the command line states where everything is stored", () => {
   assert.ok(directory !== "" && page("serve.md").includes(`without it in \`${directory}\` of the folder`));
 });
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub derives from a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-// The example's README is true: its lines make `troupe` and `keys.json`, and its packet is a move.
+// The example's README is correct: its commands create `troupe` and `keys.json`, and its packet is a move.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync, readFileSync } from "node:fs";

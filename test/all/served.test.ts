@@ -1,4 +1,4 @@
-// The same dungeon by one command: what the example exports, under `troupe serve`.
+// The same dungeon served by `troupe serve` from what the example exports.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";

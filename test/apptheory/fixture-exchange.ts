@@ -1,13 +1,13 @@
-// One request of a transcript as a door hands it to the gateway, and what came back. What only a door decides is not here.
+// One request of a transcript as a transport passes it to the gateway, and the answer. Decisions of transports are not covered.
 import type { Answer, Channel, Gateway } from "../../src/core/contract/index.ts";
 import type { Frame, StepRequest } from "./fixture.ts";
 
 export interface Got {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: there was none. */
+  /** Undefined if there was none. */
   readonly body: string | undefined;
-  /** Undefined: it was no event stream. */
+  /** Undefined if the answer was no event stream. */
   readonly frames: readonly Frame[] | undefined;
 }
 
@@ -35,7 +35,7 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
   const sent = new Map(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values.join(", ")]));
   const answer = await gateway.exchange({
     verb,
-    // A header sent twice is a list, as `Headers` has it. A door knows that media types are wanting; the gateway is told by an empty one.
+    // A repeated header is a list, as in `Headers`. A transport passes missing media types to the gateway as an empty one.
     header: (name) => sent.get(name) ?? (MEDIA.has(name) ? "" : undefined),
     ...(body === undefined || body.value === "" ? undefined : { body: bytesOf(body) }),
     caller: { scopes: [] },
@@ -47,7 +47,7 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
   });
   disconnect.abort();
   const text = textOf(answer);
-  // What answers a request whose stream is open is the stream's last event.
+  // The answer to a request with an open stream is the stream's last event.
   if (head !== undefined && text !== undefined) frames.push({ event: "message", data: text });
   if (head !== undefined) return { status: 200, headers: head, body: undefined, frames };
   return {

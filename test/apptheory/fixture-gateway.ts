@@ -1,4 +1,4 @@
-// The gateway a transcript's setup asks for: its ids come from the file, and events are counted within a session.
+// The gateway of a transcript's setup: its ids come from the file, and events are numbered within a session.
 import {
   type Entropy,
   type Gateway,
@@ -14,7 +14,7 @@ import { fixtureSource } from "./fixture-source.ts";
 
 const SESSION_ID_BYTES = 16;
 
-/** Long enough for a seeded session to be there until its own end. */
+/** Long enough for a seeded session to last until its own expiry. */
 const SESSION_TTL_MS = 3_600_000;
 
 function idsFrom(sequence: readonly string[]): Entropy {

@@ -1,4 +1,4 @@
-// Transcripts of another server, played against this one.
+// Plays transcripts of another server against this one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = join(import.meta.dirname, "fixtures");
 const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
-/** Those about tasks, which there are none of yet. */
+/** Transcripts about tasks, which are not supported yet. */
 const NOT_RUN: readonly string[] = [];
 
 test("all transcripts are present, and only those about tasks are listed as not run", () => {

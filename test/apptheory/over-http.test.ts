@@ -1,4 +1,4 @@
-// The profile apptheory over HTTP: what goes over the wire, and what official clients make of it.
+// The profile apptheory over HTTP: the bytes on the wire, and what official clients receive.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createGateway } from "../../src/mcp/gateway/index.ts";
@@ -10,7 +10,7 @@ import { callerOf } from "../server/progress.ts";
 
 interface Served extends AsyncDisposable {
   readonly url: string;
-  /** The tool goes on. */
+  /** Lets the tool go on. */
   readonly goOn: () => void;
 }
 

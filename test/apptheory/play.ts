@@ -1,4 +1,4 @@
-// Plays one transcript against the gateway it asks for, and says where an answer is another than the one it has.
+// Plays one transcript against the gateway of its setup, and reports where answers differ.
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../src/core/contract/index.ts";
 import { claimedRevision } from "../../src/mcp/gateway/envelope.ts";
@@ -8,14 +8,14 @@ import { type Got, send } from "./fixture-exchange.ts";
 import { fixtureGateway } from "./fixture-gateway.ts";
 import { RequestStates } from "./request-states.ts";
 
-/** Where the gateway is mounted; what is at other paths is another's to answer, and not compared. */
+/** The path of the gateway; requests to other paths are not compared. */
 const MOUNT = "/mcp";
-/** The gateway's own to say; all others are a door's. */
+/** The headers that the gateway sets; all others come from a transport. */
 const HEADERS = ["mcp-session-id", "content-type"];
 
 const parsed = (text: string | undefined): Json | undefined => (text === undefined ? undefined : JSON.parse(text));
 
-/** A difference for each thing that is not as the transcript has it, by its step. */
+/** The differences from the transcript, with their steps. */
 export async function play(fixture: Fixture, profile: NonNullable<GatewayOptions["profile"]>): Promise<readonly string[]> {
   const { setup, input, expect } = fixture;
   await using gateway = await fixtureGateway(setup.mcp, profile);
@@ -62,10 +62,10 @@ function differences(expected: Expected, got: Got, states: RequestStates): reado
   return wrong;
 }
 
-/** Without its parameters. */
+/** A media type without its parameters. */
 const bare = (value: string | undefined): string | undefined => value?.split(";")[0]?.trim();
 
-/** Members of JSON have no order. */
+/** Sorts members, since JSON objects have no order. */
 function readable({ data, ...frame }: { readonly data: string }): unknown {
   return { ...frame, data: data === "" ? "" : parsed(data) };
 }

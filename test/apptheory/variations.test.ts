@@ -1,4 +1,4 @@
-// Transcripts as those of the folder, of other names, ids and orders: what is meant, not what one example says.
+// Variations of the folder's transcripts with other names, ids and orders, to test the meaning and not one example.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, Json } from "../../src/core/contract/index.ts";
@@ -8,7 +8,7 @@ import { play } from "./play.ts";
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is JSON-RPC; text goes out as it is. */
+  /** An object is JSON-RPC; strings are sent unchanged. */
   readonly body?: Json;
   readonly status?: number;
   readonly answer?: Json;

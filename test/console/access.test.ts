@@ -1,4 +1,4 @@
-// Who may use the console's API: every route, and what a browser on another site could try.
+// Access to the console's API: every route, and attacks from a page of another site.
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { describe, test } from "node:test";
@@ -70,7 +70,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** As it is written: `fetch` would clean up the path, and set the host. */
+/** Sends the path unchanged: `fetch` would normalise it, and set the host. */
 const send = (port: number, path: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Reply> =>
   new Promise((done, failed) => {
     const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers: { connection: "close", ...headers } }, (response) => {
@@ -115,7 +115,7 @@ describe("the console's API authenticates its callers", () => {
       (await send(port, "/console/api", { headers: { authorization: `Bearer ${key}` } })).status;
     assert.deepEqual([await statusFor(KEYS.operator), await statusFor(KEYS.other), await statusFor(TOKEN)], [200, 403, 401]);
     assert.equal((await send(port, "/console/api")).status, 401);
-    // The page has no data, so it prompts for the key itself.
+    // The page contains no data, so it is served without a key and prompts for one.
     assert.equal((await send(port, "/console")).status, 200);
   });
 });
@@ -215,7 +215,7 @@ describe("the console in a browser", () => {
       assert.doesNotMatch((await send(port, path)).text, /root:|"troupe"|"jsonrpc":"2.0","result"/, path);
     for (const path of ["/console/api/%", "/console/api/actors/%zz/x", "/console/api/actors//", "/console/api/actors/a/b/c/d/e"])
       assert.equal((await send(port, path, { headers: TOKEN_HEADER })).status, 404, path);
-    // However the path is written, it is the API's, which needs the token.
+    // However the path is written, it belongs to the API, which needs the token.
     for (const path of ["/console/api/", "/console/api//actors", "/console//api/actors", "/console/api/./actors"])
       assert.doesNotMatch((await send(port, path)).text, /"items"|"kinds"/, path);
   });

@@ -1,4 +1,4 @@
-// MCP Apps in the console, in a real browser on a real server: what they show and may do, and what they cannot reach.
+// MCP Apps in the console, in a real browser on a real server: what they display and may do, and what they cannot reach.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -139,7 +139,7 @@ describe("apps of a kind", () => {
       for (const [path, directive] of [
         ["/image", "img-src"],
         ["/fetch", "connect-src"],
-        // Of a frame the report has the host alone.
+        // The report of a frame contains only the host.
         ["", "frame-src"],
         ["/script", "script-src-elem"],
         ["/style", "style-src-elem"],

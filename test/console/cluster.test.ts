@@ -1,4 +1,4 @@
-// The console on a Restate cluster, of the command line and of a node, in a real browser: what it shows, and why it cannot show the rest.
+// The console on a Restate cluster, from the command line and from a node, in a real browser: what it has, and why the rest is missing.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

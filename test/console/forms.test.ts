@@ -1,4 +1,4 @@
-// The parts of the console's page that decide without drawing: forms of schemas, conditions, differences, rows of a tree.
+// Logic of the console's page without rendering: forms of schemas, conditions, differences, rows of a tree.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";

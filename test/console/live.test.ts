@@ -14,7 +14,7 @@ const LOOKS = [
   ["dark", 360],
 ] as const;
 
-/** The name of a tool, whatever stands before it. */
+/** The name of a tool, without its prefix. */
 async function toolOf(client: Client, end: string): Promise<string> {
   const { tools } = await client.listTools();
   const found = tools.find(({ name }) => name.endsWith(end));
@@ -40,7 +40,7 @@ before(async () => {
   server = await ConsoleFixture.start({ modules: ["test/console/delivery.ts"], args: ["--as", "rosa"] });
   fast = await server.connect("fast-client");
   slow = await server.connect("slow-client");
-  // The first call loads what the others find loaded.
+  // The first call loads code that the others find loaded.
   const first = await server.connect("first-client");
   for (const item of ["torch", "rope"]) await call(first, "order", { item });
   await call(fast, "count", { ms: 0 });
@@ -49,7 +49,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** The slow client is marked, and before the fast one. */
+/** The slow client is marked, and listed before the fast one. */
 function isSlower(rows: readonly string[]): void {
   const at = (name: string): number => rows.findIndex((text) => text.includes(name));
   assert.match(rows[at("slow-client")] ?? "", /slow\s+\d/);
@@ -69,16 +69,16 @@ test("the overview begins with what needs attention, and says which client is sl
     const clients = await tab.getByRole("region", { name: "Clients by revision" }).locator("tbody tr").allInnerTexts();
     isSlower(clients);
     await tab.locator(".chart canvas").nth(1).waitFor();
-    // The navigation says where something waits, and leaves out what the server has none of.
+    // The navigation marks pages with pending entries, and omits empty ones.
     await tab.getByRole("link", { name: "Dead letters 2", exact: true }).waitFor();
     assert.equal(await tab.getByRole("navigation").getByRole("link", { name: "Guests" }).count(), 0);
-    // Kinds that have no actors are not in the way.
+    // Kinds without actors are not listed.
     const kinds = tab.getByRole("region", { name: "Actors by kind" }).getByRole("row");
     const few = await kinds.count();
     await tab.getByRole("button", { name: /^Show .* without actors$/ }).click();
     await kinds.nth(few).waitFor();
     await console.check(`overview-${theme}-${width}`);
-    // The kinds lead to their actors.
+    // Kinds link to their actors.
     await tab.getByRole("region", { name: "Actors by kind" }).getByRole("link", { name: "shop" }).click();
     await tab.waitForURL(/\/actors\?kind=shop/);
   }
@@ -130,7 +130,7 @@ test("traffic is paused while a request is read, and includes what was sent", as
     assert.deepEqual(await rows.allInnerTexts(), displayed);
     await tab.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
-    // It stands still under the pointer, too.
+    // The list is also paused under the pointer.
     await tab.mouse.move(0, 0);
     await rows.filter({ hasText: "count" }).nth(1).waitFor();
 

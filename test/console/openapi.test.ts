@@ -19,7 +19,7 @@ test("the OpenAPI document is valid, and has every route of the API", async () =
   assert.deepEqual(verbs(json).toSorted(), [...declared, "GET /openapi.json"].toSorted());
   const ids = Array.from(JSON.stringify(json).matchAll(/"operationId":"(\w+)"/g), ([, id]) => id);
   assert.equal(new Set(ids).size, declared.length + 1);
-  // Every shape that is named exists.
+  // Every referenced schema exists.
   const shapes = Object.keys(Object(json)["components"]["schemas"]);
   const named = Array.from(JSON.stringify(json).matchAll(/"#\/components\/schemas\/([^"]+)"/g), ([, name = ""]) =>
     decodeURIComponent(name),

@@ -15,7 +15,7 @@ const LOOKS = [
 
 const rows = z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())) });
 
-/** In the place of what is there. */
+/** Replaces the query. */
 async function write({ page }: ConsolePage, sql: string): Promise<void> {
   await page.locator(".cm-content").click();
   await page.keyboard.press("ControlOrMeta+A");

@@ -1,4 +1,4 @@
-// Servers that share the tables and know nothing of each other, as functions in a cloud do.
+// Servers that share tables and are otherwise independent, as cloud functions are.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
@@ -19,7 +19,7 @@ const gateOf = (name: string): PromiseWithResolvers<void> => {
   return gate;
 };
 
-/** Two servers over fresh tables, each with a client, stores and doors of its own. */
+/** Two servers over new tables, each with its own client, stores and listeners. */
 async function two() {
   const tables = await dynamo.tables();
   const own = new AsyncDisposableStack();
@@ -57,7 +57,7 @@ async function begin(url: string): Promise<string> {
   return response.headers.get("mcp-session-id") ?? assert.fail();
 }
 
-/** Calls, and leaves at the first step. */
+/** Calls `walk`, and disconnects at the first step. */
 async function leaveWalk(url: string, session: string, gate: string): Promise<readonly ReadEvent[]> {
   const body = { id: 2, method: "tools/call", params: { name: "walk", arguments: { gate }, _meta: { progressToken: gate } } };
   const seen: ReadEvent[] = [];
@@ -99,12 +99,12 @@ test("a second server replays and follows a reply that the first one began, also
 });
 
 test("the guide's server finds its tables with the AWS SDK's configuration", async () => {
-  // A region that is none: were the endpoint not heeded, there would be nobody to ask.
+  // An invalid region: without the configured endpoint there would be no server to reach.
   const environment = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
     AWS_ACCESS_KEY_ID: FAKE_CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: FAKE_CREDENTIALS.secretAccessKey,
-    MCP_SESSION_TABLE: "told",
+    MCP_SESSION_TABLE: "configured",
   };
   Object.assign(process.env, environment);
   try {
@@ -115,7 +115,7 @@ test("the guide's server finds its tables with the AWS SDK's configuration", asy
     own.use(server);
     const { http } = await server.listen({ http: true });
     const session = await begin(http.url);
-    const key = { TableName: "told", Key: { sessionId: { S: session } } };
+    const key = { TableName: "configured", Key: { sessionId: { S: session } } };
     assert.ok((await dynamo.client.send(new GetItemCommand(key))).Item);
   } finally {
     for (const name of Object.keys(environment)) Reflect.deleteProperty(process.env, name);
@@ -138,7 +138,7 @@ test("a session that one server ends is closed at the other at once, even during
 
 test("a session that another kind of server stored is treated as unknown, by each `unknownSession`", async () => {
   const tables = await dynamo.tables();
-  // As AppTheory's server for Go writes it, to a table of the same name.
+  // An item as AppTheory's server for Go writes it, to a table of the same name.
   const left = {
     sessionId: { S: "left-by-go" },
     createdAt: { S: "2026-01-31T12:00:00Z" },

@@ -1,4 +1,4 @@
-// What the stores on DynamoDB do beyond the contract.
+// The stores on DynamoDB, beyond the contract.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import {
@@ -99,7 +99,7 @@ describe("a session in DynamoDB", () => {
     await clock.advance(1_000);
     assert.equal(await a.sessions.get("s"), undefined);
     await a.sessions.touch("s", clock.now());
-    assert.equal(await a.sessions.get("s"), undefined, "a touch does not bring it back");
+    assert.equal(await a.sessions.get("s"), undefined, "a touch does not restore it");
     assert.equal(await a.sessions.change?.("s", { logLevel: "debug" }), undefined);
     assert.equal((await items(table)).length, 1);
     await a.sessions.put(row("s", clock));
@@ -176,7 +176,7 @@ describe("a sent message in DynamoDB", () => {
       (await b.streams.after("s", ids[0] ?? ""))?.messages.map(({ id }) => id),
       [ids[3], ids[4]],
     );
-    assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "a number of another stream is none of this");
+    assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "an id of another stream is unknown to this one");
   });
 
   test("of two concurrent processes is stored once and in one order", async () => {
@@ -203,7 +203,7 @@ describe("a sent message in DynamoDB", () => {
       }
       await b.streams.delete("s");
       await b.sessions.delete("s");
-      assert.equal((await items(streamTable)).length, 1, "only the end is left, until its time is over");
+      assert.equal((await items(streamTable)).length, 1, "only the deletion marker is left, until it expires");
       await a.sessions.put(row("s", clock));
       await clock.advance(1_000);
       const anew = await b.streams.append("s", "x", "anew");
@@ -222,17 +222,17 @@ describe("a sent message in DynamoDB", () => {
     assert.equal((await b.streams.after("s", ids[0] ?? ""))?.messages.length, 2, "in its last second");
     await clock.advance(1_000);
     assert.equal(await b.streams.after("s", ids[0] ?? ""), undefined);
-    assert.equal((await b.streams.after("s", ids[1] ?? ""))?.messages.length, 1, "what came later is there");
+    assert.equal((await b.streams.after("s", ids[1] ?? ""))?.messages.length, 1, "later messages are still there");
     await clock.advance(3 * MINUTE_MS);
     for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
     ids.push(await a.streams.append("s", "y", 3));
-    for (const id of ids.slice(0, 3)) assert.equal(await a.streams.after("s", id), undefined, "nor when the session is written to again");
+    for (const id of ids.slice(0, 3)) assert.equal(await a.streams.after("s", id), undefined, "also if the session is written to again");
     assert.deepEqual(await b.streams.after("s", ids[3] ?? ""), { stream: "y", messages: [] });
     const numbers = ids.map((id) => Number.parseInt(id, 10));
     assert.deepEqual(
       numbers,
       [...new Set(numbers)].toSorted((one, other) => one - other),
-      "no number comes again",
+      "no number is reused",
     );
   });
 
@@ -315,7 +315,7 @@ describe("failures of DynamoDB", () => {
     const losing = async <T>(run: () => Promise<T>): Promise<T> => {
       lossy.times = 1;
       const done = await run();
-      assert.equal(lossy.times, 0, "one was lost");
+      assert.equal(lossy.times, 0, "one answer was lost");
       return done;
     };
     await losing(() => a.sessions.put(row("s", clock)));

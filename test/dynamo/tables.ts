@@ -1,4 +1,4 @@
-// DynamoDB on this machine: in memory, on a free loopback port, with credentials that are none.
+// DynamoDB on this machine: in memory, on a free loopback port, with fake credentials.
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import dynalite from "dynalite";
 import { createSessionTables, type DynamoSessionOptions } from "troupe/dynamo";
@@ -7,11 +7,11 @@ import { onLoopback } from "../on-loopback.ts";
 export interface Dynamo extends AsyncDisposable {
   readonly endpoint: string;
   readonly client: DynamoDBClient;
-  /** Fresh tables of their own. */
+  /** Creates new tables. */
   tables(): Promise<Required<Pick<DynamoSessionOptions, "client" | "table" | "streamTable">>>;
 }
 
-export const FAKE_CREDENTIALS = { accessKeyId: "nobody", secretAccessKey: "nothing" };
+export const FAKE_CREDENTIALS = { accessKeyId: "fake", secretAccessKey: "nothing" };
 
 export async function startDynamo(): Promise<Dynamo> {
   const server = dynalite({ createTableMs: 0, updateTableMs: 0 });

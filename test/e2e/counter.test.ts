@@ -1,4 +1,4 @@
-// examples/counter and examples/counter-disk, as any client meets them.
+// examples/counter and examples/counter-disk, with every client.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const folder = () => {
 
 const countIn = async (player: Player): Promise<number> => Number((await player.call("get")).text);
 
-/** HTTP and a socket, as one process serves them. */
+/** HTTP and a socket of one process. */
 const doors = ({ ready }: Served): { readonly http: string; readonly tcp: string } => {
   assert.ok(ready.http !== undefined && ready.tcp !== undefined);
   return { http: ready.http, tcp: ready.tcp };
@@ -27,7 +27,7 @@ const doors = ({ ready }: Served): { readonly http: string; readonly tcp: string
 
 const named = ({ sdk, era }: Which): string => `SDK ${sdk}, ${era}`;
 
-/** Two tools, called as they are, by whoever comes. */
+/** Calls both tools, without a handle or prefix, as any client. */
 const plays = async (player: Player): Promise<void> => {
   const tools = await player.tools();
   assert.deepEqual(
@@ -39,7 +39,7 @@ const plays = async (player: Player): Promise<void> => {
     assert.equal(at(inputSchema, "properties", "handle"), undefined, `${player.name}: no handle to give`);
   const before = await countIn(player);
   assert.deepEqual((await player.call("add", { by: 5 })).text, String(before + 5));
-  assert.deepEqual((await player.call("add")).text, String(before + 6), "by is 1 unless told");
+  assert.deepEqual((await player.call("add")).text, String(before + 6), "by is 1 by default");
   assert.equal((await player.call("add", { by: "much" })).isError, true);
   assert.equal(await countIn(player), before + 6);
 };

@@ -1,4 +1,4 @@
-// examples/door: what can be done depends on how it stands. Each kind of client learns that in its own way.
+// examples/door: the available tools depend on the door's state, which each kind of client sees in its own way.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CLIENTS, connect, type Player, type Which } from "../clients.ts";

@@ -1,4 +1,4 @@
-// The MCP Inspector's own command line lists, reads and calls, in both eras.
+// The MCP Inspector's command line lists, reads and calls, in both eras.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ interface Inspected {
   readonly stderr: string;
 }
 
-/** One run of the Inspector: what it printed, and how it ended. */
+/** One run of the Inspector: its output and exit code. */
 const inspect = async (era: string, target: readonly string[], method: string, ...more: readonly string[]): Promise<Inspected> => {
   const args = [join(installJudges(), LAUNCHER), "--cli", "--protocol-era", era, "--method", method, ...more, ...target];
   const run = await new Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>((settle) => {

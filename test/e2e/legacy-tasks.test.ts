@@ -1,4 +1,4 @@
-// Tasks of revision 2025-11-25 (Utilities, Tasks), by raw requests and by the official client v1.
+// Tasks of revision 2025-11-25 (Utilities, Tasks), with raw requests and the official client v1.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,13 +23,13 @@ import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { assertToolResult, settle, type TestClient, testServer, type Wires } from "../../src/testing/index.ts";
 
 const HOUR = 3_600_000;
-/** That a client of 2026-07-28 knows tasks. */
+/** Capabilities of a 2026-07-28 client that supports tasks. */
 const DECLARED = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };
 
-/** What `later_ask` waits for. */
+/** Resolved to let `later_ask` ask. */
 const mayAsk = Promise.withResolvers<void>();
 
-/** A tool for each course that a task can take. `finish` ends what waits. */
+/** A tool for each possible course of a task. `finish` ends the waiting ones. */
 const oven = actor("oven", {
   description: "An oven.",
   per: "user",
@@ -45,8 +45,8 @@ const oven = actor("oven", {
       },
     },
     must: { description: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
-    hidden: { description: "Never shown.", task: "required", enabled: () => false, run: ({ later }) => later() },
-    now: { description: "Is done at once.", task: "optional", run: () => "done" },
+    hidden: { description: "Never listed.", task: "required", enabled: () => false, run: ({ later }) => later() },
+    now: { description: "Is done at once.", task: "optional", "gone" } => run: () => "done" } => "done" },
     burn: {
       description: "Fails.",
       task: "optional",
@@ -54,8 +54,8 @@ const oven = actor("oven", {
         throw new Error("burnt");
       },
     },
-    secret: { description: "Is for some.", scopes: ["admin"], task: "optional", run: () => "the recipe" },
-    plain: { description: "Cannot be a task.", run: () => "plain" },
+    secret: { description: "Is for some.", scopes: ["admin"], task: "optional", "gone" } => run: () => "done" } => "the recipe" },
+    plain: { description: "Cannot be a task.", "gone" } => run: () => "done" } => "plain" },
     finish: {
       description: "Ends all that bakes.",
       run({ state, answer }) {
@@ -112,13 +112,13 @@ describe("tasks of 2025-11-25", () => {
     assert.ok(!JSON.stringify(tools).includes("taskSupport"));
     await assert.rejects(old.request("tasks/list"), { code: -32601 });
     await using bare = await testServer([
-      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "gone" } } }),
+      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", "gone" } => run: () => "done" } => "gone" } } }),
     ]);
     const client = bare.client({ era: "legacy" });
     assert.equal(Object((await client.initialize())["capabilities"])["tasks"], undefined);
-    // Not declared, so the request is performed as if it had not been asked for.
+    // Tasks are not declared, so the request for one is ignored.
     assert.deepEqual((await client.request("tools/call", { name: "go", arguments: {}, task: {} }))["content"], [
-      { type: "text", text: "gone" },
+      { type: "text", text: "done" },
     ]);
   });
 

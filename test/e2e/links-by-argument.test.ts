@@ -1,4 +1,4 @@
-// Links by argument over HTTP, in both eras: two windows of one person act on different incidents, and nothing lands on the wrong one.
+// Links by argument over HTTP, in both eras: two windows of one user act on different incidents, and no call reaches the wrong one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveActors } from "../../src/mcp/server/index.ts";
@@ -8,7 +8,7 @@ import { incident, responder } from "../guide/links-by-argument.fixture.ts";
 
 const KEYS = ["INC-1", "INC-2", "INC-3"];
 
-/** Serves responders over HTTP. Clients are windows of one person each. */
+/** Serves responders over HTTP. Each client is a window of one user. */
 async function serve() {
   const keys = ["ann", "bob"].map((name) => ({ name, sha256: hashApiKey(`key-of-${name}`) }));
   const served = await serveActors({ kinds: [responder, incident], http: { port: 0 }, auth: { keys } });
@@ -84,7 +84,7 @@ for (const era of ["legacy", "modern"] as const) {
     const sent = new Map<string, string[]>(KEYS.map((key) => [key, []]));
     const steps = async (client: TestClient, window: number): Promise<void> => {
       for (let step = 0; step < 500; step += 1) {
-        // The first window goes through the incidents, the second stays at one, and they interleave.
+        // The first window acts on all incidents in turn, the second on one, and their calls interleave.
         const key = KEYS[window === 0 ? step % KEYS.length : 1] ?? "";
         const text = `${window}.${step}`;
         sent.get(key)?.push(text);

@@ -1,4 +1,4 @@
-// What stands behind a template is in the list of resources, for clients of both eras, and follows what it is made of.
+// Resources of a listed template are in the list of resources, in both eras, and follow the state.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -50,7 +50,7 @@ for (const era of ["legacy", "modern"] as const)
     await writer.callTool("write", { name: "a", text: "A." });
     await writer.callTool("write", { name: "in/b c", text: "B." });
     assert.deepEqual(await client.listResources(), HEADS);
-    if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it is nobody's to keep");
+    if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it must not be cached");
     assert.deepEqual(
       (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
       ["notebook://note/{+name}"],
@@ -63,7 +63,7 @@ for (const era of ["legacy", "modern"] as const)
       data: { uri: "notebook://note/none" },
     });
     for (const name of ["c", "d"]) await writer.callTool("write", { name, text: "" });
-    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "what is off lists nothing");
+    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "a disabled template lists nothing");
   });
 
 for (const era of ["legacy", "modern"] as const)
@@ -219,7 +219,7 @@ for (const era of ["legacy", "modern"] as const)
         (await server.client({ era, scopes }).listResources()).map((resource) => resource.uri);
       assert.deepEqual(await seen("another"), []);
       assert.deepEqual(await seen(scope), [uri]);
-      assert.equal((await server.client({ era }).listResourceTemplates()).length, 1, "by which clients know what to sign in for");
+      assert.equal((await server.client({ era }).listResourceTemplates()).length, 1, "so that clients can request its scopes");
     }
   });
 

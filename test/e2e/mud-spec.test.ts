@@ -1,4 +1,4 @@
-// The MUD on the wire, entry by entry and shape by shape, as its specification writes them.
+// The MUD on the wire, compared with each entry and shape of its specification.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { startMud, type MudServer, type Visitor } from "../mud-server.ts";
@@ -54,10 +54,10 @@ const RESOURCES = [
   },
 ];
 
-// The revision the specification is written for.
+// The revision that the specification is written for.
 const REVISION = "2025-03-26";
 
-// A world for each test: a torch that is taken is gone.
+// A world per test, since items can be taken only once.
 let mud: MudServer;
 beforeEach(async () => {
   mud = await startMud();

@@ -1,5 +1,5 @@
-// The quest as the clients there are finish it: one that never looks at a list again, one that opens a session for
-// each call, one without a name.
+// Different kinds of clients finish the quest: one that lists tools only once, one that opens a session for
+// each call, an anonymous one.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";

@@ -1,11 +1,11 @@
-// Official clients play both worlds to their ending, over every door and in both eras.
+// Official clients play both worlds to their ending, over every transport and in both eras.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CLIENTS, connect, type Way } from "../clients.ts";
 import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 
-// The doors do not know what is played: the second world takes the ones the first one showed to be alike.
+// The first world shows that all transports are alike, so the second one is played over one only.
 const games = [
   { ...keep, doors: ["http", "tcp"], clients: CLIENTS },
   { ...saltmarsh, doors: ["http"], clients: CLIENTS.slice(-1) },
@@ -22,7 +22,7 @@ for (const { module, world, doors, clients } of games) {
         for (const which of CLIENTS) {
           await using player = await connect(way, which);
           assert.match(player.instructions ?? "", /Begin with look/);
-          // Without a name a request of 2026-07-28 plays by a handle; a legacy session stands in for its player.
+          // An anonymous request of 2026-07-28 needs a handle; an anonymous legacy session has its own player.
           await finishes(world, which.era === "modern" ? await byHandle(player) : plain(player), player.name);
         }
     });

@@ -1,4 +1,4 @@
-// A thousand random acts by five clients, against a model that lists before and after.
+// A thousand random calls by five clients, compared with lists before and after each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/core/contract/index.ts";
@@ -9,7 +9,7 @@ import { at, type JsonObject, isJsonObject } from "../wire.ts";
 
 const ACTS = 1_000;
 const LISTS = ["tools", "prompts", "resources"] as const;
-// What may change lists; the rest is talk.
+// Tools that may change lists.
 const MOVING = new Set(["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "accept_quest"]);
 
 type Lists = Readonly<Record<(typeof LISTS)[number], string>>;
@@ -21,7 +21,7 @@ const listsOf = async (visitor: Visitor): Promise<Lists> => {
   return { tools: String(tools), prompts: String(prompts), resources: String(resources) };
 };
 
-/** Some arguments that a tool of that entry takes: of an enum one, of text some. */
+/** Random arguments that match the tool's schema. */
 const argumentsFor = (entry: unknown, below: (bound: number) => number, names: readonly string[]): JsonObject => {
   const properties = at(entry, "inputSchema", "properties");
   const made: Record<string, unknown> = {};
@@ -53,7 +53,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     assert.ok(visitor !== undefined && mine !== undefined);
     const tools: unknown = JSON.parse(mine.tools);
     assert.ok(Array.isArray(tools));
-    // Now and then what is not listed at all, or not here: refusals change nothing either.
+    // Now and then a tool that is not listed: refusals must change nothing either.
     const moving: readonly unknown[] = tools.filter((one) => MOVING.has(String(at(one, "name"))));
     const among = entropy.below(10) < 8 ? moving : tools;
     const entry: unknown = entropy.below(20) === 0 ? { name: "battle" } : among[entropy.below(among.length)];
@@ -72,7 +72,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
       assert.deepEqual(
         heard[of]?.toSorted(),
         expected.toSorted(),
-        `act ${act}: ${who[index]} did ${tool} ${JSON.stringify(args)}, and ${name} was told`,
+        `act ${act}: ${who[index]} did ${tool} ${JSON.stringify(args)}, and ${name} was notified`,
       );
     }
     lists = after;
@@ -86,7 +86,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
 test(`C8 ${ACTS} random calls by 5 clients cause exactly one list_changed per changed list #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
   play(20260728, memoryStore(), ACTS));
 
-// On disk the turns of one act are far apart: what is listed between them would be told.
+// On disk the turns of one call are far apart, and lists between them could cause further notifications.
 test(`C8 ${ACTS / 2} random calls by 5 clients on disk: a call of many turns changes each list once`, async () => {
   using place = folder();
   await play(3, sqliteStore({ directory: place.path }), ACTS / 2);

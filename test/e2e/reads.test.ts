@@ -1,4 +1,4 @@
-// A resource that says which members of the state it reads: whoever subscribes hears of these, and of nothing else its actor does.
+// A resource may declare which members of the state it reads. Its subscribers are notified only of changes to those.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-// A call that is answered by a later turn: its client hears how far it is, over each way in, and waits no longer than without a word.
+// A call that is answered by a later turn reports its progress to its client, over every transport.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";

@@ -1,5 +1,5 @@
-// A server that stops and starts again: sessions, subscriptions, handles and questions outlive it, running calls end
-// first, and no second one takes its place meanwhile.
+// A server that stops and starts again: sessions, subscriptions, handles and questions survive, running calls end
+// first, and no second server can use the directory.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { troupe } from "../cli/run.ts";
@@ -218,7 +218,7 @@ describe("one directory", () => {
     assert.equal(text(ok(await modern(urlOf(served), "tools/call", call("add")))), "1");
     served.child.kill("SIGKILL");
     assert.equal(await served.ended, "SIGKILL");
-    // A lock whose holder has died holds nobody back.
+    // The lock of a dead process is released.
     await using next = await serveChild(["examples/counter-disk"], { data: served.data });
     assert.equal(text(ok(await modern(urlOf(next), "tools/call", call("get")))), "1");
   });

@@ -1,4 +1,4 @@
-// What belongs to somebody else is not there: sessions, resources, handles, subscriptions, retries, streams.
+// Sessions, resources, handles, subscriptions, retries and streams of another principal do not exist for a caller.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -193,7 +193,7 @@ describe("a player", () => {
       await act();
     const description = String(at(await bob.call("look"), "content", 0, "text"));
     assert.match(description, /“.*SYSTEM.*ignore.*”/);
-    // oxlint-disable-next-line no-control-regex -- these are what must not come through
+    // oxlint-disable-next-line no-control-regex -- these must be removed
     assert.doesNotMatch(description, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2066-\u2069]/);
     assert.ok(description.length < 5_000, `${description.length} characters`);
     for (const line of description.split("\n").filter((one) => one.includes("SYSTEM"))) assert.match(line, /^- .*“.*”$/);
@@ -202,7 +202,7 @@ describe("a player", () => {
   });
 });
 
-// Its last character is the one that is easiest to guess.
+// The nearest guess: another last character.
 const guessed = (handle: string): string => `${handle.slice(0, -1)}${handle.endsWith("A") ? "B" : "A"}`;
 
 describe("a handle", () => {
@@ -237,7 +237,7 @@ describe("a handle", () => {
       const stolen = await others(handle);
       assert.deepEqual(stolen, await others(guessed(handle)), used ? "used" : "unused");
       assert.doesNotMatch(JSON.stringify(stolen), /mine/);
-      assert.equal(text(await as("ada", "tools/call", call("count", { handle }))), used ? "1" : "0", "it goes on for its starter");
+      assert.equal(text(await as("ada", "tools/call", call("count", { handle }))), used ? "1" : "0", "it still works for its owner");
     }
   });
 

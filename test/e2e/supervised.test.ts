@@ -1,4 +1,4 @@
-// A parent supervises its children: it hears that one has failed, and decides when it is tried again.
+// A parent supervises its children: it is notified of a failed one, and decides when to restart it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";

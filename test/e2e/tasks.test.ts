@@ -1,4 +1,4 @@
-// Calls that go on after they were answered (SEP-2663), beyond what the official suite asks of them.
+// Tasks of 2026-07-28 (SEP-2663), beyond what the official suite tests.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,10 +20,10 @@ const HOUR = 3_600_000;
 
 const declared = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {}, extensions: { [TASKS]: {} } } };
 
-/** What `name` waits for before it asks. */
+/** Resolved to let `name` ask its questions. */
 let mayAsk = Promise.withResolvers<void>();
 
-/** How often `wait` was told to end. */
+/** How often `wait` was aborted. */
 let stopped = 0;
 
 const kiln = actor("kiln", {
@@ -48,7 +48,7 @@ const kiln = actor("kiln", {
     quick: { description: "Is done at once.", task: "optional", run: () => "done" },
     refuses: { description: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
     wait: {
-      description: "Waits until it is told to end.",
+      description: "Waits until it is aborted.",
       task: "optional",
       work: ({ signal, progress }) =>
         new Promise((_resolve, reject) => {
@@ -86,7 +86,7 @@ const kiln = actor("kiln", {
 
 const call = (client: TestClient, name: string): Promise<JsonObject> =>
   client.request("tools/call", { name, arguments: {} }, { meta: declared });
-/** What is not done after 50 ms is one. */
+/** A call that takes longer than 50 ms becomes a task. */
 async function begin({ clock }: TestServer, client: TestClient, name: string): Promise<JsonObject> {
   await client.listTools();
   const called = call(client, name);
@@ -117,7 +117,7 @@ describe("a call of a client that supports tasks", () => {
     const done = await get(client, task);
     assert.equal(done["status"], "completed");
     assert.deepEqual(done["result"], { resultType: "complete", content: [{ type: "text", text: "It is fired." }] });
-    // An hour from its end on, as `ttlMs` says; not longer.
+    // Stored for an hour after its end (`ttlMs`), and no longer.
     await server.clock.advance(HOUR - 1);
     assert.equal((await get(client, task))["status"], "completed");
     await server.clock.advance(1);
@@ -210,7 +210,7 @@ describe("a call of a client that supports tasks", () => {
     assert.equal((await waits)["resultType"], "complete");
     await server.clock.advance(HOUR);
     await assert.rejects(get(ann, first), { code: -32602 });
-    // Those that are done count as well, as long as they are kept.
+    // Finished tasks count as well, as long as they are stored.
     for (let n = 0; n < 3; n += 1) await cancel(ann, await begin(server, ann, "must"));
     await settle();
     await assert.rejects(call(ann, "must"), { code: -31429 });
@@ -282,7 +282,7 @@ describe("a client that does not support tasks", () => {
   for (const era of ["legacy", "modern"] as const)
     test(`waits, or is refused if the tool requires tasks (${era})`, async () => {
       await using server = await testServer([kiln]);
-      // 2025-11-25 has tasks of its own.
+      // 2025-06-18, since 2025-11-25 has its own tasks.
       const client = server.client(era === "legacy" ? { era, revision: "2025-06-18" } : { era });
       const fired = client.callTool("fire");
       await server.clock.advance(1.5 * HOUR);
@@ -324,7 +324,7 @@ describe("a server", () => {
     await assert.rejects(server.client({ era: "modern" }).request("tasks/get", { taskId: "a" }, { meta: declared }), { code: -32601 });
     await using shared = await testServer([kiln], { sessions, sharedSessions: true });
     const client = shared.client({ era: "modern" });
-    // Where there are none, whoever has to know them waits as well.
+    // Without tasks, calls of tools that require them wait as well.
     const fired = call(client, "fire");
     await shared.clock.advance(1.5 * HOUR);
     assert.equal((await fired)["resultType"], "complete");
@@ -339,7 +339,7 @@ describe("a server", () => {
         await new Promise((resolve) => {
           signal.addEventListener("abort", resolve);
         });
-        heard.push("told");
+        heard.push("aborted");
         signal.throwIfAborted();
         return "";
       });
@@ -351,7 +351,7 @@ describe("a server", () => {
     assert.equal((await get(client, task))["statusMessage"], "1");
     await cancel(client, task);
     await settle();
-    assert.deepEqual(heard, ["told"]);
+    assert.deepEqual(heard, ["aborted"]);
     assert.equal((await get(client, task))["status"], "cancelled");
   });
 

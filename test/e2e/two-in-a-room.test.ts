@@ -1,4 +1,4 @@
-// Who is told what, and when: two clients in one room, one elsewhere, and the order on one stream.
+// Which client is notified of what, and when: two clients in one room, one elsewhere, and the order on one stream.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ describe("two clients in one room, and one elsewhere", () => {
       await player.tools();
       await player.subscribe(ROOM);
     }
-    // The streams of all are open once each has heard of something of its own.
+    // All streams are open once each client has received a notification.
     const pickUp = async (player: Player, item: string): Promise<void> => {
       const before = player.heard.length;
       await does(player, "pick_up", { item });
@@ -58,7 +58,7 @@ describe("two clients in one room, and one elsewhere", () => {
       );
     };
     await pickUp(cid, "leather_pouch");
-    // Who comes and goes changes what the room shows; what is said does not.
+    // Arrivals and departures change the room resource; speech does not.
     await does(cid, "move", { direction: "south" });
     await eventually(() => updates(ada).length > 0, "ada's stream is open");
     await does(cid, "move", { direction: "north" });
@@ -77,14 +77,14 @@ describe("two clients in one room, and one elsewhere", () => {
     );
 
     await does(ada, "pick_up", { item: "torch" });
-    await eventually(() => methods(bob).slice(heardByBob).includes(TOOLS_CHANGED) && updates(bob).length > 0, "bob is told");
+    await eventually(() => methods(bob).slice(heardByBob).includes(TOOLS_CHANGED) && updates(bob).length > 0, "bob is notified");
     assert.equal(
       (await bob.tools()).find(({ name }) => name === "pick_up"),
       undefined,
     );
     assert.doesNotMatch(await bob.read(ROOM), /"torch"/);
 
-    // What was on its way to cid came before the answer of what cid does now.
+    // Pending notifications to cid arrive before the reply to cid's next call.
     await does(cid, "drop", { item: "leather_pouch" });
     await eventually(() => methods(cid).slice(heardByCid).includes(TOOLS_CHANGED), "cid's own change");
     const received = methods(bob).slice(heardByBob);
@@ -116,10 +116,10 @@ describe("two clients in one room, and one elsewhere", () => {
     await does(ada, "say", { text: "hello" });
     await does(bob, "say", { text: "hello" });
     await bob.tools();
-    const filter = { toolsListChanged: true, resourceSubscriptions: [ROOM, "game://nobody/state"] };
+    const filter = { toolsListChanged: true, resourceSubscriptions: [ROOM, "game://unknown/state"] };
     assert.deepEqual(await bob.listen(filter), { toolsListChanged: true, resourceSubscriptions: [ROOM] });
     await does(ada, "pick_up", { item: "torch" });
-    await eventually(() => methods(bob).includes(TOOLS_CHANGED) && updates(bob).includes(ROOM), "bob is told");
+    await eventually(() => methods(bob).includes(TOOLS_CHANGED) && updates(bob).includes(ROOM), "bob is notified");
     assert.equal(
       (await bob.tools()).find(({ name }) => name === "pick_up"),
       undefined,
@@ -141,7 +141,7 @@ describe("two clients in one room, and one elsewhere", () => {
       resourceSubscriptions: [room],
     });
     await does(ada, "pick_up", { item: "torch", handle: hers });
-    await eventually(() => updates(bob).length > 0, "bob is told");
+    await eventually(() => updates(bob).length > 0, "bob is notified");
     assert.deepEqual(new Set(updates(bob)), new Set([room]));
     assert.deepEqual(
       methods(bob).filter((method) => method === TOOLS_CHANGED),

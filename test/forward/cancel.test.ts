@@ -1,4 +1,4 @@
-// A caller that leaves cancels what was forwarded for it: a message that waits does not run, and the `signal` of work aborts.
+// A caller that disconnects cancels what was forwarded for it: a waiting message does not run, and the `signal` of work aborts.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor, refuse } from "troupe";
@@ -64,7 +64,7 @@ const office = actor("office", {
     scanned: {
       of: printer.message("scan"),
       run: () => "scanned",
-      // What it requests after a cancellation is not cancelled: it may have to undo something.
+      // Its requests after a cancellation are not cancelled, since it may have to undo something.
       refused({ state, refused, request }) {
         state.failed.push(refused.code);
         return request(printer.at("main").print({ text: "sorry" }), "printed");
@@ -108,7 +108,7 @@ const clerk = actor("clerk", {
 const KINDS = [printer, tray, office, clerk];
 const ANN = { principal: "ann", scopes: [] };
 const tool = (name: string, args = {}): Outgoing => ({ to: clerk.id("ann"), action: `tools/${name}`, args, viewer: ANN });
-/** When the time of a simulated Restate server begins. */
+/** The start time of a simulated Restate server. */
 const START = 1_704_067_200_000;
 const PRINTER = printer.id("main");
 const OFFICE = office.id("main");
@@ -317,7 +317,7 @@ test("on Restate, a caller that leaves aborts the work that its call was forward
 
 const TASKS = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };
 
-/** What the test reads of a server whose printer works. */
+/** The state that the test reads of a server whose printer works. */
 async function served() {
   const server = await testServer(KINDS);
   return {

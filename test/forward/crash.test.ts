@@ -1,5 +1,5 @@
-// C2, C4, C5: processes crash around every await of the store while calls go through random graphs of actors. Each caller that comes back
-// gets the one reply that the model says, each actor counts each call as often as the model says, and nothing is left waiting.
+// C2, C4, C5: processes crash around every await of the store while calls go through random graphs of actors. Each caller that repeats its call
+// gets the model's one reply, each actor counts each call as often as in the model, and nothing is left waiting.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -14,7 +14,7 @@ const CALLERS = 4;
 
 interface PlannedCall {
   readonly call: Call;
-  /** The caller leaves while it waits: what becomes of the call is open. */
+  /** The caller disconnects while it waits, so the outcome of the call is open. */
   readonly left: boolean;
   reply?: string;
 }
@@ -35,7 +35,7 @@ test(`over ${CRASHES} crashes around every await of the store, each forwarded ca
         const planned: PlannedCall = { call: { ...next, call: `c${all.length}` }, left: random.under(8) === 0 };
         all.push(planned);
         await ask(planned);
-        // C4: a reply that is asked for again is the same.
+        // C4: a repeated call gets the same reply.
         if (!state.over && !planned.left && random.under(8) === 0) await ask(planned);
       }
     };

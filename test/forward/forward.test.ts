@@ -1,4 +1,4 @@
-// `forward` in both engines: whatever the other actor replies reaches the caller, once.
+// `forward` in both engines: any reply of the other actor reaches the caller, once.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor } from "troupe";
@@ -249,7 +249,7 @@ test("LocalEngine: a reply requested by an earlier incarnation of an actor does 
   assert.deepEqual(await place.state(taker.id("main")), { got: ["noted"] });
 });
 
-// What holds a message is a promise of the test, which the engine on Restate would wait for.
+// The message is blocked by a promise of the test, which the engine on Restate would wait for.
 test("LocalEngine: a settled reply waits for the last of several messages, and comes once", async () => {
   await using place = await LOCAL.open(KINDS);
   const state: { reply?: Reply } = {};

@@ -50,7 +50,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
     await server.start();
     const playing = Promise.all(CLIENTS.map(play));
     for (let kills = 0; kills < KILLS; kills += 1) {
-      // In the middle of calls, however slow the machine is.
+      // During calls, however slow the machine is.
       for (const enough = state.answered + 3 + random.under(20); state.answered < enough;) await Promise.race([sleep(5), playing]);
       await server.kill();
       await server.start();

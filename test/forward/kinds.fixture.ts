@@ -1,4 +1,4 @@
-// Kinds whose actors forward calls to each other, in every way a reply can turn out.
+// Kinds whose actors forward calls to each other, with every outcome of a reply.
 import { actor, elicit, refuse, type StateOf } from "troupe";
 import type { ActorId } from "../../src/core/contract/index.ts";
 import * as z from "zod";
@@ -181,7 +181,7 @@ export const reader = actor("reader", {
   replies: { looked: { of: gate.tool("look"), run: ({ reply }) => ["You look.", reply] } },
 });
 
-/** Its output is checked by a predicate, so its type says less than its schema. */
+/** Its output is checked by a predicate, so its type is weaker than its schema. */
 export const bank = actor("bank", {
   description: "Charges and pays back.",
   per: "link",
@@ -235,7 +235,7 @@ export const order = actor("order", {
     decline: { description: "The handler refuses.", run: ({ request }) => request(bank.at("main").charge({ amount: 4 }), "declines") },
     misnamed: {
       description: "The handler is another message's.",
-      // Both reply with what the handler takes, so only the run time can tell.
+      // Both reply with a type that the handler accepts, so only a run-time check can find the mistake.
       run: ({ request }) => request({ ...bank.at("main").charge({ amount: 1 }), action: "check" }, "plain"),
     },
   },
@@ -304,7 +304,7 @@ const holdOf = (id: ActorId): PromiseWithResolvers<void> => {
   return held;
 };
 
-/** Ends what `hold` of this board waits for. */
+/** Lets `hold` of this board continue. */
 export const release = (key: string): void => {
   holdOf(board.id(key)).resolve();
   holds.delete(board.id(key));

@@ -1,4 +1,4 @@
-// A question behind a forward, for clients of both eras: the client is asked once, and the call goes on with its answer.
+// A question behind a forward, for clients of both eras: the client gets it once, and the call goes on with its answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testServer } from "../../src/testing/index.ts";

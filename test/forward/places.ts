@@ -15,13 +15,13 @@ import { World, type WorldOptions } from "../../src/hosts/restate/world.fixture.
 import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 
-/** One engine, and what a test sees of it. */
+/** One engine, and what a test reads from it. */
 export interface Place extends AsyncDisposable {
-  /** The reply, whenever it comes. */
+  /** The reply, however late it arrives. */
   call(outgoing: Outgoing, options?: Pick<CallOptions, "key" | "answers" | "can">): Promise<Reply>;
-  /** The code of the error that a call ends in. */
+  /** The code of a call's error. */
   fault(outgoing: Outgoing): Promise<string>;
-  /** Everything that was sent has been applied. */
+  /** Resolves when all sent messages have been applied. */
   settle(): Promise<void>;
   state(id: ActorId): Promise<Json | undefined>;
   /** How many calls of the actor have no reply yet. */
@@ -29,7 +29,7 @@ export interface Place extends AsyncDisposable {
   stop(id: ActorId): Promise<void>;
   /** The actions of dead letters. */
   letters(): Promise<readonly string[]>;
-  /** The same after the process has ended. */
+  /** The same actors after a restart of the process. */
   reopen(): Promise<Place>;
 }
 
@@ -74,7 +74,7 @@ async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: 
   };
 }
 
-/** `faults`: what goes wrong with each invocation. */
+/** `faults`: the faults of each invocation. */
 export const onRestate = async (
   kinds: readonly Behaviour[],
   faults?: WorldOptions["faults"],
@@ -93,7 +93,7 @@ export const onRestate = async (
       const { reply, pending } = Object(await world.ask(world.names.actor(outgoing.to, "reply"), `later ${outcome.later ?? ""}`)).value;
       if (reply !== null) return reply.reply;
       if (pending !== true) return "OUTCOME_UNKNOWN";
-      // What is tried again later falls due.
+      // Retries become due.
       if (round % 50 === 0) await world.pass(1_000);
       else await settle();
     }

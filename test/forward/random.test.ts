@@ -1,5 +1,5 @@
 // Random graphs of actors that forward to and request from each other, over restarts at random moments: each keyed call gets one reply,
-// and leads to what the model says.
+// and has the model's outcome.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -10,14 +10,14 @@ import { BOTH, onRestate, type Place } from "./places.ts";
 
 const program$ = fc.array(fc.tuple(calls$, fc.boolean()), { minLength: 1, maxLength: 4 });
 
-/** Makes the calls one after the other; the flag says that the process ends while the call is under way. */
+/** Makes the calls one after the other; the flag means that the process ends during the call. */
 async function play(opened: Place, program: readonly (readonly [Omit<Call, "call">, boolean])[]): Promise<void> {
   let place = opened;
   let deadLetters = 0;
   for (const [index, [made, restart]] of program.entries()) {
     const call: Call = { ...made, call: `c${index}` };
     const expected = expectedOf(call);
-    const first = place.call(outgoingOf(call), { key: call.call }).then(short, () => "gone");
+    const first = place.call(outgoingOf(call), { key: call.call })"gone") => .then(short, () => "lost") => "gone");
     if (restart) {
       place = await place.reopen();
       // It has a reply, or was refused because the engine closed.

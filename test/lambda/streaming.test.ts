@@ -87,18 +87,18 @@ test("a hostile event is answered 400, and why", async () => {
 });
 
 test("a client that disconnects ends the request and the handler", async () => {
-  let request: Request | undefined;
+  let received: Request | undefined;
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ start: (to) => to.enqueue(encode("hello")), cancel: () => cancelled.resolve() });
   const invoked = invoke(async (request) => {
-    request = request;
+    received = request;
     return new Response(body);
   }, sample("rest.json"));
   await until("hello", () => invoked.text() === "hello");
   invoked.stream.destroy(new Error("reset"));
   await invoked.ended;
   await cancelled.promise;
-  assert.equal(request?.signal.aborted, true);
+  assert.equal(received?.signal.aborted, true);
 });
 
 test("a body that fails ends the stream", async () => {
@@ -114,18 +114,18 @@ test("a body that fails ends the stream", async () => {
 describe("a function whose time is nearly over", () => {
   test("aborts the request and answers in time: streaming", async () => {
     const clock = new SimulatedClock();
-    let request: Request | undefined;
+    let received: Request | undefined;
     const never = (request: Request): Promise<Response> => {
-      request = request;
+      received = request;
       return new Promise(() => undefined);
     };
     const invoked = invoke(never, sample("rest.json"), { clock }, 3_000);
-    await until("the request", () => request !== undefined);
+    await until("the request", () => received !== undefined);
     await clock.advance(2_499);
-    assert.equal(request?.signal.aborted, false);
+    assert.equal(received?.signal.aborted, false);
     await clock.advance(1);
     await invoked.ended;
-    assert.equal(request?.signal.aborted, true);
+    assert.equal(received?.signal.aborted, true);
     assert.equal(invoked.head()?.statusCode, 504);
     assert.match(invoked.text(), /FUNCTION_DEADLINE.*more time/);
   });

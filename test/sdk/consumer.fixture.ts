@@ -1,4 +1,4 @@
-// What a project with either SDK writes: it has to fit what Troupe emits as declarations.
+// Code of a project with either SDK, which has to match Troupe's emitted declarations.
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { Server as ServerV1 } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer as McpServerV2, Server as ServerV2 } from "@modelcontextprotocol/server";
@@ -15,5 +15,5 @@ export const mounted: readonly McpServerSource[] = [
   fromMcpServer(async ({ principal }) => new McpServerV2({ name: principal ?? "nobody", version: "1.0.0" })),
 ];
 
-// @ts-expect-error what cannot be connected to is no server
+// @ts-expect-error an object without `connect` is not a server
 export const wrong = fromMcpServer({ close: () => Promise.resolve() });

@@ -1,4 +1,4 @@
-// A server with everything, as one writes it with the official SDK v1.
+// A server with every feature, written with the official SDK v1.
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";

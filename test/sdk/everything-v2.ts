@@ -1,4 +1,4 @@
-// A server with everything, as one writes it with the official SDK v2.
+// A server with every feature, written with the official SDK v2.
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { CITIES, type Everything, PIXEL } from "./everything.ts";

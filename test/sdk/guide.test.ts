@@ -1,4 +1,4 @@
-// The guide to migrating is true: its code is code that is tested, and each name of its table is one that can be imported.
+// The guide to migrating is tested: its code, and that each name of its table can be imported.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";

@@ -1,4 +1,4 @@
-// What calls itself a server and is none: everything ends, in time, with an error that says so.
+// Misbehaving servers: every operation ends in time, with an error that states the cause.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type JsonObject, Cancellation, type Json, type Reply } from "troupe/contract";
@@ -14,7 +14,7 @@ const reply = (transport: SdkTransport, id: Json | undefined, result: unknown): 
 const HELLO = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "h", version: "1" } };
 const TOOLS = { tools: [{ name: "go", inputSchema: { type: "object" } }] };
 
-/** A server that says what it is and what it has, and does what the test says with the rest. */
+/** A server that answers `initialize` and handles other messages as a test specifies. */
 class Hostile implements SdkServer {
   readonly heard: JsonObject[] = [];
   readonly #on: Readonly<Record<string, Handler>>;
@@ -66,7 +66,7 @@ it("a server that never answers: connecting, lists and calls time out #server.sd
   await assert.rejects(call, { code: "WORK_TIMEOUT" });
   assert.ok(
     server.heard.some(({ method }) => method === "notifications/cancelled"),
-    "it is told that nobody waits",
+    "it is notified of the cancellation",
   );
 });
 
@@ -217,7 +217,7 @@ it("a server's questions outside of a call, of other methods or too many are ref
   );
   const questions = await many.go({ can: ["roots"] });
   assert.ok("needs" in questions);
-  assert.equal(Object.keys(questions.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
+  assert.equal(Object.keys(questions.needs).length, 2, "concurrent questions are sent together, up to the limit");
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 

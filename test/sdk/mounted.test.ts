@@ -1,4 +1,4 @@
-// What a mounted server is to its viewers, and what is otherwise than over the SDK's own transports.
+// Mounted servers of the official SDK, and their differences from the SDK's own transports.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -32,7 +32,7 @@ type Mounted = Parameters<typeof fromMcpServer>[0];
 
 const YES = { elicitation: [{ action: "accept", content: { yes: true } }] };
 
-/** Served by itself on a clock that stands still; closed with the test server. */
+/** Serves a mounted server on a simulated clock; closed with the test server. */
 const serve = (mounted: Mounted, options: McpServerOptions = {}): Promise<TestServer> =>
   testServer(async ({ clock, entropy, ...wires }) => {
     const source = fromMcpServer(mounted, { clock, entropy, ...options });
@@ -47,7 +47,7 @@ const serve = (mounted: Mounted, options: McpServerOptions = {}): Promise<TestSe
     };
   });
 
-/** A server that says who it is for, counts its calls, and tells when it was closed. */
+/** A factory of servers that count their calls and record when they are closed. */
 const counting = () => {
   const made: McpServer[] = [];
   const closed: number[] = [];
@@ -114,7 +114,7 @@ for (const [sdk, everything] of [
     const [key = ""] = Object.keys(question.needs);
     const answers = { [key]: { action: "accept", content: { yes: true } } };
     const foreign = await source.act({ principal: "eve", scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
-    assert.ok("refused" in foreign && foreign.refused.code === "NOT_NOW", "nobody answers for another");
+    assert.ok("refused" in foreign && foreign.refused.code === "NOT_NOW", "another principal cannot answer");
     const other = await source.act({ scopes: [] }, "tools/confirm", { what: "stay" }, { can: ["elicitation"], answers });
     assert.ok("refused" in other && other.refused.code === "NOT_NOW", "nor another call");
     const reply = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
@@ -273,7 +273,7 @@ it("an idle server with listeners is closed to make room, and its listeners get 
   assert.match(JSON.stringify(await source.act(ada, "tools/count", {}, {})), /"1"/);
   await assert.rejects(async () => source.surface(bob), { code: "MAILBOX_FULL" });
   await served.clock.advance(1_000);
-  assert.deepEqual(closed, [], "nobody wants its place");
+  assert.deepEqual(closed, [], "its place is not needed");
   await source.surface(bob);
   await until("the one only listened to to be closed", () => closed.length === 1);
   assert.deepEqual(closed, [0]);
@@ -284,7 +284,7 @@ it("an idle server with listeners is closed to make room, and its listeners get 
   await until("ada to hear of the new server's tools", () => heard === 2);
   undo();
   await served.clock.advance(1_000);
-  await until("one that nobody listens to any more to be closed", () => closed.length === 3);
+  await until("a server without listeners is closed", () => closed.length === 3);
 });
 
 it("with a factory, a call after a server closed itself gets a new one", async () => {
@@ -314,7 +314,7 @@ it("a call of a client with a session can ask at most eight times", async () => 
 
 const ERROR = { code: -1, message: "no window is open" };
 
-/** What a client of 2025-11-25 gets for its call of that tool, if it answers every question so. Undefined: it never answers. */
+/** The result for a client of 2025-11-25 that answers every question like this. Undefined: it never answers. */
 const resultWhere = async (own: McpServer, name: string, answer: object | undefined, clock?: SimulatedClock): Promise<unknown> => {
   const options = clock === undefined ? {} : { clock };
   await using source = fromMcpServer(own, options);
@@ -336,7 +336,7 @@ const resultWhere = async (own: McpServer, name: string, answer: object | undefi
 
 const MESSAGE = z.object({ id: z.unknown().optional(), method: z.string().optional(), result: z.unknown().optional() });
 
-/** Asks as often as the test says, whatever the answers are. */
+/** Asks a given number of times, regardless of the answers. */
 const asking = (times: number) => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
   const seen: unknown[] = [];

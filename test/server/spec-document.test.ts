@@ -221,9 +221,9 @@ describe("the document's server, under apptheory", () => {
       const answer = await post(server, body);
       assert.equal(answer.status, 200);
       assert.match(answer.headers.get("mcp-session-id") ?? "", /^[0-9a-f]{32}$/);
-      const message = await replyIn(answer);
-      assert.deepEqual([message.id, message.error?.code], [id, code], JSON.stringify(message));
-      assert.match(message.error?.message ?? "", why);
+      const replied = await replyIn(answer);
+      assert.deepEqual([replied.id, replied.error?.code], [id, code], JSON.stringify(replied));
+      assert.match(replied.error?.message ?? "", why);
     }
   });
 

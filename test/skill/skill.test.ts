@@ -1,4 +1,4 @@
-// The skill for coding agents is true: its code is code that is tested here, and its pitfalls are pitfalls.
+// The skill for coding agents: its code is tested here, and its pitfalls are reproduced.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";

@@ -1,21 +1,21 @@
 import type { Store } from "../../src/core/contract/index.ts";
 import { StoreError } from "../../src/core/contract/index.ts";
 
-/** What befalls a store at its nth writing. */
+/** What happens to a store at its nth write. */
 export interface Fate {
   readonly at: number;
-  /** `dies`: the process is gone, before or after it was written. `fails`: an error, and nothing was kept. */
+  /** `dies`: the process ends, before or after the write. `fails`: an error, and nothing is stored. */
   readonly how: "dies before" | "dies after" | "fails";
 }
 
 export interface Mortal {
   readonly store: Store;
   readonly died: Promise<"died">;
-  /** Now, wherever it is. */
+  /** Ends the process now. */
   readonly kill: () => void;
 }
 
-/** A store seen from a process that may die: from then on nothing it asked for is ever answered. */
+/** The store of a process that may die: after that, no request is ever answered. */
 export function mortal(store: Store, fates: readonly Fate[]): Mortal {
   let writes = 0;
   let dead = false;
@@ -31,7 +31,7 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
     writes += 1;
     const fate = fates.find(({ at }) => at === writes);
     if (fate?.how === "dies before") return kill();
-    if (fate?.how === "fails") throw new StoreError("STORE_IO", "The disk said no.");
+    if (fate?.how === "fails") throw new StoreError("STORE_IO", "The disk failed.");
     const result = await write();
     if (fate?.how === "dies after") return kill();
     return dead ? never : result;

@@ -1,13 +1,13 @@
 import type { Json, OfferRef, Source, Viewer } from "../../src/core/contract/index.ts";
 import { listed } from "../../src/mcp/source/index.ts";
 
-/** As much of a gateway as the design needs to be proven: it knows `Source` and nothing of what is behind one. */
+/** A minimal gateway to prove the design: it depends only on `Source`, not on its implementations. */
 export interface StubGateway {
   list(): Promise<readonly string[]>;
   uris(): Promise<readonly string[]>;
   call(tool: string, args?: Json): Promise<string>;
   read(uri: string): Promise<string>;
-  /** What it would have sent to the client since it was last asked. */
+  /** Returns and clears the notifications that a client would have received. */
   takeNotifications(): readonly string[];
   close(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * One counter, told three ways: as an actor, in a registry, as an AgenticService. The gateway in front of them must not
- * be able to tell, so the same script runs against all, alone and merged.
+ * One counter in three forms: an actor, a registry, an AgenticService. The gateway in front of them must not
+ * be able to distinguish them, so the same script runs against each, and against all merged.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * The slice that could have felled the design: things move between rooms and players by sends alone. However often the
- * process dies in between, each thing is in exactly one place. Nothing here asks and waits.
+ * The riskiest part of the design: items move between rooms and players by sends alone. However often the
+ * process dies in between, each item is in exactly one place. No turn waits for an answer.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -27,7 +27,7 @@ async function furnish(store: Store): Promise<void> {
 
 const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Until nothing is on its way, or the process that carries it is dead. Bounded: what is never delivered fails the test and does not hang it. */
+/** Waits until every message is delivered or the process is dead. Bounded, so that an undeliverable message fails the test instead of hanging it. */
 async function settled(store: Store, process?: Mortal): Promise<void> {
   let dead = false;
   void process?.died.then(() => (dead = true));
@@ -49,12 +49,12 @@ interface World {
   readonly roomOf: Readonly<Record<string, string>>;
 }
 
-/** Everything that is durable, seen by an engine of its own. */
+/** All durable state, read by a separate engine. */
 async function look(store: Store): Promise<World> {
   const items: string[] = [];
   const rooms: Record<string, readonly string[]> = {};
   const roomOf: Record<string, string> = {};
-  // What is on its way first, and what is dead: an engine would deliver it.
+  // Undelivered messages and dead letters first, since an engine would deliver them.
   for (const { message } of [...(await store.undelivered(1_000)), ...(await store.letters(1_000))]) {
     if (message.action === "gain" || message.action === "put") items.push(...itemOf(message.args));
   }
@@ -102,7 +102,7 @@ describe("two rooms, two players", () => {
     await act(source, ana, "tools/move", { to: "cave" });
     await settled(store);
     assert.deepEqual(await act(source, ana, "tools/look"), { ok: { items: ["rope", "torch"], people: ["player/ana"] } });
-    // The cave has one place: the room's refusal comes back as a message, and bob stays where he is.
+    // The cave has room for one: its refusal is a message, and bob stays where he is.
     await act(source, bob, "tools/move", { to: "cave" });
     await settled(store);
     assert.deepEqual(z(await engine.read("player/bob")).room, "hall");
@@ -154,7 +154,7 @@ describe("two rooms, two players", () => {
             const args = requests.get(next) ?? (await Promise.race([chosen(source, viewer, ref, nth), process.died]));
             if (args === "died") break;
             requests.set(next, args);
-            // Under its own key: what was interrupted is asked again, and applied once.
+            // Interrupted calls are repeated under their keys, and applied once.
             const answer = await Promise.race([act(source, viewer, ref, args, `call ${next}`).catch(notApplied), process.died]);
             if (answer === "died") break;
             if (answer !== undefined) acknowledged.set(next, answer);
@@ -164,7 +164,7 @@ describe("two rooms, two players", () => {
           if (next === acts.length) await settled(store, process);
           if (fate !== undefined) process.kill();
           else await engine.drain(0);
-          // Nothing moves any more: what is seen is of one moment.
+          // Nothing moves any more, so the state is a snapshot.
           assert.deepEqual((await look(store)).items, ITEMS);
         }
         assert.deepEqual(await store.letters(10), []);
@@ -178,7 +178,7 @@ describe("two rooms, two players", () => {
         for (const [n, reply] of acknowledged) {
           const { viewer, ref } = acts[n] ?? assert.fail();
           const args = requests.get(n) ?? assert.fail();
-          // What a link leads to is not remembered by a process that died: only the player's own acts are asked again.
+          // A dead process does not remember what a link referred to, so only calls of the player itself are repeated.
           if ("ok" in reply && ref !== "tools/pick_up") assert.deepEqual(await act(source, viewer, ref, args, `call ${n}`), reply);
         }
         await settled(store);
@@ -189,12 +189,12 @@ describe("two rooms, two players", () => {
   });
 });
 
-/** What an engine throws for it never happened; anything else it throws would be half of something. */
+/** An engine error must state that nothing was applied. */
 function notApplied(error: unknown): undefined {
   assert.ok(error instanceof EngineError && error.applied === false, String(error));
 }
 
-/** What the list offers as arguments now; something else where it offers nothing. */
+/** An argument that the list offers now, or "nothing" if it offers none. */
 async function chosen(source: Source, viewer: Viewer, ref: OfferRef, nth: number): Promise<Json> {
   const [[name, values] = ["item", []]] = Object.entries((await source.surface(viewer)).choices?.[ref] ?? {});
   return { [name]: values[nth % Math.max(1, values.length)] ?? "nothing" };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { actor, refuse } from "../../src/core/actor/index.ts";
 
-/** A room holds things and people; things leave it and come to it by messages only. */
+/** A room has items and people; items enter and leave it by messages only. */
 export const room = actor("room", {
   description: "A room.",
   per: "link",
@@ -59,7 +59,7 @@ export const room = actor("room", {
   },
 });
 
-/** A player stands in one room: it asks the next one before it leaves, and the answer comes as a message. */
+/** A player is in one room. Before it leaves, it sends a request to the next room, whose answer is a message. */
 export const player = actor("player", {
   description: "A player.",
   per: "user",

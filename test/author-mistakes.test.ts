@@ -15,7 +15,7 @@ const clumsy = actor("clumsy", {
   initial: () => ({ n: 0, list: [0] }),
   tools: {
     wake: { description: "Wakes never.", run: ({ wake }) => unseen(wake)("w") },
-    send: { description: "Sends to nobody.", run: ({ send }) => unseen(send)("nobody", "beat") },
+    send: { description: "Sends to an invalid id.", run: ({ send }) => unseen(send)("invalid", "beat") },
     date: { description: "Sends no JSON.", run: ({ send }) => send("clumsy/other", "beat", { at: unseen(new Date(0)) }) },
     data: { description: "Refuses with no JSON.", run: () => refuse("no", { data: 1n }) },
   },
@@ -37,7 +37,7 @@ test("a production log has an author's mistake with its code, its message and th
     }),
     [
       ["BAD_TURN", 'wake("w"): give the message th'],
-      ["BAD_ID", '"nobody" is no actor id: make '],
+      ["BAD_ID", '"invalid" is no actor id: make'],
       ["BAD_TURN", "the arguments of a message is "],
       ["BAD_TURN", "the data of a refusal is not J"],
     ],

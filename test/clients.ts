@@ -15,7 +15,7 @@ import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { judgedFetch } from "./judge.ts";
+import { validatingFetch } from "./message-validation.ts";
 import { root } from "./serve-child.ts";
 
 export interface ToolOutcome {
@@ -79,7 +79,7 @@ export interface ElicitAnswer {
 }
 
 /** Options of a client. */
-export interface Manner {
+export interface ClientOptions {
   /** HTTP: sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** HTTP: sends its requests. Default: the global `fetch`. */
@@ -115,12 +115,12 @@ interface Sdk {
   close(): Promise<void>;
 }
 
-interface Ears {
+interface Received {
   readonly heard: Heard[];
   readonly frames: unknown[];
 }
 
-const player = (name: string, client: Sdk, { heard, frames }: Ears): Player => ({
+const player = (name: string, client: Sdk, { heard, frames }: Received): Player => ({
   name,
   heard,
   frames,
@@ -218,19 +218,19 @@ const stdioCommand = (module: string, data: string, more: readonly string[]) => 
 const wayName = (way: Way): string =>
   "http" in way ? "HTTP" : "sse" in way ? "HTTP+SSE" : "tcp" in way ? (way.tcp.startsWith("unix:") ? "a Unix socket" : "TCP") : "stdio";
 
-const requestInit = ({ headers, fetch }: Manner) => ({
+const requestInit = ({ headers, fetch }: ClientOptions) => ({
   ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
-  fetch: judgedFetch(fetch),
+  fetch: validatingFetch(fetch),
 });
 
-const transportV1 = (way: Way, manner: Manner) => {
+const transportV1 = (way: Way, manner: ClientOptions) => {
   if ("http" in way) return new HttpV1(new URL(way.http), requestInit(manner));
   if ("sse" in way) return new SseV1(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
   return new StdioV1(stdioCommand(way.stdio, way.data, way.more ?? []));
 };
 
-const transportV2 = (way: Way, manner: Manner) => {
+const transportV2 = (way: Way, manner: ClientOptions) => {
   if ("http" in way) return new HttpV2(new URL(way.http), requestInit(manner));
   if ("sse" in way) return new SseV2(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
@@ -251,17 +251,17 @@ const listener = (heard: Heard[]) => async (notification: { method: string; para
 };
 
 const answer = async (
-  elicit: NonNullable<Manner["elicit"]>,
+  elicit: NonNullable<ClientOptions["elicit"]>,
   params: object,
 ): Promise<{ action: ElicitAnswer["action"]; content?: Record<string, string | number | boolean | string[]> }> => ({
   ...(await elicit("message" in params ? String(params.message) : "")),
 });
 
-const connectV1 = async (way: Way, manner: Manner): Promise<Player> => {
+const connectV1 = async (way: Way, manner: ClientOptions): Promise<Player> => {
   const { elicit } = manner;
   const client = new ClientV1(INFO, { capabilities: elicit === undefined ? {} : { elicitation: {} } });
   if (elicit !== undefined) client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(elicit, params));
-  const ears: Ears = { heard: [], frames: [] };
+  const ears: Received = { heard: [], frames: [] };
   client.fallbackNotificationHandler = listener(ears.heard);
   const transport = transportV1(way, manner);
   await client.connect(transport);
@@ -282,14 +282,14 @@ const connectV1 = async (way: Way, manner: Manner): Promise<Player> => {
   return player(`SDK v1 over ${wayName(way)}`, sdk, ears);
 };
 
-const connectV2 = async (way: Way, era: Era, manner: Manner): Promise<Player> => {
+const connectV2 = async (way: Way, era: Era, manner: ClientOptions): Promise<Player> => {
   const { elicit } = manner;
   const client = new ClientV2(INFO, {
     capabilities: elicit === undefined ? {} : { elicitation: {} },
     versionNegotiation: { mode: era === "legacy" ? "legacy" : { pin: MODERN } },
   });
   if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => answer(elicit, params));
-  const ears: Ears = { heard: [], frames: [] };
+  const ears: Received = { heard: [], frames: [] };
   client.fallbackNotificationHandler = listener(ears.heard);
   const transport = transportV2(way, manner);
   await client.connect(transport);
@@ -313,5 +313,5 @@ const connectV2 = async (way: Way, era: Era, manner: Manner): Promise<Player> =>
 };
 
 /** Connects that client to a server. */
-export const connect = (way: Way, { sdk, era }: Which, manner: Manner = {}): Promise<Player> =>
+export const connect = (way: Way, { sdk, era }: Which, manner: ClientOptions = {}): Promise<Player> =>
   sdk === "v1" ? connectV1(way, manner) : connectV2(way, era, manner);

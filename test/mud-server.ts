@@ -50,7 +50,7 @@ export interface MudServerOptions {
 }
 
 /** The same hex digits on every run. */
-export const chance = (seed: number): Entropy & { below(bound: number): number } => {
+export const seededEntropy = (seed: number): Entropy & { below(bound: number): number } => {
   let count = 0;
   const hex = (bytes: number): string => {
     let text = "";
@@ -67,7 +67,7 @@ export const chance = (seed: number): Entropy & { below(bound: number): number }
   };
 };
 
-const turnsOfTheLoop = async (count: number): Promise<void> => {
+const eventLoopTurns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((done) => void setImmediate(done));
 };
 
@@ -158,10 +158,10 @@ export const startMud = async ({
     },
     async quiet() {
       for (let still = 0; still < 3;) {
-        await turnsOfTheLoop(4);
+        await eventLoopTurns(4);
         still = (await store.undelivered(1)).length === 0 ? still + 1 : 0;
       }
-      await turnsOfTheLoop(8);
+      await eventLoopTurns(8);
     },
     modern: (principal, { capabilities = {} } = {}) => visit(gateway, principal, envelope(capabilities)),
     async [Symbol.asyncDispose]() {

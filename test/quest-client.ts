@@ -28,13 +28,13 @@ export const textOf = ({ isError, text }: ToolOutcome, what: string): string => 
 };
 
 /** Calls and reads without a handle. */
-export const plain = (player: Player): ClientHands => ({
+export const withoutHandle = (player: Player): ClientHands => ({
   call: async (tool, args) => textOf(await player.call(tool, args), tool),
   read: (uri) => player.read(uri),
 });
 
 /** Starts a player and passes its handle with every call and read. */
-export const byHandle = async (player: Player): Promise<ClientHands> => {
+export const withHandle = async (player: Player): Promise<ClientHands> => {
   const handle = at((await player.call("start_player")).structured, "handle");
   assert.ok(typeof handle === "string" && handle.length > 20);
   return {
@@ -44,7 +44,7 @@ export const byHandle = async (player: Player): Promise<ClientHands> => {
 };
 
 /** Plays to the ending. */
-export const finishes = async (world: World, hands: ClientHands, who: string): Promise<void> => {
+export const playToEnding = async (world: World, hands: ClientHands, who: string): Promise<void> => {
   const last = await playAsClient(world, hands);
   assert.ok(last.includes(world.ending.text), `${who} reached the ending: ${last}`);
 };

@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { MODERN } from "./clients.ts";
-import { requestIn, judge } from "./judge.ts";
+import { requestIn, validateMessage } from "./message-validation.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export interface HttpAnswer {
 
 const messagesOf = (type: string, text: string, request: ReturnType<typeof requestIn>): readonly unknown[] => {
   if (text === "") return [];
-  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [judge(text, request)] : [text];
+  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [validateMessage(text, request)] : [text];
   return text
     .split(/\n\n/)
     .flatMap((event) =>
@@ -43,7 +43,7 @@ const messagesOf = (type: string, text: string, request: ReturnType<typeof reque
         .map((line) => line.slice(5).trim()),
     )
     .filter((data) => data !== "")
-    .map((data) => judge(data, request));
+    .map((data) => validateMessage(data, request));
 };
 
 /** Sends one HTTP request with that body (strings unchanged) and waits for the complete answer. */
@@ -152,7 +152,7 @@ export const lineClient = async (url: string): Promise<LineClient> => {
   let over = false;
   socket.on("error", () => undefined);
   createInterface({ input: socket }).on("line", (line) => {
-    frames.push(judge(line));
+    frames.push(validateMessage(line));
     for (const run of Array.from(waiting)) run();
   });
   socket.on("close", () => {
@@ -216,7 +216,7 @@ export const events = async (url: string, headers: Readonly<Record<string, strin
   const take = (event: string): void => {
     for (const line of event.split("\n")) {
       if (line.startsWith("id:")) ids.push(line.slice(3).trim());
-      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(judge(line.slice(5)));
+      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(validateMessage(line.slice(5)));
     }
     for (const run of Array.from(waiting)) run();
   };

@@ -11,7 +11,7 @@ import { until } from "../../src/testing/index.ts";
 import { lines, troupe } from "../cli/run.ts";
 import { CLIENTS, type Player } from "../clients.ts";
 import { agree, causeOf, HERE, SERVICE, STATE, notifiedSince } from "./views.ts";
-import { messageBytes, base64, startWhole, type Whole, within } from "./whole.ts";
+import { messageBytes, base64, startExample, type RunningExample, within } from "./running-example.ts";
 
 const [V1, , MODERN] = CLIENTS;
 const FOLLOWED = [HERE, SERVICE, STATE];
@@ -34,7 +34,7 @@ async function called(client: Player, tool: string, args: Readonly<Record<string
 }
 
 /** Every transport to the player ada. */
-function doorsOf(whole: Whole, old: Player, modern: Player): readonly Door[] {
+function doorsOf(whole: RunningExample, old: Player, modern: Player): readonly Door[] {
   const ofMcp = (name: string, client: Player, tool: (name: string) => string, left: Door["left"]): Door => ({
     name,
     move: (direction) => called(client, tool("move"), { direction }),
@@ -123,7 +123,7 @@ void test("a player moved through each transport has one history, consistent vie
   const { path: data } = directory;
   let last = "";
   {
-    await using whole = await startWhole(data);
+    await using whole = await startExample(data);
     await using old = await whole.enter("ada", V1);
     await using modern = await whole.enter("ada", MODERN);
     await using bob = await whole.enter("bob", V1);
@@ -178,7 +178,7 @@ void test("a player moved through each transport has one history, consistent vie
   }
   await holds(data);
 
-  await using again = await startWhole(data);
+  await using again = await startExample(data);
   await using later = await again.enter("ada", V1);
   await agree(later, last);
   const { structured } = await later.call("request_message", { actor_id: "guest/counter", data: base64(new Uint8Array([63])) });
@@ -251,14 +251,14 @@ void test("a server killed after it acknowledged moves has all of them #whole.on
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const { path: data } = directory;
   {
-    await using whole = await startWhole(data);
+    await using whole = await startExample(data);
     using ada = whole.packets("ada", "packets");
     for (const direction of ["north", "east", "west", "east"]) await ada.request("player", { tool: "move", direction });
     whole.running.child.kill("SIGKILL");
     await whole.running.ended;
   }
   await holds(data);
-  await using again = await startWhole(data);
+  await using again = await startExample(data);
   await using ada = await again.enter("ada", MODERN);
   await agree(ada, "chamber");
   await called(ada, "walk", { direction: "west" });

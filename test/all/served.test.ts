@@ -8,7 +8,7 @@ import { packetClient } from "../../src/bridges/packet/index.ts";
 import { runningIn, troupe } from "../cli/run.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { bearer, keyOf, writeKeys } from "../packet/api-keys.ts";
-import { messageBytes, base64, within } from "./whole.ts";
+import { messageBytes, base64, within } from "./running-example.ts";
 
 const [V1, , MODERN] = CLIENTS;
 

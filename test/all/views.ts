@@ -1,7 +1,7 @@
 // One player in four views. Packets expose states of declared capabilities only, which players are not.
 import { until } from "../../src/testing/index.ts";
 import type { Player } from "../clients.ts";
-import { within } from "./whole.ts";
+import { within } from "./running-example.ts";
 
 export const HERE = "game://room/current";
 export const SERVICE = "mcp://hero/player/room/state/room_current";

@@ -167,7 +167,7 @@ test("a session lasts from initialize, in the negotiated revision, until it is d
   const bare = (why: string): Json => ({ error: why });
   await played({ session_store: { seed } }, [
     { body: ask(1, "ping"), status: 400, answer: bare("missing Mcp-Session-Id") },
-    { ...ping("nobody's"), status: 404, answer: bare("session not found") },
+    { ...ping("unknown"), status: 404, answer: bare("session not found") },
     { ...ping("old"), status: 404, answer: bare("session not found") },
     { ...ping("kept"), answer: result(1, {}) },
     { ...ping("kept", "2025-06-18"), answer: result(1, {}) },
@@ -182,7 +182,7 @@ test("a session lasts from initialize, in the negotiated revision, until it is d
       status: 202,
     },
     { method: "DELETE", status: 400, answer: bare("missing Mcp-Session-Id") },
-    { method: "DELETE", headers: { "mcp-session-id": "nobody's" }, status: 404, answer: bare("session not found") },
+    { method: "DELETE", headers: { "mcp-session-id": "unknown" }, status: 404, answer: bare("session not found") },
     { method: "DELETE", headers: { "mcp-session-id": "s-1" }, status: 202 },
     { method: "DELETE", headers: { "mcp-session-id": "s-1" }, status: 404, answer: bare("session not found") },
     { method: "PUT", status: 405, answer: bare("method not allowed") },

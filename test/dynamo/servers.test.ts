@@ -126,10 +126,10 @@ test("a session that one server ends is closed at the other at once, even during
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);
-  const seen = await leaveWalk(a, session, "late");
+  const seen = await leaveWalk(a, session, "delayed");
   const ended = await raw(b, session, "DELETE");
   assert.ok(ended.ok);
-  gateOf("late").resolve();
+  gateOf("delayed").resolve();
   for (const url of servers.urls) {
     assert.equal((await raw(url, session, "POST", { body: { id: 3, method: "ping" } })).status, 404);
     assert.equal((await raw(url, session, "GET", { headers: { "last-event-id": seen[0]?.id ?? "" } })).status, 404);

@@ -198,7 +198,7 @@ describe("a sent message in DynamoDB", () => {
       const id = await a.streams.append("s", "x", 1);
       await b[end].delete("s");
       for (const store of [a, b]) {
-        await assert.rejects(store.streams.append("s", "x", "late"), { name: "StoreError", code: "STORE_CONFLICT" });
+        await assert.rejects(store.streams.append("s", "x", "delayed"), { name: "StoreError", code: "STORE_CONFLICT" });
         assert.equal(await store.streams.after("s", id), undefined);
       }
       await b.streams.delete("s");
@@ -240,7 +240,7 @@ describe("a sent message in DynamoDB", () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     await clock.advance(4 * MINUTE_MS);
-    const ids = [await a.streams.append("s", "x", "late"), await a.streams.append("s", "x", "later")];
+    const ids = [await a.streams.append("s", "x", "delayed"), await a.streams.append("s", "x", "later")];
     await clock.advance(2 * MINUTE_MS);
     assert.equal(await b.sessions.get("s"), undefined);
     await b.sessions.put(row("s", clock));

@@ -2,7 +2,7 @@
 // input_required in 2026-07-28. Until the user accepts, nothing is applied and nothing is blocked.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CLIENTS, connect, type Manner, type Player, type ElicitAnswer, type Way, type Which } from "../clients.ts";
+import { CLIENTS, connect, type ClientOptions, type Player, type ElicitAnswer, type Way, type Which } from "../clients.ts";
 import { type MudServer, startMud, type Visitor } from "../mud-server.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { at, isJsonObject } from "../wire.ts";
@@ -12,7 +12,7 @@ const CAN = { capabilities: { elicitation: {} } };
 const YES: ElicitAnswer = { action: "accept", content: { confirm: true } };
 
 /** Moves a client to the goblin in the cellar, with a torch. */
-const atTheGoblin = async (visitor: Visitor): Promise<void> => {
+const goToGoblin = async (visitor: Visitor): Promise<void> => {
   await visitor.call("pick_up", { item: "torch" });
   await visitor.go("north", "east", "south");
 };
@@ -24,11 +24,11 @@ const head = async (mud: MudServer, id: `${string}/${string}`): Promise<string |
 const battle = { jsonrpc: "2.0", id: "battle", method: "tools/call", params: { name: "battle", arguments: {} } };
 const replied = (visitor: Visitor): Promise<unknown> => visitor.until((frame) => at(frame, "id") === "battle");
 
-describe("a legacy client that supports elicitation", "gone", => () => "disconnected", => {
-  test("gets an elicitation request, and the fight begins when it accepts #mud.confirm", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+describe("a legacy client that supports elicitation", () => {
+  test("gets an elicitation request, and the fight begins when it accepts #mud.confirm", async () => {
+    await using mud = await startMud();
     await using ada = await mud.enter("test|ada", CAN);
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     ada.say(battle);
     const request = await ada.until((frame) => at(frame, "method") === ELICIT);
     assert.match(String(at(request, "params", "message")), /Attack the Cave Goblin \(health 45\)\?/);
@@ -51,27 +51,27 @@ describe("a legacy client that supports elicitation", "gone", => () => "disconne
     ["answers with nonsense", { result: { action: "accept", content: { confirm: "perhaps" } } }],
     ["answers with an error", { error: { code: -32601, message: "I cannot" } }],
   ] as const)
-    test(`that ${what} gets an error, and nothing is applied`, async "gone", => () => "disconnected", => {
-      await using mud = await startMud"gone", => () => "disconnected",;
+    test(`that ${what} gets an error, and nothing is applied`, async () => {
+      await using mud = await startMud();
       await using ada = await mud.enter("test|ada", CAN);
-      await atTheGoblin(ada);
-      await mud.quiet"gone", => () => "disconnected",;
+      await goToGoblin(ada);
+      await mud.quiet();
       const heads = [await head(mud, "room/cellar"), await head(mud, `player/${encodeURIComponent("test|ada")}`)];
       ada.say(battle);
       const request = await ada.until((frame) => at(frame, "method") === ELICIT);
       ada.say({ jsonrpc: "2.0", id: at(request, "id"), ...answer });
       const reply = await replied(ada);
       assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
-      await mud.quiet"gone", => () => "disconnected",;
+      await mud.quiet();
       assert.deepEqual([await head(mud, "room/cellar"), await head(mud, `player/${encodeURIComponent("test|ada")}`)], heads);
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that does not answer blocks no one, and its delayed answer is not applied #gateway.needs.nothing-held", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("that does not answer blocks no one, and its delayed answer is not applied #gateway.needs.nothing-held", async () => {
+    await using mud = await startMud();
     await using ada = await mud.enter("test|ada", CAN);
     await using bob = await mud.enter("test|bob");
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     await bob.go("north", "east", "south");
     ada.say(battle);
     const request = await ada.until((frame) => at(frame, "method") === ELICIT);
@@ -89,23 +89,23 @@ describe("a legacy client that supports elicitation", "gone", => () => "disconne
     assert.equal(at(await ada.read("game://player/state"), "room"), "chamber");
   });
 
-  test("that disconnects without an answer changes nothing", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("that disconnects without an answer changes nothing", async () => {
+    await using mud = await startMud();
     const ada = await mud.enter("test|ada", CAN);
-    await atTheGoblin(ada);
-    await mud.quiet"gone", => () => "disconnected",;
+    await goToGoblin(ada);
+    await mud.quiet();
     const heads = await head(mud, "room/cellar");
     ada.say(battle);
     await ada.until((frame) => at(frame, "method") === ELICIT);
-    await ada[Symbol.asyncDispose]"gone", => () => "disconnected",;
-    await mud.quiet"gone", => () => "disconnected",;
+    await ada[Symbol.asyncDispose]();
+    await mud.quiet();
     assert.equal(await head(mud, "room/cellar"), heads);
   });
 
-  test("without elicitation gets no request: its host confirms destructive tools #spec.6.tools.consent", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("without elicitation gets no request: its host confirms destructive tools #spec.6.tools.consent", async () => {
+    await using mud = await startMud();
     await using ada = await mud.enter("test|ada");
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     assert.notEqual(at(await ada.call("battle"), "isError"), true);
     assert.equal(
       ada.frames.some((frame) => at(frame, "method") === ELICIT),
@@ -132,11 +132,11 @@ const questionFor = async (
   return { requestState, responses: (answer) => ({ inputResponses: { [key]: answer }, requestState }) };
 };
 
-describe("a client of 2026-07-28 that supports elicitation", "gone", => () => "disconnected", => {
-  test("gets input_required, and the fight begins when it repeats the call with an acceptance", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+describe("a client of 2026-07-28 that supports elicitation", () => {
+  test("gets input_required, and the fight begins when it repeats the call with an acceptance", async () => {
+    await using mud = await startMud();
     await using ada = mud.modern("test|ada", CAN);
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     const { responses } = await questionFor(ada);
     assert.equal(await goblin(ada), 45);
     const reply = await fight(ada, responses(YES));
@@ -149,40 +149,40 @@ describe("a client of 2026-07-28 that supports elicitation", "gone", => () => "d
     ["cancels", { action: "cancel" }],
     ["accepts without a yes", { action: "accept", content: { confirm: false } }],
   ] as const)
-    test(`that ${what} gets an error, and nothing is applied`, async "gone", => () => "disconnected", => {
-      await using mud = await startMud"gone", => () => "disconnected",;
+    test(`that ${what} gets an error, and nothing is applied`, async () => {
+      await using mud = await startMud();
       await using ada = mud.modern("test|ada", CAN);
-      await atTheGoblin(ada);
-      await mud.quiet"gone", => () => "disconnected",;
+      await goToGoblin(ada);
+      await mud.quiet();
       const heads = await head(mud, "room/cellar");
       const { responses } = await questionFor(ada);
       const reply = await fight(ada, responses(answer));
       assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
-      await mud.quiet"gone", => () => "disconnected",;
+      await mud.quiet();
       assert.equal(await head(mud, "room/cellar"), heads);
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that does not return blocks no one #gateway.needs.nothing-held #spec.6.trust.desktop", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("that does not return blocks no one #gateway.needs.nothing-held #spec.6.trust.desktop", async () => {
+    await using mud = await startMud();
     await using ada = mud.modern("test|ada", CAN);
     await using bob = await mud.enter("test|bob");
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     await bob.go("north", "east", "south");
-    await mud.quiet"gone", => () => "disconnected",;
+    await mud.quiet();
     const heads = await head(mud, "room/cellar");
     await questionFor(ada);
-    await mud.quiet"gone", => () => "disconnected",;
+    await mud.quiet();
     assert.equal(await head(mud, "room/cellar"), heads);
     assert.notEqual(at(await bob.call("battle"), "isError"), true);
     await ada.go("north");
   });
 
-  test("cannot answer another client's question, nor its own for another call #gateway.needs.modern #spec.6.privacy.access", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("cannot answer another client's question, nor its own for another call #gateway.needs.modern #spec.6.privacy.access", async () => {
+    await using mud = await startMud();
     await using ada = mud.modern("test|ada", CAN);
     await using bob = mud.modern("test|bob", CAN);
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     await bob.call("say", { text: "hello" });
     await bob.go("north", "east", "south");
     const { responses, requestState } = await questionFor(ada);
@@ -195,30 +195,30 @@ describe("a client of 2026-07-28 that supports elicitation", "gone", => () => "d
     assert.equal(await goblin(ada), 45);
   });
 
-  test("without elicitation gets no question", async "gone", => () => "disconnected", => {
-    await using mud = await startMud"gone", => () => "disconnected",;
+  test("without elicitation gets no question", async () => {
+    await using mud = await startMud();
     await using ada = mud.modern("test|ada");
-    await atTheGoblin(ada);
+    await goToGoblin(ada);
     const reply = await fight(ada);
     assert.equal(at(reply, "result", "resultType"), "complete");
     assert.notEqual(at(reply, "result", "isError"), true);
   });
 });
 
-describe("official clients", "gone", => () => "disconnected", => {
+describe("official clients", () => {
   // A dungeon per test: an earlier player may have beaten the goblin, or still be in its room.
   const DOORS = ["http", "tcp"] as const;
-  const dungeon = "gone", => () => "disconnected",: Promise<Served> => serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--grace", "100"]);
+  const dungeon = (): Promise<Served> => serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--grace", "100"]);
   const through = (served: Served, door: (typeof DOORS)[number]): Way =>
     door === "http" ? { http: String(served.ready.http) } : { tcp: String(served.ready.tcp) };
 
   interface Fighter extends AsyncDisposable {
     call(tool: string, args?: Record<string, unknown>): ReturnType<Player["call"]>;
-    monster"gone", => () => "disconnected",: Promise<boolean>;
+    monster(): Promise<boolean>;
   }
 
   /** A new player in the goblin's room. */
-  const fighter = async (way: Way, which: Which, manner: Manner): Promise<Fighter> => {
+  const fighter = async (way: Way, which: Which, manner: ClientOptions): Promise<Fighter> => {
     const player = await connect(way, which, manner);
     const handle = which.era === "modern" ? String(at((await player.call("start_player")).structured, "handle")) : undefined;
     const call: Fighter["call"] = (tool, args = {}) => player.call(tool, handle === undefined ? args : { ...args, handle });
@@ -228,19 +228,19 @@ describe("official clients", "gone", => () => "disconnected", => {
     }
     return {
       call,
-      monster: async "gone", => () => "disconnected", =>
+      monster: async () =>
         at(
           JSON.parse(await player.read(handle === undefined ? "game://player/state" : `game://${handle}/player/state`)),
           "monsterPresent",
         ) === true,
-      [Symbol.asyncDispose]: "gone", => () => "disconnected", => player[Symbol.asyncDispose]"gone", => () => "disconnected",,
+      [Symbol.asyncDispose]: () => player[Symbol.asyncDispose](),
     };
   };
 
   for (const which of CLIENTS) {
-    test(`a user declines, then accepts: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async "gone", => () => "disconnected", => {
+    test(`a user declines, then accepts: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       for (const door of DOORS) {
-        await using served = await dungeon"gone", => () => "disconnected",;
+        await using served = await dungeon();
         const way = through(served, door);
         const questions: string[] = [];
         let answer: ElicitAnswer = { action: "decline" };
@@ -256,29 +256,29 @@ describe("official clients", "gone", => () => "disconnected", => {
         const fought = await ada.call("battle");
         assert.equal(fought.isError, false, fought.text);
         assert.equal(questions.length, 2);
-        if (await ada.monster"gone", => () => "disconnected",) await ada.call("flee");
+        if (await ada.monster()) await ada.call("flee");
       }
     });
 
-    test(`an unanswered question does not block others: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async "gone", => () => "disconnected", => {
+    test(`an unanswered question does not block others: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       // A world per test: if others have slain the goblin, there is no question.
       await using fresh = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       for (const way of [{ http: String(fresh.ready.http) }, { tcp: String(fresh.ready.tcp) }]) {
-        const question = Promise.withResolvers<void>"gone", => () => "disconnected",;
-        const elicit = "gone", => () => "disconnected",: Promise<ElicitAnswer> => {
-          question.resolve"gone", => () => "disconnected",;
-          return new Promise("gone", => () => "disconnected", => undefined);
+        const question = Promise.withResolvers<void>();
+        const elicit = (): Promise<ElicitAnswer> => {
+          question.resolve();
+          return new Promise(() => undefined);
         };
         const ada = await fighter(way, which, { elicit });
         const waiting = ada.call("battle").then(
-          "gone", => () => "disconnected", => "answered",
-          "gone", => () => "disconnected", => "gone",
+          () => "answered",
+          () => "disconnected",
         );
         assert.equal(await Promise.race([question.promise, waiting]), undefined, "the battle asks first");
         await using bob = await fighter(way, which, {});
         assert.equal((await bob.call("say", { text: "hello" })).isError, false);
         assert.equal((await ada.call("say", { text: "I think about it" })).isError, false);
-        await ada[Symbol.asyncDispose]"gone", => () => "disconnected",;
+        await ada[Symbol.asyncDispose]();
         // In 2026-07-28 only the client waits: its call was answered already.
         if (which.era === "legacy") assert.equal(await waiting, "disconnected");
         assert.equal((await bob.call("look")).isError, false);

@@ -46,7 +46,7 @@ const oven = actor("oven", {
     },
     must: { description: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
     hidden: { description: "Never listed.", task: "required", enabled: () => false, run: ({ later }) => later() },
-    now: { description: "Is done at once.", task: "optional", "gone" } => run: () => "done" } => "done" },
+    now: { description: "Is done at once.", task: "optional", run: () => "done" },
     burn: {
       description: "Fails.",
       task: "optional",
@@ -54,8 +54,8 @@ const oven = actor("oven", {
         throw new Error("burnt");
       },
     },
-    secret: { description: "Is for some.", scopes: ["admin"], task: "optional", "gone" } => run: () => "done" } => "the recipe" },
-    plain: { description: "Cannot be a task.", "gone" } => run: () => "done" } => "plain" },
+    secret: { description: "Is for some.", scopes: ["admin"], task: "optional", run: () => "the recipe" },
+    plain: { description: "Cannot be a task.", run: () => "plain" },
     finish: {
       description: "Ends all that bakes.",
       run({ state, answer }) {
@@ -112,7 +112,7 @@ describe("tasks of 2025-11-25", () => {
     assert.ok(!JSON.stringify(tools).includes("taskSupport"));
     await assert.rejects(old.request("tasks/list"), { code: -32601 });
     await using bare = await testServer([
-      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", "gone" } => run: () => "done" } => "gone" } } }),
+      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "done" } } }),
     ]);
     const client = bare.client({ era: "legacy" });
     assert.equal(Object((await client.initialize())["capabilities"])["tasks"], undefined);

@@ -107,7 +107,7 @@ function files(): { readonly server: ReturnType<typeof createServer>; readonly n
       name: "file",
       title: "File",
       uri: "files://{+path}",
-      list({ viewer: { principal = "nobody" } }) {
+      list({ viewer: { principal = "anonymous" } }) {
         return principal === "ann" ? [...names, "ann.txt"] : names;
       },
     },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ClientHands } from "../../examples/mud/play/client-player.ts";
 import { connect, type Player, type Which } from "../clients.ts";
-import { byHandle, finishes, folder, keep, textOf } from "../quest-client.ts";
+import { withHandle, playToEnding, folder, keep, textOf } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 import { at } from "../wire.ts";
 
@@ -37,7 +37,7 @@ test("a client that lists tools only once finishes the quest at /mcp/meta, whose
     },
     read: (uri) => player.read(uri),
   };
-  await finishes(world, hands, player.name);
+  await playToEnding(world, hands, player.name);
   assert.deepEqual(await player.tools(), list);
   assert.deepEqual(
     player.heard.filter(({ method }) => method === "notifications/tools/list_changed"),
@@ -61,7 +61,7 @@ test("a client with a session per call finishes the quest, since its key identif
     call: (tool, args) => once(async (player) => textOf(await player.call(tool, args), tool)),
     read: (uri) => once((player) => player.read(uri)),
   };
-  await finishes(world, hands, "a session for each call");
+  await playToEnding(world, hands, "a session for each call");
 });
 
 test("an anonymous client of 2026-07-28 finishes the quest with its first, static list #mud.handles #spec.6.tools.understanding", async () => {
@@ -69,7 +69,7 @@ test("an anonymous client of 2026-07-28 finishes the quest with its first, stati
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);
   const list = await player.tools();
-  const hands = await byHandle(player);
+  const hands = await withHandle(player);
   const known: ClientHands = {
     call(tool, args) {
       assert.ok(
@@ -80,7 +80,7 @@ test("an anonymous client of 2026-07-28 finishes the quest with its first, stati
     },
     read: (uri) => hands.read(uri),
   };
-  await finishes(world, known, player.name);
+  await playToEnding(world, known, player.name);
   assert.deepEqual(await player.tools(), list);
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CLIENTS, connect, type Way } from "../clients.ts";
-import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-client.ts";
+import { withHandle, playToEnding, folder, keep, withoutHandle, saltmarsh } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 
 // The first world shows that all transports are alike, so the second one is played over one only.
@@ -23,7 +23,7 @@ for (const { module, world, doors, clients } of games) {
           await using player = await connect(way, which);
           assert.match(player.instructions ?? "", /Begin with look/);
           // An anonymous request of 2026-07-28 needs a handle; an anonymous legacy session has its own player.
-          await finishes(world, which.era === "modern" ? await byHandle(player) : plain(player), player.name);
+          await playToEnding(world, which.era === "modern" ? await withHandle(player) : withoutHandle(player), player.name);
         }
     });
 
@@ -31,7 +31,7 @@ for (const { module, world, doors, clients } of games) {
       test(`the local player finishes the quest over stdio: SDK ${which.sdk}, ${which.era} #mud.worlds.serve`, async () => {
         using place = folder();
         await using player = await connect({ stdio: module, data: place.path }, which);
-        await finishes(world, plain(player), player.name);
+        await playToEnding(world, withoutHandle(player), player.name);
       });
   });
 }

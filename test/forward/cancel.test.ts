@@ -8,7 +8,7 @@ import { LocalEngine } from "../../src/core/engine/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { callToolRequest, settle, SimulatedClock, testServer } from "../../src/testing/index.ts";
 import { World } from "../../src/hosts/restate/world.fixture.ts";
-import { onRestate } from "./places.ts";
+import { onRestate } from "./engines.ts";
 
 const printer = actor("printer", {
   description: "Prints for as long as it is let.",

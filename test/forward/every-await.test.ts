@@ -11,7 +11,7 @@ import { type Cut, PLACES } from "../../src/hosts/restate/journal.fixture.ts";
 import { FaultyStore, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 import { freshSeed, seeded, withSeed } from "../torture/seed.ts";
 import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
-import { onRestate } from "./places.ts";
+import { onRestate } from "./engines.ts";
 
 const CALLS = 2;
 

@@ -5,7 +5,7 @@ import { actor } from "troupe";
 import * as z from "zod";
 import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
 import { board, KINDS, order, reader, release, shelf, writer } from "./kinds.fixture.ts";
-import { BOTH, LOCAL, type Place } from "./places.ts";
+import { ENGINES, LOCAL, type TestEngine } from "./engines.ts";
 
 const ANN = { principal: "ann", scopes: [] };
 const ANN_ID: ActorId = reader.id("ann");
@@ -14,17 +14,17 @@ const FORM = { can: ["elicitation"] };
 const tool = (name: string, args: Json = {}) => ({ to: ANN_ID, action: `tools/${name}`, args, viewer: ANN, start: null });
 const ORDER: ActorId = order.id("ann");
 const pay = (name: string, args: Json = {}) => ({ to: ORDER, action: `tools/${name}`, args, viewer: ANN });
-const logOf = async (place: Place): Promise<unknown> => Object(await place.state(ORDER)).log;
+const logOf = async (place: TestEngine): Promise<unknown> => Object(await place.state(ORDER)).log;
 
 const WRITER: ActorId = writer.id("ann");
 const write = (name: string) => ({ to: WRITER, action: `tools/${name}`, args: {}, viewer: ANN });
-const notesOf = async (place: Place, key: string): Promise<unknown> => Object(await place.state(board.id(key))).notes;
+const notesOf = async (place: TestEngine, key: string): Promise<unknown> => Object(await place.state(board.id(key))).notes;
 
 const refusal = (reply: Reply): string => ("refused" in reply ? reply.refused.code : JSON.stringify(reply));
-const pending = async (place: Place): Promise<number> =>
+const pending = async (place: TestEngine): Promise<number> =>
   (await Promise.all(([ANN_ID, "desk/main", "shelf/main"] as const).map((id) => place.pending(id)))).reduce((sum, n) => sum + n, 0);
 
-for (const { name, open } of BOTH)
+for (const { name, open } of ENGINES)
   describe(name, () => {
     test("the other actor's reply becomes the caller's, a refusal with its code and data #actors.forward", async () => {
       await using place = await open(KINDS);
@@ -32,7 +32,7 @@ for (const { name, open } of BOTH)
       assert.deepEqual(await place.call(tool("borrow", { title: "Emma" })), {
         refused: { code: "LENT", message: "Emma is lent.", data: { title: "Emma" } },
       });
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune"], asked: ["ann"], open: [] }, "on behalf of the caller");
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune"], calls: ["ann"], open: [] }, "on behalf of the caller");
       assert.equal(await pending(place), 0);
     });
 
@@ -40,7 +40,7 @@ for (const { name, open } of BOTH)
       await using place = await open(KINDS);
       assert.deepEqual(await place.call(tool("through", { title: "Dune" })), { ok: "Dune" });
       assert.equal(refusal(await place.call(tool("through", { title: "Dune" }))), "LENT");
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Emma"], asked: ["ann"], open: [] });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Emma"], calls: ["ann"], open: [] });
       assert.equal(await pending(place), 0);
     });
 
@@ -79,7 +79,7 @@ for (const { name, open } of BOTH)
       const answers = { stars: { action: "accept", content: { stars: 4 } } };
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers, key: "k" }), { ok: 4 });
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" }), { ok: 4 });
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], asked: ["Emma 4"], open: [] });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], calls: ["Emma 4"], open: [] });
     });
 
     test("a client without elicitation is refused, and a plain send advises to use forward", async () => {

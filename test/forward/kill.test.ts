@@ -11,7 +11,7 @@ import { stateFrom } from "../../src/core/chain/index.ts";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { checkFile, sqliteStore } from "../../src/core/store/index.ts";
 import { callTool, lightClient, type CallOutcome } from "../torture/light-client.ts";
-import { MortalServer } from "../torture/mortal-server.ts";
+import { RestartableServer } from "../torture/restartable-server.ts";
 import { freshSeed, seeded, withSeed } from "../torture/seed.ts";
 import { type Call, calls$, countsIn, expectedOf, IDS } from "./model.fixture.ts";
 
@@ -25,7 +25,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
   const path = mkdtempSync(join(tmpdir(), "troupe-forward-"));
   writeFileSync(join(path, "keys.json"), JSON.stringify({ ann: createHash("sha256").update(KEY).digest("hex") }));
   const args = ["test/forward/served.fixture.ts", "--rate", "0", "--api-keys", join(path, "keys.json")];
-  await using server = new MortalServer(args, { data: join(path, "data") });
+  await using server = new RestartableServer(args, { data: join(path, "data") });
   await withSeed(random.seed, async () => {
     const made = fc.sample(calls$, { numRuns: 4_000, seed: random.seed });
     const all: Call[] = [];

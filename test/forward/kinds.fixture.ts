@@ -9,7 +9,7 @@ export const shelf = actor("shelf", {
   autoStart: true,
   state: z.object({
     free: z.array(z.string()).default(["Dune", "Emma"]),
-    asked: z.array(z.string()).default([]),
+    calls: z.array(z.string()).default([]),
     open: z.array(z.string()).default([]),
   }),
   messages: {
@@ -19,7 +19,7 @@ export const shelf = actor("shelf", {
       run({ state, args, viewer }) {
         if (!state.free.includes(args.title)) refuse(`${args.title} is lent.`, { code: "LENT", data: { title: args.title } });
         state.free = state.free.filter((title) => title !== args.title);
-        state.asked.push(viewer.principal ?? "anonymous");
+        state.calls.push(viewer.principal ?? "anonymous");
         return args.title;
       },
     },
@@ -28,7 +28,7 @@ export const shelf = actor("shelf", {
       run({ state, args, ask }) {
         const { stars } = ask({ stars: elicit(`How many stars has ${args.title}?`, z.object({ stars: z.number() })) });
         if (stars.action !== "accept") return refuse("Then none.");
-        state.asked.push(`${args.title} ${stars.content.stars}`);
+        state.calls.push(`${args.title} ${stars.content.stars}`);
         return stars.content.stars;
       },
     },

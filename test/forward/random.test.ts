@@ -6,18 +6,18 @@ import * as fc from "fast-check";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { type Cut, PLACES } from "../../src/hosts/restate/journal.fixture.ts";
 import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
-import { BOTH, onRestate, type Place } from "./places.ts";
+import { ENGINES, onRestate, type TestEngine } from "./engines.ts";
 
 const program$ = fc.array(fc.tuple(calls$, fc.boolean()), { minLength: 1, maxLength: 4 });
 
 /** Makes the calls one after the other; the flag means that the process ends during the call. */
-async function play(opened: Place, program: readonly (readonly [Omit<Call, "call">, boolean])[]): Promise<void> {
+async function play(opened: TestEngine, program: readonly (readonly [Omit<Call, "call">, boolean])[]): Promise<void> {
   let place = opened;
   let deadLetters = 0;
   for (const [index, [made, restart]] of program.entries()) {
     const call: Call = { ...made, call: `c${index}` };
     const expected = expectedOf(call);
-    const first = place.call(outgoingOf(call), { key: call.call })"gone") => .then(short, () => "lost") => "gone");
+    const first = place.call(outgoingOf(call), { key: call.call }).then(short, () => "lost");
     if (restart) {
       place = await place.reopen();
       // It has a reply, or was refused because the engine closed.
@@ -37,7 +37,7 @@ async function play(opened: Place, program: readonly (readonly [Omit<Call, "call
   await place[Symbol.asyncDispose]();
 }
 
-for (const { name, open } of BOTH)
+for (const { name, open } of ENGINES)
   test(`${name}: every call through a random graph does what the model says, over restarts #actors.forward #actors.request #actors.settled`, async () => {
     await fc.assert(
       fc.asyncProperty(program$, async (program) => play(await open(KINDS), program)),

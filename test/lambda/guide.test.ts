@@ -40,10 +40,10 @@ const invoked = async (folder: string, file: string, more: JsonObject, env: Read
     import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
     globalThis.awslambda = fakeAwsLambda;
     const { handler } = await import("./${file}");
-    const told = { text: "" };
-    const stream = new FakeResponseStream({ head: (metadata) => Object.assign(told, { status: metadata.statusCode, headers: metadata.headers }), bytes: (chunk) => (told.text += chunk), end() {} });
+    const sent = { text: "" };
+    const stream = new FakeResponseStream({ head: (metadata) => Object.assign(sent, { status: metadata.statusCode, headers: metadata.headers }), bytes: (chunk) => (sent.text += chunk), end() {} });
     await handler(JSON.parse(process.env.EVENT), stream, { getRemainingTimeInMillis: () => 60_000 });
-    process.stdout.write(JSON.stringify(told), () => process.exit());`;
+    process.stdout.write(JSON.stringify(sent), () => process.exit());`;
   const event = changed("function-url.json", { isBase64Encoded: false, ...more });
   const all = { ...process.env, KEY_SHA256, ...env, EVENT: JSON.stringify(event) };
   return (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env: all })).stdout;

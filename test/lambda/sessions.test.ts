@@ -6,7 +6,7 @@ import { createServer, type Server } from "troupe/server";
 import { CLIENTS, connect } from "../clients.ts";
 import { callerOf } from "../server/progress.ts";
 import { fakeAwsLambda } from "./fake-awslambda.ts";
-import { type Environments, standIn } from "./stand-in.ts";
+import { type Environments, simulatePlatform } from "./simulated-platform.ts";
 
 const requestStateKey = new Uint8Array(32).fill(7);
 
@@ -14,7 +14,7 @@ const environment = (work: () => Promise<void> = async () => undefined): Server 
   const server = createServer("function", "1.0.0", { ...forLambda, requestStateKey });
   server.tools.register({ name: "whoami", description: "Who calls." }, ({ viewer: { principal } }) =>
     // Without a token, the principal of a legacy client is its session.
-    principal === undefined || principal.startsWith("session|") ? "nobody" : principal,
+    principal === undefined || principal.startsWith("session|") ? "anonymous" : principal,
   );
   server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async ({ emit }) => {
     emit("started");
@@ -51,13 +51,13 @@ for (const [name, [kind, environments]] of Object.entries(WAYS))
       for (const count of [1, 3])
         test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"} #apptheory.streaming.buffered #apptheory.sessions.store`, async () => {
           const servers = Array.from({ length: count }, () => environment());
-          await using platform = await standIn(kind, environments(servers));
+          await using platform = await simulatePlatform(kind, environments(servers));
           await using client = await connect({ http: platform.url }, which);
           assert.deepEqual(
             (await client.tools()).map((tool) => tool.name),
             ["whoami", "long_task"],
           );
-          assert.equal((await client.call("whoami")).text, "nobody");
+          assert.equal((await client.call("whoami")).text, "anonymous");
           assert.equal((await client.call("long_task")).text, "ok");
           assert.equal(await client.read("file://hello.txt"), "hello world");
           assert.equal(await client.prompt("greet", { name: "Ana" }), "hello Ana");
@@ -78,7 +78,7 @@ describe("a streaming function", () => {
         async () => {
           const seen = Promise.withResolvers<void>();
           await using server = environment(() => seen.promise);
-          await using platform = await standIn(kind, streaming([server]));
+          await using platform = await simulatePlatform(kind, streaming([server]));
           const client = await callerOf(which, platform.url);
           const steps: (string | undefined)[] = [];
           const result = await client.call("long_task", (step) => {
@@ -94,9 +94,9 @@ describe("a streaming function", () => {
 });
 
 describe("a function behind an authorizer", () => {
-  const behind = async (kind: EventKind, authorizer: Parameters<typeof standIn>[2]) => {
+  const behind = async (kind: EventKind, authorizer: Parameters<typeof simulatePlatform>[2]) => {
     const server = environment();
-    const platform = await standIn(kind, { buffered: [bufferedHandler(server, { caller: authorizedCaller })] }, authorizer);
+    const platform = await simulatePlatform(kind, { buffered: [bufferedHandler(server, { caller: authorizedCaller })] }, authorizer);
     return { server, platform };
   };
 
@@ -126,7 +126,7 @@ describe("a function behind an authorizer", () => {
 
 test("without forLambda the server refuses requests with advice", async () => {
   await using server = createServer("careful", "1.0.0");
-  await using platform = await standIn("http", buffered([server]));
+  await using platform = await simulatePlatform("http", buffered([server]));
   const answer = await fetch(platform.url, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
   assert.equal(answer.status, 403);
   assert.match(await answer.text(), /allowedHosts/);

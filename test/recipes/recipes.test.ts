@@ -389,7 +389,7 @@ test("a draft is marked, then removed", async () => {
   await ann.tools.write({ text: "Dear Bob" });
   await server.clock.advance(20 * 3_600_000);
   assert.equal(await ann.readText("draft://mine"), "Dear Bob (expires soon)");
-  // The timer's message counts as a change too.
+  // The timer's message counts as a change, too.
   await server.clock.advance(25 * 3_600_000);
   assert.equal((await server.engine.read(draft.id("ann")))?.status, "stopped");
 });

@@ -10,7 +10,7 @@ import type { ChainEvent } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { connect, type Player, type ElicitAnswer, type Which } from "../clients.ts";
-import { finishes, folder, keep, plain } from "../quest-client.ts";
+import { playToEnding, folder, keep, withoutHandle } from "../quest-client.ts";
 import { root } from "../serve-child.ts";
 import { at } from "../wire.ts";
 import { ClusterPlace } from "./cluster-place.ts";
@@ -137,7 +137,7 @@ test("two official clients play the MUD through two nodes: they see each other, 
     for (const direction of ["north", "west", "south"]) await does(bob, "move", { direction });
     await does(bob, "drop", { item: "torch" });
 
-    await finishes(keep.world, plain(ada), "ada");
+    await playToEnding(keep.world, withoutHandle(ada), "ada");
     assert.ok(saidElsewhere > 0, "she was asked, and answered at the other node");
     assert.match(await bob.read(ROOM), /"id":"entrance"/);
 

@@ -12,7 +12,7 @@ export const mounted: readonly McpServerSource[] = [
   fromMcpServer(new McpServerV2(INFO)),
   fromMcpServer(new ServerV2(INFO)),
   fromMcpServer(() => new McpServerV1(INFO)),
-  fromMcpServer(async ({ principal }) => new McpServerV2({ name: principal ?? "nobody", version: "1.0.0" })),
+  fromMcpServer(async ({ principal }) => new McpServerV2({ name: principal ?? "anonymous", version: "1.0.0" })),
 ];
 
 // @ts-expect-error an object without `connect` is not a server

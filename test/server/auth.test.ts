@@ -21,7 +21,7 @@ async function guarded(authority: AuthorizationServer): Promise<Server> {
   const auth = await authenticator({ issuers: [{ issuer: authority.issuer, keys: authority.keys }], scopes: [DOOR], name: "Tried" });
   const server = createServer("s", "1", { auth });
   server.tools.register({ name: "who" }, ({ viewer }) => JSON.stringify(viewer));
-  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "anonymous"}.`);
   return server;
 }
 

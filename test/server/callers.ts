@@ -1,5 +1,5 @@
 // Clients of both eras that send raw requests and return raw responses.
-import type { Send } from "../transport/places.ts";
+import type { Send } from "../transport/http-servers.ts";
 
 const PROTOCOL = "2025-11-25";
 const INFO = { name: "t", version: "1" };

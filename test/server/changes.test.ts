@@ -84,7 +84,7 @@ for (const which of CLIENTS)
           { n: 1 },
         ),
       );
-      server.tools.register({ name: "fails" }, () => failure("Too late."));
+      server.tools.register({ name: "fails" }, () => failure("It failed."));
       server.resources.register({ name: "both", uri: "x://both" }, () =>
         contents([
           { uri: "x://both/1", mimeType: "text/plain", text: "one" },
@@ -95,7 +95,7 @@ for (const which of CLIENTS)
       const all = await client.call("all");
       assert.deepEqual([all.text, all.structured, all.isError], ["text", { n: 1 }, false]);
       const fails = await client.call("fails");
-      assert.deepEqual([fails.text, fails.isError], ["Too late.", true]);
+      assert.deepEqual([fails.text, fails.isError], ["It failed.", true]);
       assert.equal(await client.read("x://both"), "one");
       const received = JSON.stringify(client.frames);
       for (const part of [
@@ -140,7 +140,7 @@ for (const which of CLIENTS)
 
 test("a tool that needs a scope is refused without it, with a challenge, and served with it", async () => {
   await using server = createServer("s", "1");
-  server.tools.register({ name: "wipe", scopes: ["admin"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "wipe", scopes: ["admin"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "anonymous"}.`);
   const call = (scopes: readonly string[]): Promise<Response> =>
     server.fetchAs(
       { principal: "ana", scopes },

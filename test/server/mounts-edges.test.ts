@@ -108,7 +108,7 @@ for (const [name, mount] of Object.entries(ON_NODE))
       const { port } = await ask(agent, mounted.url, HEADERS, INITIALIZE);
       const wrong: readonly (readonly [Readonly<Record<string, string>>, string, number])[] = [
         [{ ...HEADERS, accept: "text/html" }, INITIALIZE, 406],
-        [{ ...HEADERS, "mcp-session-id": "nobody's" }, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 404],
+        [{ ...HEADERS, "mcp-session-id": "unknown" }, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 404],
         [HEADERS, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 400],
         [{ ...HEADERS, origin: "https://evil.example" }, INITIALIZE, 403],
       ];

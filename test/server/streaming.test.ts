@@ -7,7 +7,7 @@ import { network } from "../../src/mcp/gateway/legacy/cluster.fixture.ts";
 import { until } from "../../src/testing/index.ts";
 import { CLIENTS } from "../clients.ts";
 import { eventReader } from "../transport/event-reader.ts";
-import { PLACES, type Send } from "../transport/places.ts";
+import { HTTP_SERVERS, type Send } from "../transport/http-servers.ts";
 import { post, rawSocket } from "../transport/raw-socket.ts";
 import { type HandCaller, legacyCaller, modernCaller, resumedCaller } from "./callers.ts";
 import { callerOf } from "./progress.ts";
@@ -54,7 +54,7 @@ const ERAS: Readonly<Record<string, (send: Send) => Promise<Pick<HandCaller, "ca
   "2026-07-28": async (send) => modernCaller(send),
 };
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`progress of a running tool, by ${name}`, () => {
     for (const [era, caller] of Object.entries(ERAS))
       test(`reaches a client that requested it before the tool goes on, ${era}`, async () => {

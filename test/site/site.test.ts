@@ -156,7 +156,7 @@ const SEARCH = (words: string): string => `(async () => {
   const until = async (ready) => { for (const end = Date.now() + 20_000; Date.now() < end;) { const found = ready(); if (found) return found; await new Promise((later) => setTimeout(later, 10)); } };
   if (!document.querySelector(".VPLocalSearchBox")) (await until(() => document.querySelector("#local-search button"))).click();
   const box = await until(() => document.querySelector(".VPLocalSearchBox input"));
-  [ => const results = () => [ => [...document.querySelectorAll(".VPLocalSearchBox a.result")].map((link) => link.href);
+  const results = () => [...document.querySelectorAll(".VPLocalSearchBox a.result")].map((link) => link.href);
   box.value = "";
   box.dispatchEvent(new Event("input"));
   await until(() => results().length === 0);

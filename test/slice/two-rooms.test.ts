@@ -11,7 +11,7 @@ import { EngineError } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { cast, listed } from "../../src/mcp/source/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
-import { type Fate, type Mortal, mortal } from "./mortal-store.ts";
+import { type StoreFault, type CrashingStore, crashingStore } from "./crashing-store.ts";
 import { player, room } from "./two-rooms.ts";
 
 const kinds = [player, room];
@@ -28,7 +28,7 @@ async function furnish(store: Store): Promise<void> {
 const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Waits until every message is delivered or the process is dead. Bounded, so that an undeliverable message fails the test instead of hanging it. */
-async function settled(store: Store, process?: Mortal): Promise<void> {
+async function settled(store: Store, process?: CrashingStore): Promise<void> {
   let dead = false;
   void process?.died.then(() => (dead = true));
   for (let round = 0; round < 5_000; round++) {
@@ -58,7 +58,7 @@ async function look(store: Store): Promise<World> {
   for (const { message } of [...(await store.undelivered(1_000)), ...(await store.letters(1_000))]) {
     if (message.action === "gain" || message.action === "put") items.push(...itemOf(message.args));
   }
-  const frozen = mortal(store, [{ at: 1, how: "dies before" }]);
+  const frozen = crashingStore(store, [{ at: 1, how: "dies before" }]);
   const engine = await LocalEngine.start({ kinds, store: { ...frozen.store, undelivered: async () => [] } });
   for (const name of ["hall", "cave"]) {
     const state = z(await engine.read(`room/${name}`));
@@ -146,7 +146,7 @@ describe("two rooms, two players", () => {
         const requests = new Map<number, Json>();
         const acknowledged = new Map<number, Reply>();
         for (const fate of [...deaths, undefined]) {
-          const process = mortal(store, fate === undefined ? [] : [fate]);
+          const process = crashingStore(store, fate === undefined ? [] : [fate]);
           const engine = await LocalEngine.start({ kinds, store: process.store, retryMs: 1 });
           const source = cast({ engine, kinds });
           while (next < acts.length) {
@@ -210,7 +210,7 @@ const script = fc.array(
   { minLength: 6, maxLength: 16 },
 );
 
-const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
+const fates: fc.Arbitrary<readonly StoreFault[]> = fc.array(
   fc.record({ at: fc.integer({ min: 1, max: 15 }), how: fc.constantFrom("dies before" as const, "dies after" as const, "fails" as const) }),
   { minLength: 1, maxLength: 4 },
 );

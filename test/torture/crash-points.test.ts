@@ -10,7 +10,7 @@ import { checkFile } from "../../src/core/store/index.ts";
 import { cast } from "../../src/mcp/source/index.ts";
 import { type Life as EngineLife, Machine, rounds } from "./crashing-machine.ts";
 import { type Called, isActorId, Ledger } from "./ledger.ts";
-import { type Act, LOOKS, restless } from "./restless.ts";
+import { type Act, LOOKS, randomAct } from "./random-player.ts";
 import { seeded, withSeed } from "./seed.ts";
 import { checkRest, misplaced } from "./world-check.ts";
 
@@ -68,7 +68,7 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD l
       let before: { readonly call: Called; readonly trace: string; readonly act: Act } | undefined;
       while (!game.over) {
         const offered = await offeredTo(await now.promise, who);
-        const act = restless(random, world, PLAYERS, offered);
+        const act = randomAct(random, world, PLAYERS, offered);
         // C4: now and then the last call is repeated, as by a client that lost its answer.
         const again = before !== undefined && random.under(8) === 0 ? before : undefined;
         const { call, trace } = again ?? ledger.open(`${name} ${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));

@@ -24,8 +24,8 @@ import { SimulatedEntropy } from "../../src/testing/index.ts";
 import { troupe } from "../cli/run.ts";
 import { actorsOf, chainOf } from "./ledger.ts";
 import { callTool, lightClient } from "./light-client.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { restless } from "./restless.ts";
+import { RestartableServer } from "./restartable-server.ts";
+import { randomAct } from "./random-player.ts";
 import { seeded, type Seeded, withSeed } from "./seed.ts";
 
 const FLIPS = 150;
@@ -55,7 +55,7 @@ async function playSome(directory: string, world: World, random: Seeded, acts: n
     const who = PLAYERS[act % PLAYERS.length];
     if (who === undefined) continue;
     const { choices } = await source.surface(who);
-    const { tool, args } = restless(random, world, names, (name) => choices?.[`tools/${name}`]?.["item"] ?? []);
+    const { tool, args } = randomAct(random, world, names, (name) => choices?.[`tools/${name}`]?.["item"] ?? []);
     await source.act(who, `tools/${tool}`, args, { key: `act ${act} of ${acts}` });
   }
   while ((await store.undelivered(1)).length > 0) await new Promise((resolve) => void setImmediate(resolve));
@@ -213,7 +213,7 @@ test(`a server on a file with flipped bits does not start, with a code, or serve
         ...truth.receipts.flatMap((receipt) => ["--receipt", JSON.stringify(receipt)]),
       );
       assert.ok(verify.code === 0 || verify.code === 5, `${what}: ${verify.stderr}`);
-      await using server = new MortalServer(["examples/mud", "--receipts", "--rate", "0"], { data: directory });
+      await using server = new RestartableServer(["examples/mud", "--receipts", "--rate", "0"], { data: directory });
       const url = await server.start();
       if (url === undefined) {
         assert.equal(await server.ended, 5, what);

@@ -17,8 +17,8 @@ import { troupe } from "../cli/run.ts";
 import { at } from "../wire.ts";
 import { type Called, Ledger } from "./ledger.ts";
 import { callTool, lightClient, type LightClient, offeredNow, type CallOutcome } from "./light-client.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { type Act, LOOKS, restless } from "./restless.ts";
+import { RestartableServer } from "./restartable-server.ts";
+import { type Act, LOOKS, randomAct } from "./random-player.ts";
 import { freshSeed, seeded, type Seeded, withSeed } from "./seed.ts";
 import { checkRest } from "./world-check.ts";
 
@@ -30,7 +30,7 @@ const people = Array.from({ length: CLIENTS }, (_, index) => `p${index % (CLIENT
 const keyOf = (person: string): string => `key-of-${person}`;
 
 interface Playing {
-  readonly server: MortalServer;
+  readonly server: RestartableServer;
   readonly ledger: Ledger;
   readonly random: Seeded;
   /** The client's next call. */
@@ -49,7 +49,7 @@ const answered = async <T>(ask: Promise<T>): Promise<T | undefined> => {
   }
 };
 
-const patiently = async (
+const retryUntilAnswered = async (
   playing: Playing,
   run: (url: string) => Promise<CallOutcome>,
   call: Called,
@@ -75,7 +75,7 @@ const play = async (index: number, playing: Playing): Promise<void> => {
     // C4: a client may repeat an answered call.
     if (last !== undefined && random.under(8) === 0) {
       const { act, call, trace } = last;
-      const reply = await patiently(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
+      const reply = await retryUntilAnswered(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
       assert.equal(reply.text, call.text, `${call.id} ${call.what} gets its first reply again`);
     }
     const act = await answered(playing.next(client, await playing.server.url));
@@ -84,7 +84,7 @@ const play = async (index: number, playing: Playing): Promise<void> => {
       continue;
     }
     const { call, trace } = ledger.open(`${people[index]} ${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
-    const reply = await patiently(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
+    const reply = await retryUntilAnswered(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
     call.outcome = reply.refused ? "refused" : "ok";
     call.text = reply.text;
     if (reply.receipt !== undefined) call.receipt = reply.receipt;
@@ -93,13 +93,13 @@ const play = async (index: number, playing: Playing): Promise<void> => {
 };
 
 /** Resolves when more calls were acknowledged than there will be kills: a slow machine gets the time it needs. */
-const progress = async (server: MortalServer, ledger: Ledger): Promise<void> => {
+const progress = async (server: RestartableServer, ledger: Ledger): Promise<void> => {
   while (ledger.count("ok") <= server.kills + 1)
     assert.equal(await Promise.race([sleep(10, "runs"), server.ended]), "runs", "the server ended without being killed");
 };
 
 /** Kills the server that many times while the clients play, then lets them finish. */
-const torture = async (server: MortalServer, kills: number, random: Seeded, next: Playing["next"]): Promise<Ledger> => {
+const torture = async (server: RestartableServer, kills: number, random: Seeded, next: Playing["next"]): Promise<Ledger> => {
   const ledger = new Ledger();
   await server.start();
   let over = false;
@@ -123,7 +123,7 @@ const torture = async (server: MortalServer, kills: number, random: Seeded, next
 };
 
 /** Waits until no message is undelivered, then stops the server, so that only the directory remains. */
-const drained = async (server: MortalServer): Promise<Store> => {
+const drained = async (server: RestartableServer): Promise<Store> => {
   {
     await using reader = sqliteStore({ directory: server.data, readOnly: true });
     while ((await reader.undelivered(1)).length > 0) await sleep(20);
@@ -138,7 +138,7 @@ const drained = async (server: MortalServer): Promise<Store> => {
 };
 
 /** Runs `troupe verify` with the last receipt of every actor. */
-const verifiedByCommand = async (server: MortalServer, ledger: Ledger): Promise<void> => {
+const verifiedByCommand = async (server: RestartableServer, ledger: Ledger): Promise<void> => {
   const last = new Map(ledger.receipts.toSorted((one, other) => one.seq - other.seq).map((receipt) => [receipt.actor, receipt]));
   const receipts = [...last.values()].flatMap((receipt) => ["--receipt", JSON.stringify(receipt)]);
   const { code, stdout, stderr } = await troupe("verify", "--data", server.data, "--json", ...receipts);
@@ -152,7 +152,7 @@ const startServer = (module: string) => {
   const keys = Object.fromEntries(people.map((person) => [person, createHash("sha256").update(keyOf(person)).digest("hex")]));
   writeFileSync(join(path, "keys.json"), JSON.stringify(keys));
   const args = [module, "--receipts", "--rate", "0", "--lists", "dynamic", "--api-keys", join(path, "keys.json")];
-  const server = new MortalServer(args, { data: join(path, "data") });
+  const server = new RestartableServer(args, { data: join(path, "data") });
   return {
     server,
     async [Symbol.asyncDispose](): Promise<void> {
@@ -162,7 +162,7 @@ const startServer = (module: string) => {
   };
 };
 
-const report = (t: TestContext, random: Seeded, server: MortalServer, ledger: Ledger): void =>
+const report = (t: TestContext, random: Seeded, server: RestartableServer, ledger: Ledger): void =>
   t.diagnostic(
     `seed ${random.seed}: ${server.kills} kills, ${ledger.size} calls (${ledger.count("ok")} acknowledged, ${ledger.count("refused")} refused), ${ledger.receipts.length} receipts`,
   );
@@ -180,7 +180,7 @@ test(`C2 C4 C5 killed ${KILLS.mud} times under ${CLIENTS} clients, the MUD has e
       // The items in a room change all the time, so a slightly outdated list will do.
       if (random.under(3) === 0) offered = await offeredNow(client, url);
       if (random.under(12) === 0) return { tool: "choose_name", args: { name: random.pick(names) ?? "" } };
-      return restless(random, world, names, offered);
+      return randomAct(random, world, names, offered);
     });
     await using store = await drained(server);
     await checkRest(store, world);

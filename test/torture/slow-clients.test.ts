@@ -162,7 +162,7 @@ describe("C8 a client that does not read", () => {
   };
 
   /** Once it reads again, it is notified of each URI once, and of the lists at most once. */
-  const hearsEachOnce = async (way: Way, from: number, response: IncomingMessage): Promise<void> => {
+  const assertNotifiedOnce = async (way: Way, from: number, response: IncomingMessage): Promise<void> => {
     response.resume();
     while (way.texts.length < from + URIS.length) await sleep(1);
     for (let n = 0; n < 20; n += 1) await round();
@@ -223,7 +223,7 @@ describe("C8 a client that does not read", () => {
     const from = await blocked(way);
     const other = await session.request("tools/call", { name: "turn", arguments: {} });
     assert.equal(other.status, 200, "its own calls go on");
-    await hearsEachOnce(way, from, response);
+    await assertNotifiedOnce(way, from, response);
   });
 
   test(`on a modern listen costs no more after ${CHANGES} changes than after one, then gets each URI once`, async () => {
@@ -238,6 +238,6 @@ describe("C8 a client that does not read", () => {
     response.on("error", () => undefined);
     const way = await lastWay();
     const from = await blocked(way);
-    await hearsEachOnce(way, from, response);
+    await assertNotifiedOnce(way, from, response);
   });
 });

@@ -10,7 +10,7 @@ import { connect } from "../clients.ts";
 import { legacyCaller, modernCaller } from "../server/callers.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { eventReader } from "./event-reader.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 
 interface Slow {
   readonly server: Server;
@@ -70,7 +70,7 @@ const listenRequest = (send: Send): Promise<Response> =>
     }),
   });
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`closing a server, by ${name}`, () => {
     test("ends idle streams at once, answers running requests, and refuses new ones", async () => {
       const { server, go, begun } = slow();

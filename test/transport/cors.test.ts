@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
 import { authenticator, hashApiKey } from "troupe/transport";
 import { legacyCaller } from "../server/callers.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 
 const ORIGIN = "https://app.example";
 const JSON_HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -30,7 +30,7 @@ const readable = (response: Response): readonly [number, boolean, boolean] => [
   /\bmcp-session-id\b/.test(response.headers.get("access-control-expose-headers") ?? ""),
 ];
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`CORS by ${name}`, () => {
     test("lets a page send preflight requests to every path", async () => {
       await using server = createServer("s", "1", { sse: true, auth: await auth(), allowedOrigins: [ORIGIN] });

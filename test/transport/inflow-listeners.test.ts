@@ -14,7 +14,7 @@ import {
 } from "../../src/mcp/transport/index.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, post, type RawSocket, rawSocket } from "./raw-socket.ts";
-import { takenIn } from "./taken-in.ts";
+import { trackServerSockets } from "./server-sockets.ts";
 import { onLoopback } from "../on-loopback.ts";
 
 /** Twice the unit in which memory is reserved. */
@@ -24,7 +24,7 @@ const SIZE = 100_000;
 const BEGUN = 70_000;
 const HTTP = { limits: { bodyBytes: ROOM, arrivingBytes: ROOM } };
 
-const taken = takenIn();
+const taken = trackServerSockets();
 after(() => taken[Symbol.dispose]());
 
 const x = (count: number): string => "x".repeat(count);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
 import { connectInMemory } from "troupe/transport";
 import { legacyCaller, modernCaller } from "../server/callers.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { head, post, rawSocket } from "./raw-socket.ts";
 
 const STEPS = 30_000;
@@ -134,7 +134,7 @@ const BY_SOCKET: Readonly<Record<string, Door>> = {
   },
 
   async "node:http, the legacy era"({ server, sent }, name) {
-    await using at = await (PLACES["node:http"] ?? assert.fail())(server);
+    await using at = await (HTTP_SERVERS["node:http"] ?? assert.fail())(server);
     const { session } = await legacyCaller(at.send);
     await using client = await paused(at.port ?? assert.fail());
     client.write(post(callOf(name), { "mcp-session-id": session }));
@@ -186,7 +186,7 @@ describe("C8 a client of HTTP+SSE that sends and does not read", () => {
   const MOST = 1_000_000;
   const LONG_TEXT = "y".repeat(100_000);
 
-  for (const [name, place] of Object.entries(PLACES))
+  for (const [name, place] of Object.entries(HTTP_SERVERS))
     test(`is dropped with its session when its unread output exceeds the limit, by ${name}`, { timeout: 60_000 }, async () => {
       const dropped: unknown[] = [];
       const log = (_level: unknown, data: unknown): void => void dropped.push(data);

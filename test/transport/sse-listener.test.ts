@@ -7,7 +7,7 @@ import type { ServerOptions } from "troupe/server";
 import { authenticator, hashApiKey, HTTP_LIMITS } from "troupe/transport";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { type EventReader, eventReader } from "./event-reader.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { onLoopback } from "../on-loopback.ts";
 
 const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
@@ -64,7 +64,7 @@ const auth = () =>
   });
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`HTTP+SSE by ${name}`, () => {
     const served = (options: ServerOptions = {}): Server => createServer("s", "1", { sse: true, ...options });
 
@@ -142,7 +142,7 @@ for (const [name, place] of Object.entries(PLACES))
 
     test("binds the session to its principal, and each POST to the scopes of its own token", async () => {
       await using server = served({ auth: await auth() });
-      server.tools.register({ name: "who" }, ({ viewer }) => viewer.principal ?? "nobody");
+      server.tools.register({ name: "who" }, ({ viewer }) => viewer.principal ?? "anonymous");
       server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "wiped");
       await using at = await place(server);
       assert.equal((await at.send("/sse", { headers: { accept: "text/event-stream" } })).status, 401);

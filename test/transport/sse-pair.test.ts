@@ -13,7 +13,7 @@ import { demo } from "../../examples/server/index.ts";
 import { underHono } from "../../examples/server/mounts.ts";
 import { until } from "../../src/testing/index.ts";
 import { troupe } from "../cli/run.ts";
-import { CLIENTS, connect, type Manner } from "../clients.ts";
+import { CLIENTS, connect, type ClientOptions } from "../clients.ts";
 import { serveChild } from "../serve-child.ts";
 import { callerOf } from "../server/progress.ts";
 import { onLoopback } from "../on-loopback.ts";
@@ -21,13 +21,13 @@ import { onLoopback } from "../on-loopback.ts";
 interface Mounted extends AsyncDisposable {
   readonly sse: string;
   readonly mcp: string;
-  readonly fetch?: Manner["fetch"];
+  readonly fetch?: ClientOptions["fetch"];
 }
 
 const at = (
   origin: string,
   prefix: string,
-  more: { readonly fetch?: Manner["fetch"]; readonly end?: () => Promise<void> } = {},
+  more: { readonly fetch?: ClientOptions["fetch"]; readonly end?: () => Promise<void> } = {},
 ): Mounted => ({
   sse: `${origin}${prefix}/sse`,
   mcp: `${origin}${prefix}`,
@@ -92,9 +92,9 @@ for (const [name, mount] of Object.entries(MOUNTS))
           ["1", "2", "3"],
         );
         if (which.era === "modern") await old.listen({ toolsListChanged: true });
-        server.tools.register({ name: "late" }, () => "late");
+        server.tools.register({ name: "added" }, () => "added");
         await until("it has been notified", () => old.heard.some(({ method }) => method === "notifications/tools/list_changed"));
-        assert.equal((await old.call("late")).text, "late");
+        assert.equal((await old.call("added")).text, "added");
       });
   });
 

@@ -10,9 +10,9 @@ import { refuse } from "troupe";
 import { fromMcpServer } from "troupe/mount";
 import { prefix } from "troupe/source";
 import { content, createServer, failure, message, messages, type Server } from "troupe/server";
-import { strictJson } from "../judge.ts";
+import { strictJson } from "../message-validation.ts";
 import { envelope, modernHeaders } from "../wire.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { rawSocket } from "./raw-socket.ts";
 
 const HALF = "\ud83d";
@@ -140,7 +140,7 @@ async function overHttp(send: Send): Promise<string> {
   return JSON.stringify(all);
 }
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   test(`no unpaired surrogate is sent over HTTP by ${name}`, { timeout: 60_000 }, async () => {
     await using server = broken();
     await using at = await place(server);

@@ -11,7 +11,7 @@ export interface Act {
 export const LOOKS: ReadonlySet<string> = new Set(["look", "inventory", "who"]);
 
 /** The next call of a restless player; `offered`: the items that a tool's list names now, if known. */
-export function restless(random: Seeded, world: World, names: readonly string[], offered: (tool: string) => readonly string[]): Act {
+export function randomAct(random: Seeded, world: World, names: readonly string[], offered: (tool: string) => readonly string[]): Act {
   const item = (tool: string): string => random.pick(offered(tool)) ?? random.pick(Object.keys(world.items)) ?? "";
   const say: Act = { tool: "say", args: { text: `la ${random.under(1_000)}` } };
   // Items that are not offered are tried only now and then, since a refusal changes nothing.

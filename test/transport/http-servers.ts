@@ -6,14 +6,14 @@ import { onLoopback } from "../on-loopback.ts";
 
 export type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
-export interface Place extends AsyncDisposable {
+export interface HttpEndpoint extends AsyncDisposable {
   readonly send: Send;
   /** Absent if the server is called in this process. */
   readonly port?: number;
 }
 
 /** The ways in which a server receives HTTP requests. */
-export const PLACES: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<Place>>> = {
+export const HTTP_SERVERS: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<HttpEndpoint>>> = {
   async "a listener"(server, limits = {}) {
     const { http } = await server.listen({ http: { limits } });
     return { port: http.port, send: (path, init) => fetch(new URL(path, http.url), init), [Symbol.asyncDispose]: async () => undefined };

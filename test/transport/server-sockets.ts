@@ -5,7 +5,7 @@ import { eventually } from "./settle.ts";
 
 const CHANNEL = "net.server.socket";
 
-export interface TakenIn extends Disposable {
+export interface ServerSockets extends Disposable {
   /** Resolves once the server has read that many bytes of that client. */
   bytes(client: Socket, count: number): Promise<void>;
   /** Resolves once the server has closed that client's connection. */
@@ -13,7 +13,7 @@ export interface TakenIn extends Disposable {
 }
 
 /** Starts observing; clients that connected before are unknown. */
-export function takenIn(): TakenIn {
+export function trackServerSockets(): ServerSockets {
   const sockets = new Map<number | undefined, Socket>();
   const met = (message: unknown): void => {
     if (typeof message !== "object" || message === null || !("socket" in message) || !(message.socket instanceof Socket)) return;

@@ -2,20 +2,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
-import { PLACES, type Send } from "../transport/places.ts";
+import { HTTP_SERVERS, type Send } from "../transport/http-servers.ts";
 import { legacyCaller, modernCaller } from "./callers.ts";
 
 const ONE_STREAM = { streams: 1 };
 
 /** Tools that log after their answer, log before it, and ask a question. */
-const talkative = (log: unknown[] = []) => {
+const serverWithTools = (log: unknown[] = []) => {
   const afterAnswer: (() => void)[] = [];
   let runs = 0;
   const server = createServer("s", "1", { webLimits: ONE_STREAM, log: (_level, data) => void log.push(data) });
-  server.tools.register({ name: "late" }, ({ log: say, emit }) => {
+  server.tools.register({ name: "after" }, ({ log: say, emit }) => {
     afterAnswer.push(() => {
-      say("warning", "too late");
-      emit("too late");
+      say("warning", "after the answer");
+      emit("after the answer");
     });
     return "ok";
   });
@@ -44,7 +44,7 @@ const INITIALIZE = {
 const HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 
 /** A tool call in a session whose client supports elicitation. */
-const askable = async (send: Send, name: string): Promise<Response> => {
+const callWithElicitation = async (send: Send, name: string): Promise<Response> => {
   const begun = await send("/mcp", { method: "POST", headers: HEADERS, body: JSON.stringify(INITIALIZE) });
   await begun.text();
   const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
@@ -52,15 +52,15 @@ const askable = async (send: Send, name: string): Promise<Response> => {
   return send("/mcp", { method: "POST", headers: { ...HEADERS, ...session }, body });
 };
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`log messages and questions of a tool, ${name}`, () => {
     test("C8 are dropped once the call was answered, and take no stream from others", async () => {
-      const { server, afterAnswer } = talkative();
+      const { server, afterAnswer } = serverWithTools();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const legacy = await legacyCaller(at.send);
-      assert.deepEqual(await read(await legacy.call(1, "late", { token: "t" })), OK(1));
-      const modern = await modernCaller(at.send).call(2, "late", { token: "t" });
+      assert.deepEqual(await read(await legacy.call(1, "after", { token: "t" })), OK(1));
+      const modern = await modernCaller(at.send).call(2, "after", { token: "t" });
       assert.equal(modern.status, 200);
       await modern.text();
       assert.equal(afterAnswer.length, 2);
@@ -72,7 +72,7 @@ for (const [name, place] of Object.entries(PLACES))
 
     test("are omitted if no stream is free: the tool runs once and its answer arrives", async () => {
       const log: unknown[] = [];
-      const { server, runs } = talkative(log);
+      const { server, runs } = serverWithTools(log);
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const legacy = await legacyCaller(at.send);
@@ -93,12 +93,15 @@ for (const [name, place] of Object.entries(PLACES))
     });
 
     test("a question fails the call if no stream is free", async () => {
-      const { server } = talkative();
+      const { server } = serverWithTools();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const stream = await (await legacyCaller(at.send)).get();
       assert.equal(stream.status, 200);
-      assert.match(JSON.stringify(await read(await askable(at.send, "asks"))), /Too many streams are open to ask you.*"isError":true/);
+      assert.match(
+        JSON.stringify(await read(await callWithElicitation(at.send, "asks"))),
+        /Too many streams are open to ask you.*"isError":true/,
+      );
       await stream.body?.cancel();
     });
   });

@@ -2,13 +2,13 @@ import type { Store } from "../../src/core/contract/index.ts";
 import { StoreError } from "../../src/core/contract/index.ts";
 
 /** What happens to a store at its nth write. */
-export interface Fate {
+export interface StoreFault {
   readonly at: number;
   /** `dies`: the process ends, before or after the write. `fails`: an error, and nothing is stored. */
   readonly how: "dies before" | "dies after" | "fails";
 }
 
-export interface Mortal {
+export interface CrashingStore {
   readonly store: Store;
   readonly died: Promise<"died">;
   /** Ends the process now. */
@@ -16,7 +16,7 @@ export interface Mortal {
 }
 
 /** The store of a process that may die: after that, no request is ever answered. */
-export function mortal(store: Store, fates: readonly Fate[]): Mortal {
+export function crashingStore(store: Store, fates: readonly StoreFault[]): CrashingStore {
   let writes = 0;
   let dead = false;
   const { promise: died, resolve: die } = Promise.withResolvers<"died">();

@@ -16,8 +16,8 @@ import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 
 /** One engine, and what a test reads from it. */
-export interface Place extends AsyncDisposable {
-  /** The reply, however late it arrives. */
+export interface TestEngine extends AsyncDisposable {
+  /** The reply, whenever it arrives. */
   call(outgoing: Outgoing, options?: Pick<CallOptions, "key" | "answers" | "can">): Promise<Reply>;
   /** The code of a call's error. */
   fault(outgoing: Outgoing): Promise<string>;
@@ -30,10 +30,10 @@ export interface Place extends AsyncDisposable {
   /** The actions of dead letters. */
   letters(): Promise<readonly string[]>;
   /** The same actors after a restart of the process. */
-  reopen(): Promise<Place>;
+  reopen(): Promise<TestEngine>;
 }
 
-type Open = (kinds: readonly Behaviour[]) => Promise<Place>;
+type Open = (kinds: readonly Behaviour[]) => Promise<TestEngine>;
 
 const openLocal: Open = async (kinds) => {
   const clock = new SimulatedClock();
@@ -43,7 +43,7 @@ const openLocal: Open = async (kinds) => {
 // Two engines over one store must not give the same ids.
 let seeds = 0;
 
-async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<Place> {
+async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<TestEngine> {
   const engine = await LocalEngine.start({ kinds, store, clock, entropy: new SimulatedEntropy((seeds += 1)) });
   const ended = async <T>(promise: Promise<T>): Promise<T> => {
     const state = { over: false };
@@ -79,7 +79,7 @@ export const onRestate = async (
   kinds: readonly Behaviour[],
   faults?: WorldOptions["faults"],
   after?: World,
-): Promise<Place & { readonly world: World }> => {
+): Promise<TestEngine & { readonly world: World }> => {
   const world = new World({ kinds, ...omitUndefined({ after, faults }) });
   const outcomeOf = async (outgoing: Outgoing, options: Pick<CallOptions, "key" | "answers" | "can"> = {}): Promise<Reply | string> => {
     const { key, answers, can } = options;
@@ -137,4 +137,4 @@ interface EngineUnderTest {
 
 export const LOCAL: EngineUnderTest = { name: "LocalEngine", open: openLocal };
 
-export const BOTH: readonly EngineUnderTest[] = [LOCAL, { name: "Restate", open: (kinds) => onRestate(kinds) }];
+export const ENGINES: readonly EngineUnderTest[] = [LOCAL, { name: "Restate", open: (kinds) => onRestate(kinds) }];

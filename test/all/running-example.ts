@@ -10,7 +10,7 @@ import { isJsonObject } from "../wire.ts";
 const KEYS = { ada: "a".repeat(32), bob: "b".repeat(32) } as const;
 type Who = keyof typeof KEYS;
 
-export interface Whole extends AsyncDisposable {
+export interface RunningExample extends AsyncDisposable {
   readonly running: Running;
   enter(who: Who, which: Which): Promise<Player>;
   /** Over HTTP or TCP. */
@@ -19,7 +19,7 @@ export interface Whole extends AsyncDisposable {
 }
 
 /** Resolves when it has printed its addresses. */
-export async function startWhole(data: string): Promise<Whole> {
+export async function startExample(data: string): Promise<RunningExample> {
   const running = runningScript({
     args: ["--conditions=troupe-source", join(root, "examples/all/index.ts"), data],
     env: { TROUPE_KEY_ADA: KEYS.ada, TROUPE_KEY_BOB: KEYS.bob },

@@ -14,7 +14,7 @@ interface Life {
 }
 
 /** A `troupe serve` that is killed and started again on the same directory. */
-export class MortalServer implements AsyncDisposable {
+export class RestartableServer implements AsyncDisposable {
   readonly data: string;
   /** Lines on standard error of all processes. */
   readonly log: string[] = [];

@@ -87,13 +87,13 @@ function fits(schema: z.ZodType, value: unknown, what: string): void {
  * Validates one message of a server by the official schemas of its era. `request`: the client's request, which selects the schema of
  * the result.
  */
-export function judge(message: string | Uint8Array, request?: { readonly method: unknown; readonly isModern: boolean }): unknown {
+export function validateMessage(message: string | Uint8Array, request?: { readonly method: unknown; readonly isModern: boolean }): unknown {
   const value = strictJson(message);
-  for (const one of Array.isArray(value) ? value : [value]) judgeOne(one, request);
+  for (const one of Array.isArray(value) ? value : [value]) validateOne(one, request);
   return value;
 }
 
-function judgeOne(message: unknown, request: { readonly method: unknown; readonly isModern: boolean } | undefined): void {
+function validateOne(message: unknown, request: { readonly method: unknown; readonly isModern: boolean } | undefined): void {
   if (!isObject(message) || !("jsonrpc" in message)) return;
   if ("method" in message) {
     fits(z.union([v1.JSONRPCRequestSchema, v1.JSONRPCNotificationSchema]), message, "a message of the server");
@@ -137,7 +137,7 @@ function reported(judging: () => void): void {
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** `fetch` that validates answers before the client reads them. */
-export const judgedFetch =
+export const validatingFetch =
   (inner: Fetch = fetch): Fetch =>
   async (url, init) => {
     const response = await inner(url, init);
@@ -152,7 +152,7 @@ export const judgedFetch =
         const event = text.slice(0, end);
         text = text.slice(end + 2);
         const data = event.match(/^data: (.+)$/m)?.[1];
-        if (data !== undefined && !/^event: (?!message$)/m.test(event)) judge(data, request);
+        if (data !== undefined && !/^event: (?!message$)/m.test(event)) validateMessage(data, request);
       }
     };
     const judging = new TransformStream<Uint8Array, Uint8Array>({
@@ -164,7 +164,7 @@ export const judgedFetch =
         controller.enqueue(chunk);
       },
       flush() {
-        if (!isStream) reported(() => void judge(text, request));
+        if (!isStream) reported(() => void validateMessage(text, request));
       },
     });
     const { status, statusText, headers } = response;

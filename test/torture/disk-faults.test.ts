@@ -15,8 +15,8 @@ import { root } from "../serve-child.ts";
 import { at, opened, resumed } from "../wire.ts";
 import { Ledger } from "./ledger.ts";
 import { callTool, lightClient, offeredNow, type CallOutcome } from "./light-client.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { LOOKS, restless } from "./restless.ts";
+import { RestartableServer } from "./restartable-server.ts";
+import { LOOKS, randomAct } from "./random-player.ts";
 import { seeded, withSeed } from "./seed.ts";
 import { checkRest } from "./world-check.ts";
 
@@ -28,15 +28,15 @@ const folder = () => {
 };
 
 /** A server with a disk whose faults the test controls. */
-const starved = (module: string, path: string) => {
+const serverWithFaultyDisk = (module: string, path: string) => {
   const file = join(path, "disk");
   const preload = pathToFileURL(join(import.meta.dirname, "disk-fault.ts")).href;
   const environment = { TROUPE_TEST_DISK: file, NODE_OPTIONS: `--import=${preload}` };
-  const server = new MortalServer([module, "--receipts", "--rate", "0"], { data: join(path, "data"), environment });
+  const server = new RestartableServer([module, "--receipts", "--rate", "0"], { data: join(path, "data"), environment });
   return { server, disk: (fault: "well" | "full" | "sync") => writeFileSync(file, fault) };
 };
 
-const logged = (server: MortalServer, event: string): Readonly<Record<string, unknown>> | undefined =>
+const logged = (server: RestartableServer, event: string): Readonly<Record<string, unknown>> | undefined =>
   server.log
     .map((line): Readonly<Record<string, unknown>> => {
       const parsed: unknown = JSON.parse(line);
@@ -58,7 +58,7 @@ const ERROR_CODE = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
 for (const fault of ["full", "sync"] as const) {
   test(`C2 a disk that ${fault === "full" ? "is full" : "fails to sync"} is reported with its code, loses no acknowledged call, and may recover`, async () => {
     using place = folder();
-    const { server, disk } = starved(COUNTER, place.path);
+    const { server, disk } = serverWithFaultyDisk(COUNTER, place.path);
     await using _ = server;
     await server.start();
     const url = await server.url;
@@ -116,7 +116,7 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
     using place = folder();
     const [file = ""] = worlds;
     const world = loadWorld(file);
-    const { server, disk } = starved("examples/mud", place.path);
+    const { server, disk } = serverWithFaultyDisk("examples/mud", place.path);
     await using _ = server;
     await server.start();
     const url = await server.url;
@@ -129,7 +129,7 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
       const client = lightClient("legacy", undefined);
       while (!game.over) {
         const offered = await offeredNow(client, url);
-        const act = restless(random, world, names, offered);
+        const act = randomAct(random, world, names, offered);
         const { call, trace } = ledger.open(`${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
         for (;;) {
           const reply = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
@@ -194,7 +194,7 @@ test("a read-only directory is reported at the start, and can still be read", as
 });
 test("lost or damaged sessions are recreated and logged; actors and idempotency keys remain", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const sessions = join(server.data, "sessions.db");
@@ -238,7 +238,7 @@ test("lost or damaged sessions are recreated and logged; actors and idempotency 
 
 test("a store that is missing or empty in a used directory is not recreated, and its log stays", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -264,7 +264,7 @@ test("a store that is missing or empty in a used directory is not recreated, and
 
 test("a log that was removed after a kill is reported, since the last acknowledged calls may be missing", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -284,7 +284,7 @@ test("a log that was removed after a kill is reported, since the last acknowledg
 
 test("commands that read report a cut log with exit code 5 and leave it for the server to report", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -326,7 +326,7 @@ test("commands that write report a cut log with exit code 5, too", async () => {
   const file = join(place.path, "all.jsonl");
   assert.equal((await troupe("export", file, "--data", data)).code, 0);
   {
-    const server = new MortalServer([COUNTER], { data });
+    const server = new RestartableServer([COUNTER], { data });
     await server.start();
     await callTool(lightClient("modern", undefined), await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
     await server.kill();
@@ -344,7 +344,7 @@ test("commands that write report a cut log with exit code 5, too", async () => {
 
 test("a server reports a missing log of what guests hold", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--theater", "--no-auth"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--theater", "--no-auth"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   await server.kill();
@@ -357,7 +357,7 @@ test("a server reports a missing log of what guests hold", async () => {
 
 test("a missing key is replaced, which is logged", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   assert.equal(await server.stop(), 0);
@@ -370,7 +370,7 @@ test("a missing key is replaced, which is logged", async () => {
 
 test("a truncated key is replaced, which is logged", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   assert.equal(await server.stop(), 0);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/core/contract/index.ts";
 import { memoryStore, sqliteStore } from "../../src/core/store/index.ts";
-import { chance, startMud, type Visitor } from "../mud-server.ts";
+import { seededEntropy, startMud, type Visitor } from "../mud-server.ts";
 import { folder } from "../quest-client.ts";
 import { at, type JsonObject, isJsonObject } from "../wire.ts";
 
@@ -36,7 +36,7 @@ const argumentsFor = (entry: unknown, below: (bound: number) => number, names: r
 };
 
 const play = async (seed: number, store: Store, acts: number): Promise<void> => {
-  const entropy = chance(seed);
+  const entropy = seededEntropy(seed);
   await using mud = await startMud({ entropy, store });
   const who = ["ada", "bob", "cid", "dee", "eve"];
   const visitors = await Promise.all(who.map((name) => mud.enter(`test|${name}`)));

@@ -61,7 +61,7 @@ test("readability counts words and sentences of prose, and names what is too lon
   }
 });
 
-test("readability says that a page is missing", () => {
+test("readability reports a missing page", () => {
   const { status, stderr } = readability("docs/no-such-page.md");
   assert.deepEqual([status, stderr], [1, "No such page: docs/no-such-page.md. Name Markdown files, or none to measure all pages.\n"]);
 });

@@ -72,7 +72,7 @@ test("actors are found by id, kind, status and index, and many are stopped at on
   assert.deepEqual(await rowsOf(opened), ["incident/INC-2", "incident/INC-5"]);
 });
 
-test("an actor's page says why an offer is off for a viewer, and calls it", async () => {
+test("an actor's page states why an offer is disabled for a viewer, and calls it", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1");
   const { page } = opened;

@@ -129,7 +129,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: s
   }
 }
 
-test("every route of the console answers as its OpenAPI document says", { timeout: 60_000 }, async () => {
+test("every route of the console answers as in its OpenAPI document", { timeout: 60_000 }, async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-console-answers-"));
   await using server = await serve(folder.path);
   await server.engine.call({ to: lamp.id("main"), action: "tools/light", args: {}, start: null });

@@ -62,7 +62,7 @@ const open = async (which: "command" | "node", path: string): Promise<ConsolePag
 };
 
 for (const which of ["command", "node"] as const) {
-  test(`the console of the ${which} shows actors of a cluster, and says why the rest is missing`, async () => {
+  test(`the console of the ${which} lists actors of a cluster, and states why the rest is missing`, async () => {
     await using opened = await open(which, "/");
     const { page } = opened;
     const views: readonly (readonly [path: string, shows: RegExp])[] = [

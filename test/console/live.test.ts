@@ -58,7 +58,7 @@ function isSlower(rows: readonly string[]): void {
 
 const textOf = async ({ page: tab }: ConsolePage, selector: string): Promise<string> => await tab.locator(selector).first().innerText();
 
-test("the overview begins with what needs attention, and says which client is slow", async () => {
+test("the overview begins with what needs attention, and marks slow clients", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/", { theme, width });
     const { page: tab } = console;

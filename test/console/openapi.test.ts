@@ -30,7 +30,7 @@ test("the OpenAPI document is valid, and has every route of the API", async () =
   );
 });
 
-test("without its built files the API says that its description is missing", async () => {
+test("without its built files the API reports that its description is missing", async () => {
   const { status, json } = await new Console().request("GET", "/openapi.json");
   assert.deepEqual([status, Object(json)["error"]["code"]], [409, "NOT_AVAILABLE"]);
 });

@@ -109,7 +109,7 @@ describe("a new project", () => {
     assert.equal(readdirSync(home).includes("shop"), false);
   });
 
-  test("if npm fails, the project is there, and the error says what to run #create.refusals", async () => {
+  test("if npm fails, the project exists, and the error names the command to run #create.refusals", async () => {
     writeFileSync(join(home, "npm-cli.js"), "process.exit(1);");
     const program = join(root, "create-troupe/bin/create-troupe.js");
     const npm = `npm_execpath=${join(home, "npm-cli.js")}`;

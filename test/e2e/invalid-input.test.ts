@@ -362,7 +362,7 @@ describe("HTTP framing", () => {
 
   test("that is malformed, duplicated or foreign is refused with its status", async () => {
     const length = `content-length: ${Buffer.byteLength(message)}`;
-    const cases: readonly (readonly [what: string, bytes: string | Uint8Array, ...status: readonly number[]])[] = [
+    const cases: readonly (readonly [what: string, payload: string | Uint8Array, ...status: readonly number[]])[] = [
       ["no HTTP at all", "add one, please\r\n\r\n", 400],
       ["no host", head("POST /mcp HTTP/1.1", "content-type: application/json", length, ...modernLines) + message, 400],
       ["two hosts", withHead("host: 127.0.0.1", length, ...modernLines) + message, 400],
@@ -385,8 +385,8 @@ describe("HTTP framing", () => {
       ["two session ids", withHead("mcp-session-id: a", "mcp-session-id: b", length) + message, 400],
       ["a header with a line in it", `${withHead(length, ...modernLines).slice(0, -2)}x: a\u0000b\r\n\r\n${message}`, 400],
     ];
-    for (const [what, bytes, ...statuses] of cases) {
-      const status = await statusOf(bytes);
+    for (const [what, payload, ...statuses] of cases) {
+      const status = await statusOf(payload);
       assert.ok(statuses.includes(status), `${what}: ${status}, not ${statuses.join(" or ")}`);
     }
   });

@@ -38,7 +38,7 @@ async function play(opened: TestEngine, program: readonly (readonly [Omit<Call, 
 }
 
 for (const { name, open } of ENGINES)
-  test(`${name}: every call through a random graph does what the model says, over restarts #actors.forward #actors.request #actors.settled`, async () => {
+  test(`${name}: every call through a random graph has the model's outcome, over restarts #actors.forward #actors.request #actors.settled`, async () => {
     await fc.assert(
       fc.asyncProperty(program$, async (program) => play(await open(KINDS), program)),
       { numRuns: 15 * GRAPHS },
@@ -50,7 +50,7 @@ const cuts$ = fc.array(fc.array(fc.record<Cut>({ step: fc.nat({ max: 8 }), place
   maxLength: 20,
 });
 
-test("Restate: attempts that crash at random steps change nothing of what the model says #actors.forward #actors.request #actors.settled", async () => {
+test("Restate: attempts that crash at random steps do not change the model's outcome #actors.forward #actors.request #actors.settled", async () => {
   await fc.assert(
     fc.asyncProperty(program$, cuts$, async (program, cuts) => {
       const faults = (_: string, nth: number) => ({ cuts: cuts[nth % cuts.length] ?? [] });

@@ -194,7 +194,7 @@ describe("a response as an answer", () => {
     assert.deepEqual([none.statusCode, none.body], [204, ""]);
   });
 
-  test("an answer over Lambda's size, as JSON, is an error that says to stream", async () => {
+  test("a JSON answer over Lambda's limit is an error that advises to stream", async () => {
     const text =
       (size: number, letter = "a") =>
       () =>

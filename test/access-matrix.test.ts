@@ -1,4 +1,4 @@
-// Who reaches which actor, by every transport, against a table written by hand. One engine, served twice: to callers with keys, and to anybody.
+// Which caller reaches which actor, over every transport, compared with a table. One engine, served to callers with keys and to anonymous ones.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -52,7 +52,7 @@ const TABLE = `
   link-starter    | by key | –   | –   | –    | –
 `;
 
-// What each tool answers where its actor is reached: "yes" or the refusal. `root` has the scope admin, and a claim that gives it the role manager.
+// The answer of each tool if its actor is reached: "yes" or the refusal. `root` has the scope admin, and a claim with the role manager.
 const TOOLS: Readonly<Record<string, Readonly<Record<Caller, "yes" | "scope" | "–">>>> = {
   see: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
   do: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
@@ -141,7 +141,7 @@ const hub = actor("hub", {
 
 // ── the transports ──────────────────────────────────────────────────────────
 
-/** Calls a tool; answers with what it returned, or "scope", or "–" for what does not exist. */
+/** Calls a tool; returns its result, "scope", or "–" if it does not exist. */
 type Transport = (caller: Caller, call: Call) => Promise<string>;
 
 interface Call {
@@ -177,21 +177,21 @@ const argsOf = (call: Call): Readonly<Record<string, Json>> => {
   return handle === undefined ? {} : { handle };
 };
 
-const GONE = new Set(["UNKNOWN", "HANDLE", "INVALID"]);
+const NOT_FOUND = new Set(["UNKNOWN", "HANDLE", "INVALID"]);
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const said = (reply: Reply): string => {
+const describeReply = (reply: Reply): string => {
   if ("ok" in reply) return textOf(reply.ok);
   if (!("refused" in reply)) return JSON.stringify(reply);
   const { code } = reply.refused;
-  return code === "SCOPE" ? "scope" : GONE.has(code) ? "–" : code;
+  return code === "SCOPE" ? "scope" : NOT_FOUND.has(code) ? "–" : code;
 };
 
 const server = (caller: Caller) => urls[caller === "anybody" ? "open" : "keys"];
 const bearer = (caller: Caller): Record<string, string> => (caller === "anybody" ? {} : { authorization: `Bearer ${KEYS[caller]}` });
 
-/** What an MCP answer says. */
+/** The outcome of an MCP answer. */
 const ofMcp = ({ status, reply }: Awaited<ReturnType<typeof send>>): string => {
   if (status === 403) return "scope";
   if (!isJsonObject(reply) || !isJsonObject(reply["result"])) return "–";
@@ -249,9 +249,9 @@ const keyOf = (kind: string): string => {
   return kind.startsWith("shared") ? "main" : "ann";
 };
 
-const ofPacket = async (asked: Promise<unknown>): Promise<string> => {
+const ofPacket = async (answer: Promise<unknown>): Promise<string> => {
   try {
-    const reply = await asked;
+    const reply = await answer;
     return textOf(isJsonObject(reply) ? reply["result"] : reply);
   } catch (error) {
     if (!(error instanceof PacketError)) throw error;
@@ -280,12 +280,12 @@ const TRANSPORTS: Readonly<Record<string, { readonly call: Transport; readonly b
     byKey: false,
   },
   "in process": {
-    call: async (caller, call) => said(await source.act(viewerOf(caller), `tools/${toolOf(call)}`, argsOf(call), {})),
+    call: async (caller, call) => describeReply(await source.act(viewerOf(caller), `tools/${toolOf(call)}`, argsOf(call), {})),
     byKey: false,
   },
   "in process, meta": {
     call: async (caller, call) =>
-      said(await meta(source).act(viewerOf(caller), "tools/act", { action: toolOf(call), arguments: argsOf(call) }, {})),
+      describeReply(await meta(source).act(viewerOf(caller), "tools/act", { action: toolOf(call), arguments: argsOf(call) }, {})),
     byKey: false,
   },
   "packets over HTTP": { call: packets("packets"), byKey: true },
@@ -295,12 +295,12 @@ const TRANSPORTS: Readonly<Record<string, { readonly call: Transport; readonly b
     async call(caller, call) {
       const { capability, payload, options } = packetOf(call);
       const { actor_id } = options;
-      const asked = flow.running.run(capability, payload, {
+      const running = flow.running.run(capability, payload, {
         viewer: viewerOf(caller),
         context: {},
         ...(actor_id !== undefined && { actor_id }),
       });
-      return ofPacket(asked.then(({ result }) => result));
+      return ofPacket(running.then(({ result }) => result));
     },
     byKey: true,
   },
@@ -345,7 +345,7 @@ before(async () => {
   for (const row of ROWS)
     if (row.way !== "by key" && row.reached["ann"] === "ann") {
       const call = { row, tool: "do" };
-      assert.equal(said(await source.act(ann, `tools/${toolOf(call)}`, argsOf(call), {})), "ann", `${row.kind} ${row.way}`);
+      assert.equal(describeReply(await source.act(ann, `tools/${toolOf(call)}`, argsOf(call), {})), "ann", `${row.kind} ${row.way}`);
     }
 });
 
@@ -353,12 +353,12 @@ after(() => opened.disposeAsync());
 
 const living = async (): Promise<readonly string[]> => (await engine.list({ limit: 1_000 })).map(({ id }) => id).toSorted();
 
-/** What the table says of that call. */
+/** The table's entry for that call. */
 function expected({ reached }: Row, caller: Caller, tool: string, transport: string): readonly string[] {
   const cell = reached[caller] ?? "";
   const to = cell === "session" && transport !== "MCP 2025-11-25" ? "–" : cell;
   const answer = TOOLS[tool]?.[caller] ?? "";
-  // Of an actor that is not reached the list may say which scope its tool needs, and nothing else.
+  // For an unreachable actor the list may state the scope of a tool, and nothing else.
   if (to === "–") return answer === "scope" ? ["–", "scope"] : ["–"];
   return [answer === "yes" ? (to === "own" ? caller : to) : answer];
 }
@@ -380,7 +380,7 @@ describe("access", () => {
       assert.deepEqual(wrong, []);
     });
 
-  test("a source that cannot be asked for its surface still refuses callers without scopes", async () => {
+  test("a source without a surface still refuses callers that lack scopes", async () => {
     const failing: Source = {
       surface: () => Promise.reject(new Error("The store is away.")),
       act: (...call) => source.act(...call),
@@ -390,10 +390,10 @@ describe("access", () => {
     const ahead: Source = { ...failing, catalogue: (viewer) => source.catalogue?.(viewer) };
     for (const one of [failing, ahead]) {
       const both = merge(one, other);
-      const asked = { action: "shared_any_admin", arguments: {} };
-      assert.equal(said(await both.act(viewerOf("bob"), "tools/shared_any_admin", {}, {})), "scope");
-      const byMeta = meta(both).act(viewerOf("bob"), "tools/act", asked, {});
-      if (one === ahead) assert.equal(said(await byMeta), "scope");
+      const request = { action: "shared_any_admin", arguments: {} };
+      assert.equal(describeReply(await both.act(viewerOf("bob"), "tools/shared_any_admin", {}, {})), "scope");
+      const byMeta = meta(both).act(viewerOf("bob"), "tools/act", request, {});
+      if (one === ahead) assert.equal(describeReply(await byMeta), "scope");
       else await assert.rejects(byMeta);
     }
   });
@@ -418,20 +418,24 @@ describe("access", () => {
     }
   });
 
-  test("no resource shows an actor or a state of a kind that is no capability", async () => {
+  test("no resource exposes an actor or state of a kind that is not a capability", async () => {
     for (const caller of CALLERS) {
       const viewer = viewerOf(caller);
-      using shown = flow.source();
-      assert.deepEqual(await shown.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
+      using capabilities = flow.source();
+      assert.deepEqual(await capabilities.act(viewer, "resources/capability_actors", {}, {}), { ok: { actors: [] } });
       for (const { kind } of kinds)
-        for (const id of [keyOf(kind), "nobody"])
-          assert.equal(said(await shown.act(viewer, "resources/capability_actor", { capability: kind, id }, {})), "–", `${kind} ${caller}`);
+        for (const id of [keyOf(kind), "unknown"])
+          assert.equal(
+            describeReply(await capabilities.act(viewer, "resources/capability_actor", { capability: kind, id }, {})),
+            "–",
+            `${kind} ${caller}`,
+          );
       assert.deepEqual(await flow.actors.listActors(viewer), []);
       for (const { kind } of kinds) await assert.rejects(flow.actors.getActorState(kind, keyOf(kind), viewer), { type: "actor_not_found" });
     }
   });
 
-  test("an operator reaches any actor, by the control socket's operations and by Theater", async () => {
+  test("an operator reaches any actor through the control socket and through Theater", async () => {
     await using stage = remoteStage({ port: theater });
     const listed = (await stage.list(1_000)).map(({ id, name }) => `${name} ${id}`);
     for (const { kind } of kinds) {

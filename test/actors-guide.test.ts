@@ -1,4 +1,4 @@
-// The pages on actors are true: their code is code that is tested here, and does what they say of it.
+// The code of the pages on actors is tested here, and does what the pages say.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const PAGES =
     " ",
   );
 
-/** Code with its lines unindented, so that a part of a program can be shown by itself. */
+/** Code without indentation, so that a page may quote a part of a program. */
 const unindented = (code: string): string => code.replaceAll(/^ +/gm, "");
 
 const tested = globSync(["test/guide/*.fixture.ts", "examples/{library,incident-desk}/index.ts", "test/actors-guide.test.ts"], {
@@ -46,7 +46,7 @@ const tested = globSync(["test/guide/*.fixture.ts", "examples/{library,incident-
   .join("\n");
 
 for (const page of PAGES)
-  test(`the page ${page} is short, says what it is for, and shows code that is tested`, () => {
+  test(`the page ${page} is short, states its purpose and contains only tested code`, () => {
     const text = readFileSync(join(root, `docs/guide/${page}.md`), "utf8");
     assert.match(text, /^# .+\n\nAfter reading this page you [^\n]+\.\n/);
     assert.ok(text.split("\n").length <= 201);
@@ -84,7 +84,7 @@ test("a state of an older version gets new fields from the schema's defaults", a
   assert.deepEqual((await engine.read(note.id("ann")))?.state, { text: "Hello", edits: 1, tags: ["new"] });
 });
 
-test("initial gets the key, the time and chance", () => {
+test("initial receives the key, the time and a source of randomness", () => {
   const { player, startedAt, dice } = testActor(game, { key: "ann" }).state;
   assert.deepEqual([player, Number.isFinite(startedAt), dice.length], ["ann", true, 2]);
   assert.ok(dice.every((die) => die >= 1 && die <= 6));
@@ -144,7 +144,7 @@ test("each user has a diary, all share a board, and roles come from claims", asy
   assertToolResult(await ann.tools.acknowledge(), "Done.");
 });
 
-test("a client without a name passes a handle, and a visit expires", async () => {
+test("an anonymous client passes a handle, and a visit expires", async () => {
   await using server = await testServer([diary, visit]);
   const nameless = server.client({ principal: null, era: "modern" });
   const { handle } = z.object({ handle: z.string() }).parse((await nameless.callTool("start_diary")).structuredContent);
@@ -167,13 +167,13 @@ test("a message reaches many before the caller gets its reply", async () => {
   assert.equal(await ann.readText("inbox://mine"), '["Welcome.","Rain"]');
 });
 
-test("a caller gets its reply when somebody else has decided", async () => {
+test("a caller gets its reply once another user has decided", async () => {
   await using server = await testServer([leave]);
-  const asked = server.client({ principal: "ann" }).tools.request({ day: "Monday" });
+  const request = server.client({ principal: "ann" }).tools.request({ day: "Monday" });
   const boss = server.client({ principal: "bob" });
   await until("the request waits", async () => JSON.stringify((await server.engine.read(leave.id("main"))) ?? {}).includes("Monday"));
   await boss.tools.approve({ day: "Monday" });
-  assertToolResult(await asked, "You are free on Monday.");
+  assertToolResult(await request, "You are free on Monday.");
 });
 
 test("work reports progress, and so does a call that replies later", async () => {
@@ -225,7 +225,7 @@ test("an actor that crashes too often fails, and its parent restarts it", async 
   assert.deepEqual([failures > 0, litres], [true, 2]);
 });
 
-test("a function that turns share is one of each, as the guide has it", () => {
+test("a function shared by several turns works in each of them, as in the guide", () => {
   const stage = testActor(order, { key: "o1" });
   stage.turn("tools/pay");
   stage.turn("again");
@@ -239,7 +239,7 @@ test("a function that turns share is one of each, as the guide has it", () => {
   assert.deepEqual(stage.state, { tries: 2, paid: false });
 });
 
-test("an actor creates a child and learns of its end, as the guide has it", async () => {
+test("an actor creates a child and is notified of its end, as in the guide", async () => {
   await using server = await testServer([hotel, room]);
   const { engine } = server;
   const rooms = async (): Promise<unknown> => Object(await engine.read(hotel.id("main"))).state.rooms;
@@ -250,15 +250,15 @@ test("an actor creates a child and learns of its end, as the guide has it", asyn
   await until("the hotel knows", async () => JSON.stringify(await rooms()) === "[]");
 });
 
-test("who was told later is told what another actor said, as the guide has it", async () => {
+test("a deferred reply passes on another actor's answer, as in the guide", async () => {
   await using server = await testServer([guest, kitchen]);
   const client = server.client();
   assert.equal(toolText(await client.callTool("order", { dish: "Soup" })), "Soup is served.");
-  const late = await client.callTool("order", { dish: "Pie" });
-  assert.deepEqual([late["isError"], toolText(late)], [true, "Nothing is left."]);
+  const second = await client.callTool("order", { dish: "Pie" });
+  assert.deepEqual([second["isError"], toolText(second)], [true, "Nothing is left."]);
 });
 
-test("work asks another MCP server, and refuses where it cannot be had, as the guide has it", async () => {
+test("work calls another MCP server, and refuses if that is unreachable, as in the guide", async () => {
   const weather = createServer("weather", "1.0.0");
   weather.tools.register({ name: "weather", output: z.object({ celsius: z.number() }) }, () => ({ celsius: 21 }));
   const { http } = await weather.listen({ http: { port: 0 } });
@@ -267,14 +267,14 @@ test("work asks another MCP server, and refuses where it cannot be had, as the g
   const client = server.client();
   assertToolResult(await client.callTool("measure"), { celsius: 21 });
   await weather.close();
-  const late = await client.callTool("measure");
-  assert.deepEqual([late.isError, toolText(late)], [true, "The weather cannot be had now."]);
+  const unreachable = await client.callTool("measure");
+  assert.deepEqual([unreachable.isError, toolText(unreachable)], [true, "The weather cannot be had now."]);
   const last = (await chainOf(server.engine, garden.id("main"))).at(-1);
   assert.match(JSON.stringify(last && readBody(last)?.["record"]), /"failed":"/);
   assert.deepEqual(server.faults, []);
 });
 
-test("the client's model is asked, and what it says is kept, as the guide has it", async () => {
+test("the output of the client's model is stored, as in the guide", async () => {
   await using server = await testServer([draft]);
   const sampling = [{ role: "assistant", model: "m", content: [{ type: "text", text: "Dark." }] }];
   await server.client({ answers: { sampling } }).callTool("summarize");
@@ -282,18 +282,18 @@ test("the client's model is asked, and what it says is kept, as the guide has it
   assert.equal(toolText(await server.client().callTool("summarize")), "Your client has no model to lend.");
 });
 
-test("a secret argument is in no event, neither in its record, as the guide has it", async () => {
+test("a secret argument is in no event and no record, as in the guide", async () => {
   await using engine = await LocalEngine.start({ kinds: [account], store: memoryStore() });
   await engine.call({ to: account.id("a"), action: "tools/sign_in", args: { name: "ada", password: "hunter22" }, start: null });
   const [event] = await chainOf(engine, account.id("a"));
-  const told = JSON.stringify(event && readBody(event));
-  assert.ok(told.includes('{"tried":"ada:[redacted]"}') && told.includes('"password":"[redacted]"'), told);
-  assert.ok(!told.includes("hunter22"));
+  const stored = JSON.stringify(event && readBody(event));
+  assert.ok(stored.includes('{"tried":"ada:[redacted]"}') && stored.includes('"password":"[redacted]"'), stored);
+  assert.ok(!stored.includes("hunter22"));
 });
 
-describe("links, as the guide has them", () => {
+describe("links, as in the guide", () => {
   for (const era of ["legacy", "modern"] as const)
-    it(`refuses with the link's reason, joins under its prefix and begins a place (${era})`, async () => {
+    it(`refuses with the link's reason, lists under its prefix and starts a shared actor (${era})`, async () => {
       await using server = await testServer([expense, desk]);
       const client = server.client({ principal: "ann", era });
       const early = await client.callTool("desk__queue", {});
@@ -304,7 +304,7 @@ describe("links, as the guide has them", () => {
       await until("the expense waits", waits);
     });
 
-  it("takes a handle where nobody is known", async () => {
+  it("requires a handle from anonymous callers", async () => {
     await using server = await testServer([expense, desk]);
     const client = server.client({ principal: null, era: "modern" });
     const names = (await client.listTools()).map(({ name }) => name);

@@ -1,4 +1,4 @@
-// The import table of ARCHITECTURE.md, held by a test: a folder is a concept, entered through its index.ts.
+// Enforces the import table of ARCHITECTURE.md: a folder is a concept, entered through its index.ts.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 const root = resolve(import.meta.dirname, "..");
 const src = join(root, "src");
 
-/** The groups of folders, and the groups each may import beside itself. */
+/** The groups of folders, and the other groups that each may import. */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
   core: [],
   mcp: ["core"],
@@ -68,7 +68,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Ways into a folder beside its index.ts, and who may take them: to what no public subpath shall lead, or for less to load at a start. */
+/** Entries to a folder besides its index.ts, and their allowed importers: for internal code, or to load less at the start. */
 const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/contract/internal.ts": [
     "core/actor",
@@ -121,10 +121,10 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/wasm/guest-state.ts": ["cli"],
 };
 
-/** The composition roots: they may import every folder, and nobody imports them. */
+/** The composition roots: they may import every folder, and no folder imports them. */
 const roots = new Set(["cli", "index.ts"]);
 
-/** These groups hold folders; the others are one folder each. */
+/** These groups contain folders; the others are one folder each. */
 const grouped = new Set(["core", "mcp", "bridges", "hosts"]);
 
 const { exports }: { readonly exports: Readonly<Record<string, { readonly "troupe-source": string }>> } = JSON.parse(
@@ -134,19 +134,19 @@ const { exports }: { readonly exports: Readonly<Record<string, { readonly "troup
 const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
 
 const IMPORT =
-  /^\s*(?:import|export)\b(?<names>[^;"]*?)from\s+"(?<from>[^"]+)"|^\s*import\s+"(?<bare>[^"]+)"|\bimport\(\s*"(?<late>[^"]+)"/gm;
+  /^\s*(?:import|export)\b(?<names>[^;"]*?)from\s+"(?<from>[^"]+)"|^\s*import\s+"(?<bare>[^"]+)"|\bimport\(\s*"(?<dynamic>[^"]+)"/gm;
 
 interface Import {
   readonly target: string;
-  /** Gone once compiled. */
+  /** Erased by the compiler. */
   readonly typesOnly: boolean;
 }
 
-/** Of files of this repository, by whatever name: a public subpath leads to a folder too. */
+/** Imported files of this repository; public subpaths resolve to files too. */
 const imports = (file: string): readonly Import[] =>
   [...readFileSync(join(src, file), "utf8").matchAll(IMPORT)].flatMap(({ groups = {} }) => {
-    const { names, from, bare, late } = groups;
-    const specifier = from ?? bare ?? late ?? "";
+    const { names, from, bare, dynamic } = groups;
+    const specifier = from ?? bare ?? dynamic ?? "";
     const typesOnly = /^\s+type\b/.test(names ?? "");
     if (specifier.startsWith(".")) return { target: relative(src, resolve(join(src, dirname(file)), specifier)), typesOnly };
     const own = specifier === "troupe" ? "." : specifier.replace(/^troupe\//, "./");
@@ -155,14 +155,14 @@ const imports = (file: string): readonly Import[] =>
   });
 
 const groupOf = (file: string): string => file.split("/")[0] ?? file;
-/** `core/engine` of `core/engine/cell.ts`; what is in no group is a folder itself. */
+/** `core/engine` of `core/engine/cell.ts`; outside of groups, the top-level folder. */
 const folderOf = (file: string): string =>
   file
     .split("/")
     .slice(0, grouped.has(groupOf(file)) ? 2 : 1)
     .join("/");
 
-void test("the walk sees the sources and their imports", () => {
+void test("the sources and their imports are found", () => {
   assert.ok(files.length > 10);
   assert.ok(files.flatMap(imports).length > 20);
 });
@@ -199,7 +199,7 @@ void test("a group of folders imports only the groups below it", () => {
   assert.deepEqual(wrong, []);
 });
 
-void test("the import table allows nothing that nobody needs", () => {
+void test("the import table allows no import that is unused", () => {
   const used = new Set(files.flatMap((file) => imports(file).map(({ target }) => `${folderOf(file)} ${folderOf(target)}`)));
   const idle = Object.entries(mayImport).flatMap(([from, allowed]) =>
     allowed.map((to) => `${from} ${to}`).filter((pair) => !used.has(pair)),
@@ -211,7 +211,7 @@ void test("the import table allows nothing that nobody needs", () => {
   assert.deepEqual([...idle, ...shut], []);
 });
 
-void test("no file needs one that needs it, itself or by others", () => {
+void test("no file depends on itself through its imports", () => {
   const needs = new Map(files.map((file) => [file, imports(file).flatMap(({ target, typesOnly }) => (typesOnly ? [] : target))]));
   const settled = new Set<string>();
   const rings: string[] = [];
@@ -271,7 +271,7 @@ void test("no cycle of type imports has more than four files", () => {
   assert.deepEqual(large, []);
 });
 
-void test("each file of core and mcp begins with what it owns", () => {
+void test("each file of core and mcp begins with a line that states what it owns", () => {
   const lacking = files.filter(
     (file) =>
       /^(core|mcp)\//.test(file) &&
@@ -306,7 +306,7 @@ void test("no file is called types, utils, helpers or common, nor anything Manag
   assert.deepEqual(bad, []);
 });
 
-void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in mount/failures.ts, only", () => {
+void test("JSON-RPC error numbers occur only in gateway/errors.ts, and a mounted server's in mount/failures.ts", () => {
   const bad = files.filter(
     (file) =>
       file !== "mcp/gateway/errors.ts" &&

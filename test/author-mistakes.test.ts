@@ -1,4 +1,4 @@
-// What a production log says of an author's mistake: its code, its sentence, and the author's own line.
+// The production log entry of an author's mistake: its code, its message and the author's source line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
@@ -6,7 +6,7 @@ import { EngineError } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { faultFields } from "../src/cli/fault-fields.ts";
 
-/** What somebody writes whose editor does not look at types. */
+/** Hides types, as code without type checking does. */
 const unseen = (value: unknown) => Object(value);
 
 const clumsy = actor("clumsy", {
@@ -15,14 +15,14 @@ const clumsy = actor("clumsy", {
   initial: () => ({ n: 0, list: [0] }),
   tools: {
     wake: { description: "Wakes never.", run: ({ wake }) => unseen(wake)("w") },
-    send: { description: "Sends to nobody.", run: ({ send }) => unseen(send)("nobody", "beat") },
+    send: { description: "Sends to an invalid id.", run: ({ send }) => unseen(send)("invalid", "beat") },
     date: { description: "Sends no JSON.", run: ({ send }) => send("clumsy/other", "beat", { at: unseen(new Date(0)) }) },
     data: { description: "Refuses with no JSON.", run: () => refuse("no", { data: 1n }) },
   },
   messages: { beat: { run: () => undefined } },
 });
 
-test("an author's mistake is in a production log by its code, its sentence and the author's own line", async () => {
+test("a production log has an author's mistake with its code, its message and the author's source line", async () => {
   const logged: unknown[] = [];
   await using engine = await LocalEngine.start({ kinds: [clumsy], onFault: (error) => logged.push(faultFields(error, false)) });
   for (const tool of ["wake", "send", "date", "data"]) {
@@ -37,7 +37,7 @@ test("an author's mistake is in a production log by its code, its sentence and t
     }),
     [
       ["BAD_TURN", 'wake("w"): give the message th'],
-      ["BAD_ID", '"nobody" is no actor id: make '],
+      ["BAD_ID", '"invalid" is no actor id: make'],
       ["BAD_TURN", "the arguments of a message is "],
       ["BAD_TURN", "the data of a refusal is not J"],
     ],

@@ -1,4 +1,4 @@
-// What the bench does with figures, answers and options. What it measures is no test.
+// How the bench handles figures, answers and options. Its measurements are not tested.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { mayTake } from "../bench/time-left.ts";
 const KNOWN = ["one", "two", "three"];
 
 describe("the bench's options", () => {
-  test("no name is all of them, names are taken in the order in which they run", () => {
+  test("select all without a name, and named ones in the order in which they run", () => {
     assert.deepEqual(parseOptions([], KNOWN), { names: KNOWN, quick: false, compare: false, readme: false, help: false });
     assert.deepEqual(parseOptions(["three", "--quick", "one", "--json", "out.json", "--compare"], KNOWN), {
       names: ["one", "three"],
@@ -30,7 +30,7 @@ describe("the bench's options", () => {
     });
   });
 
-  test("what there is not is refused, and what there is listed", () => {
+  test("refuse unknown names and list the known ones", () => {
     for (const args of [["four"], ["--fast"], ["--json"], ["--json", "--quick"]])
       assert.throws(
         () => parseOptions(args, KNOWN),
@@ -40,7 +40,7 @@ describe("the bench's options", () => {
 });
 
 describe("the bench's statistics", () => {
-  test("median and quantiles do not mind the order", () => {
+  test("give median and quantiles in any order of samples", () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 3, 2]), 3);
     assert.equal(quantile([5, 4, 3, 2, 1], 0.99), 5);
@@ -48,14 +48,14 @@ describe("the bench's statistics", () => {
     assert.ok(Number.isNaN(median([])));
   });
 
-  test("ratios and differences are of the same round", () => {
+  test("compute ratios and differences within the same round", () => {
     assert.deepEqual(times([2, 9], [1, 3]), [2, 3]);
     assert.deepEqual(beyond([2, 9], [1, 3]), [1, 6]);
   });
 });
 
 describe("the bench's rounds", () => {
-  test("run by turns, once two bursts of each in a row agreed", async () => {
+  test("alternate once two consecutive bursts of each agree", async () => {
     const order: string[] = [];
     const values = { a: [1, 9, 9, 3, 4], b: [5, 5, 6, 7] };
     const burst = (name: "a" | "b") => (): number => {
@@ -69,12 +69,12 @@ describe("the bench's rounds", () => {
     assert.equal(order.join(""), "aaabbabab");
   });
 
-  test("begin all the same where no two bursts agree", async () => {
+  test("begin even if no two bursts agree", async () => {
     let value = 1;
     assert.deepEqual(await rounds(1, () => (value *= 2)), [[64]]);
   });
 
-  test("are three at least, and end then when their time is used up", async () => {
+  test("number at least three, and end when their time is used up", async () => {
     mayTake(0);
     try {
       assert.deepEqual(await rounds(5, () => 1), [[1, 1, 1]]);
@@ -83,7 +83,7 @@ describe("the bench's rounds", () => {
     }
   });
 
-  test("of requests begin once two bursts agree, and no later than they may", async () => {
+  test("of requests begin once two bursts agree, and no later than the limit", async () => {
     const seconds = [4, 2, 1, 1, 1];
     let bursts = 0;
     const burst = (): Promise<Volley> => Promise.resolve({ requests: 100, seconds: seconds[bursts++] ?? 1 });
@@ -95,7 +95,7 @@ describe("the bench's rounds", () => {
 });
 
 describe("the bench's table", () => {
-  test("a median is held against the most and the least it may be, a tail's best round against its most", () => {
+  test("compares a median with its bounds, and a tail's best round with its maximum", () => {
     const row = { what: "it", measured: [3, 1, 2], unit: "µs" } as const;
     assert.deepEqual(summarize(row), { unit: "µs", min: 1, median: 2, max: 3 });
     assert.deepEqual(summarize({ ...row, target: 2, spec: "1 ms" }), {
@@ -115,11 +115,11 @@ describe("the bench's table", () => {
     assert.equal(summarize({ ...row, least: 3, best: true }).ok, true);
   });
 
-  test("figures have three digits that count", () => {
+  test("prints three significant digits", () => {
     assert.deepEqual([0.0456, 1.234, 12.34, 123.4, 49_234.5, 0].map(figure), ["0.046", "1.23", "12.3", "123", "49,235", "0.000"]);
   });
 
-  test("columns are aligned, with a baseline too", () => {
+  test("aligns columns, with a baseline too", () => {
     const summary = summarize({ what: "it", measured: [2], unit: "µs", target: 1, floor: [0.75], cpuUs: 15.5 });
     for (const was of [undefined, null, { ...summary, median: 1 }]) {
       const [head, text] = [heading("a bench", was !== undefined), line("it", summary, was)];
@@ -131,7 +131,7 @@ describe("the bench's table", () => {
     assert.match(line("it", summary, null), / none +OVER$/);
   });
 
-  test("a change is in per cent of what was", () => {
+  test("gives a change in per cent of the baseline", () => {
     assert.deepEqual([change(2, 1), change(1, 1), change(0, 0), change(0, 1)], ["-50.0 %", "0.0 %", "0 %", ""]);
   });
 });
@@ -140,7 +140,7 @@ describe("the tables of figures", () => {
   const root = join(import.meta.dirname, "..");
   const figures = readFigures(join(root, "bench/baseline.json"));
 
-  test("match the committed baseline; `npm run bench -- --readme` writes them", () => {
+  test("match the committed baseline, as `npm run bench -- --readme` writes them", () => {
     for (const [file, table] of [
       ["docs/benchmarks.md", benchmarkTable(figures)],
       ["README.md", headlineTable(figures)],
@@ -150,15 +150,15 @@ describe("the tables of figures", () => {
     }
   });
 
-  test("and so does the chart", () => {
+  test("match the committed chart", () => {
     assert.equal(readFileSync(join(root, "docs/images/speed.svg"), "utf8"), speedChart(figures));
   });
 
-  test("README's has four rows", () => {
+  test("have four rows in README", () => {
     assert.equal(headlineTable(figures).split("\n").length, 2 + 4);
   });
 
-  test("are marked where they miss their limit", () => {
+  test("are marked if they miss their limit", () => {
     const { wires = {} } = figures;
     const name = "tools/call: stdio, pipelined, of our HTTP";
     const row = wires[name];
@@ -186,7 +186,7 @@ describe("the tables of figures", () => {
     assert.equal(withTable("x\n| a |\n|---|\n| 1 |\ny\n", "| a |\n|---|\n| 2 |"), "x\n| a |\n|---|\n| 2 |\ny\n");
   });
 
-  test("have the digits that count", () => {
+  test("have three significant digits", () => {
     assert.deepEqual(
       [rounded(53_640, 3), rounded(1.04, 2), rounded(183.4, 3), rounded(0.9143, 2), rounded(999.9, 2), rounded(2_661, 4)],
       ["53,600", "1.0", "183", "0.91", "1,000", "2,661"],
@@ -194,7 +194,7 @@ describe("the tables of figures", () => {
   });
 });
 
-test("what ran replaces its rows in a file of figures, and leaves others'", (t) => {
+test("replace the rows of what ran in a file of figures, and leave the others", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "bench-test-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "figures.json");
@@ -206,26 +206,26 @@ test("what ran replaces its rows in a file of figures, and leaves others'", (t) 
 });
 
 describe("the bench's answers", () => {
-  const said = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
+  const reply = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
   const body = (id: number, result: unknown): string => JSON.stringify({ jsonrpc: "2.0", id, result });
 
-  test("are compared by value, in whatever order and dress they come", () => {
-    const answers = new Counted(said);
-    assert.ok(answers.good(body(1, said(1)), 1));
-    assert.ok(answers.good(`event: message\ndata: ${body(2, said(2))}\n\n`, 2));
-    assert.ok(answers.good(JSON.stringify({ result: said(3), id: 1, jsonrpc: "2.0" }), 1));
-    assert.equal(answers.good(body(2, said(4)), 1), false);
-    assert.equal(answers.good(body(1, { ...said(4), isError: true }), 1), false);
+  test("are compared by value, in any order and formatting", () => {
+    const answers = new Counted(reply);
+    assert.ok(answers.good(body(1, reply(1)), 1));
+    assert.ok(answers.good(`event: message\ndata: ${body(2, reply(2))}\n\n`, 2));
+    assert.ok(answers.good(JSON.stringify({ result: reply(3), id: 1, jsonrpc: "2.0" }), 1));
+    assert.equal(answers.good(body(2, reply(4)), 1), false);
+    assert.equal(answers.good(body(1, { ...reply(4), isError: true }), 1), false);
     assert.equal(answers.good(body(1, { content: [{ type: "text", text: "4 and more" }] }), 1), false);
     assert.equal(answers.good('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}', 1), false);
     assert.equal(answers.good("", 1), false);
     assert.equal(answers.flaw(), undefined);
   });
 
-  test("of a counter are each count once", () => {
+  test("of a counter contain each count once", () => {
     const counts = (...all: readonly number[]): string | undefined => {
-      const answers = new Counted(said);
-      for (const count of all) assert.ok(answers.good(body(1, said(count)), 1));
+      const answers = new Counted(reply);
+      for (const count of all) assert.ok(answers.good(body(1, reply(count)), 1));
       return answers.flaw();
     };
     assert.equal(counts(7, 9, 8), undefined);
@@ -234,13 +234,13 @@ describe("the bench's answers", () => {
     assert.equal(counts(), undefined);
   });
 
-  test("of connections with actors of their own are counted apart", () => {
-    const answers = perConnection(() => new Counted(said));
-    for (const id of [0, 5]) assert.ok(answers.good(body(id, said(1)), id));
+  test("of connections with their own actors are counted separately", () => {
+    const answers = perConnection(() => new Counted(reply));
+    for (const id of [0, 5]) assert.ok(answers.good(body(id, reply(1)), id));
     assert.equal(answers.flaw(), undefined);
   });
 
-  test("that are all the same differ in their id only", () => {
+  test("that repeat one request differ in their id only", () => {
     const answers = new Same({ tools: [] });
     assert.ok(answers.good(body(1, { tools: [] }), 1));
     assert.ok(answers.good(body(1, { tools: [] }), 1));
@@ -248,7 +248,7 @@ describe("the bench's answers", () => {
     assert.equal(answers.good(body(1, { tools: [1] }), 1), false);
   });
 
-  test("are read with a length and in chunks, however they arrive", () => {
+  test("are read with a length and in chunks, however they are split", () => {
     const responses = new Responses();
     const lengthy = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}';
     const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"b\r\n4\r\n":2}\r\n0\r\n\r\n';

@@ -1,4 +1,4 @@
-// The official clients, v1 and v2, over every transport and era, behind one small face.
+// The official clients, v1 and v2, over every transport and era, behind one small interface.
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import {
@@ -15,10 +15,10 @@ import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { judgedFetch } from "./judge.ts";
+import { validatingFetch } from "./message-validation.ts";
 import { root } from "./serve-child.ts";
 
-export interface Told {
+export interface ToolOutcome {
   readonly text: string;
   readonly isError: boolean;
   readonly structured: unknown;
@@ -32,7 +32,7 @@ export interface ListedTool {
   readonly annotations?: unknown;
 }
 
-/** A notification, as it came. */
+/** A received notification. */
 export interface Heard {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -45,15 +45,15 @@ export interface Filter {
   readonly resourceSubscriptions?: string[];
 }
 
-/** What a test does with a client, whichever it is. */
+/** The operations of any of the clients. */
 export interface Player extends AsyncDisposable {
   readonly name: string;
-  /** `callId`: the client's own name for the call. */
+  /** `callId`: the client's id for the call. */
   call(
     tool: string,
     args?: Readonly<Record<string, unknown>>,
     options?: { readonly callId?: string; readonly signal?: AbortSignal },
-  ): Promise<Told>;
+  ): Promise<ToolOutcome>;
   tools(): Promise<readonly ListedTool[]>;
   prompts(): Promise<readonly string[]>;
   prompt(name: string, args?: Readonly<Record<string, string>>): Promise<string>;
@@ -66,26 +66,26 @@ export interface Player extends AsyncDisposable {
   listen(filter: Filter): Promise<unknown>;
   /** Every notification so far. */
   readonly heard: readonly Heard[];
-  /** Everything that came after the handshake, in the order it came. */
+  /** All messages received after the handshake, in order. */
   readonly frames: readonly unknown[];
   readonly instructions: string | undefined;
   readonly capabilities: unknown;
 }
 
-/** What a person answers. */
-export interface Said {
+/** A user's answer to an elicitation. */
+export interface ElicitAnswer {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, string | number | boolean | string[]>;
 }
 
-/** How a client comes and behaves. */
-export interface Manner {
+/** Options of a client. */
+export interface ClientOptions {
   /** HTTP: sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** HTTP: by which its requests go out. Default: the global one, to the way's address. */
+  /** HTTP: sends its requests. Default: the global `fetch`. */
   readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** Present: the client can be asked. */
-  readonly elicit?: (message: string) => Promise<Said> | Said;
+  /** If present, the client supports elicitation. */
+  readonly elicit?: (message: string) => Promise<ElicitAnswer> | ElicitAnswer;
 }
 
 const textOf = (content: unknown): string =>
@@ -115,12 +115,12 @@ interface Sdk {
   close(): Promise<void>;
 }
 
-interface Ears {
+interface Received {
   readonly heard: Heard[];
   readonly frames: unknown[];
 }
 
-const player = (name: string, client: Sdk, { heard, frames }: Ears): Player => ({
+const player = (name: string, client: Sdk, { heard, frames }: Received): Player => ({
   name,
   heard,
   frames,
@@ -192,7 +192,7 @@ export const MODERN = "2026-07-28";
 
 export type Era = "legacy" | "modern";
 
-/** An official client. v1 knows the legacy era only. */
+/** The official clients. v1 supports the legacy era only. */
 export const CLIENTS = [
   { sdk: "v1", era: "legacy" },
   { sdk: "v2", era: "legacy" },
@@ -201,7 +201,7 @@ export const CLIENTS = [
 
 export type Which = (typeof CLIENTS)[number];
 
-/** Where a server is met, or what starts one on standard input and output. */
+/** The address of a server, or the module to serve on standard streams. */
 export type Way =
   | { readonly http: string }
   | { readonly sse: string }
@@ -218,19 +218,19 @@ const stdioCommand = (module: string, data: string, more: readonly string[]) => 
 const wayName = (way: Way): string =>
   "http" in way ? "HTTP" : "sse" in way ? "HTTP+SSE" : "tcp" in way ? (way.tcp.startsWith("unix:") ? "a Unix socket" : "TCP") : "stdio";
 
-const requestInit = ({ headers, fetch }: Manner) => ({
+const requestInit = ({ headers, fetch }: ClientOptions) => ({
   ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
-  fetch: judgedFetch(fetch),
+  fetch: validatingFetch(fetch),
 });
 
-const transportV1 = (way: Way, manner: Manner) => {
+const transportV1 = (way: Way, manner: ClientOptions) => {
   if ("http" in way) return new HttpV1(new URL(way.http), requestInit(manner));
   if ("sse" in way) return new SseV1(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
   return new StdioV1(stdioCommand(way.stdio, way.data, way.more ?? []));
 };
 
-const transportV2 = (way: Way, manner: Manner) => {
+const transportV2 = (way: Way, manner: ClientOptions) => {
   if ("http" in way) return new HttpV2(new URL(way.http), requestInit(manner));
   if ("sse" in way) return new SseV2(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
@@ -251,17 +251,17 @@ const listener = (heard: Heard[]) => async (notification: { method: string; para
 };
 
 const answer = async (
-  elicit: NonNullable<Manner["elicit"]>,
+  elicit: NonNullable<ClientOptions["elicit"]>,
   params: object,
-): Promise<{ action: Said["action"]; content?: Record<string, string | number | boolean | string[]> }> => ({
+): Promise<{ action: ElicitAnswer["action"]; content?: Record<string, string | number | boolean | string[]> }> => ({
   ...(await elicit("message" in params ? String(params.message) : "")),
 });
 
-const connectV1 = async (way: Way, manner: Manner): Promise<Player> => {
+const connectV1 = async (way: Way, manner: ClientOptions): Promise<Player> => {
   const { elicit } = manner;
   const client = new ClientV1(INFO, { capabilities: elicit === undefined ? {} : { elicitation: {} } });
   if (elicit !== undefined) client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(elicit, params));
-  const ears: Ears = { heard: [], frames: [] };
+  const ears: Received = { heard: [], frames: [] };
   client.fallbackNotificationHandler = listener(ears.heard);
   const transport = transportV1(way, manner);
   await client.connect(transport);
@@ -282,14 +282,14 @@ const connectV1 = async (way: Way, manner: Manner): Promise<Player> => {
   return player(`SDK v1 over ${wayName(way)}`, sdk, ears);
 };
 
-const connectV2 = async (way: Way, era: Era, manner: Manner): Promise<Player> => {
+const connectV2 = async (way: Way, era: Era, manner: ClientOptions): Promise<Player> => {
   const { elicit } = manner;
   const client = new ClientV2(INFO, {
     capabilities: elicit === undefined ? {} : { elicitation: {} },
     versionNegotiation: { mode: era === "legacy" ? "legacy" : { pin: MODERN } },
   });
   if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => answer(elicit, params));
-  const ears: Ears = { heard: [], frames: [] };
+  const ears: Received = { heard: [], frames: [] };
   client.fallbackNotificationHandler = listener(ears.heard);
   const transport = transportV2(way, manner);
   await client.connect(transport);
@@ -312,6 +312,6 @@ const connectV2 = async (way: Way, era: Era, manner: Manner): Promise<Player> =>
   return player(`SDK v2 over ${wayName(way)}, ${era}`, sdk, ears);
 };
 
-/** Connects that client there. */
-export const connect = (way: Way, { sdk, era }: Which, manner: Manner = {}): Promise<Player> =>
+/** Connects that client to a server. */
+export const connect = (way: Way, { sdk, era }: Which, manner: ClientOptions = {}): Promise<Player> =>
   sdk === "v1" ? connectV1(way, manner) : connectV2(way, era, manner);

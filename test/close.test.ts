@@ -1,4 +1,4 @@
-// Everything public that opens something ends by `close()` as well as by `using`.
+// Everything public that opens a resource can be closed by `close()` and by `using`.
 import assert from "node:assert/strict";
 import { globSync, mkdtempDisposableSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,10 +35,10 @@ import type { EngineStage, remoteStage, serveTheater, theaterFace } from "troupe
 import { connectInMemory, serveHttp, serveTcp, webHandler } from "troupe/transport";
 import type { createGuests, createSandbox } from "troupe/wasm";
 
-/** Compiles only for types with both ways to end. */
+/** Compiles only for types with both `close` and a dispose method. */
 type Ends<T extends Closable | (Disposable & { close(): void })> = T;
 
-/** What a test would need other servers, workers or processes for. */
+/** Types that could only be opened with other servers, workers or processes. */
 type Elsewhere = Ends<
   | AgenticSource
   | Awaited<ReturnType<typeof joinCluster>>
@@ -65,7 +65,7 @@ type Elsewhere = Ends<
   | ReturnType<typeof createSandbox>
 >;
 
-test("everything that opens something closes by close(), and again by its dispose", async () => {
+test("everything that opens a resource is closed by close(), and may be disposed of again", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
   const at = (name: string): string => join(folder.path, name);
   const gateway = createGateway({ source: merge(), info: { name: "g", version: "1" } });
@@ -100,11 +100,11 @@ test("everything that opens something closes by close(), and again by its dispos
   const exporter = sqliteExporter({ directory: at("actors") });
   await exporter.close();
   await exporter[Symbol.asyncDispose]();
-  // Closed: each lock is free again.
+  // All are closed, so each lock is free again.
   await sqliteStore({ directory: at("actors") }).close();
 });
 
-test("stores that are spread into the options of a server bring no further option", async () => {
+test("stores spread into a server's options add no other option", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
   await using stores = sqliteSessionStores({ path: join(folder.path, "sessions.db") });
   assert.deepEqual(Object.keys({ ...stores }).toSorted(), ["sessions", "streams", "taskStore"]);
@@ -113,7 +113,7 @@ test("stores that are spread into the options of a server bring no further optio
 
 test("every public interface that can be disposed of has a close method", () => {
   const src = resolve(import.meta.dirname, "../src");
-  // Contracts that a store, an engine or a stage of your own implements need the symbol alone; what opens them returns `Closable`.
+  // Contracts for custom stores, engines and stages need only the dispose symbol; the functions that open them return `Closable`.
   const contracts = new Set(
     "Exporter Importer SessionStore StreamStore TaskStore Store ContentStore Gateway Engine Peers Stage Sandbox".split(" "),
   );

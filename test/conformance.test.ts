@@ -1,4 +1,4 @@
-// The official conformance suite: every scenario of both frozen sets, those of extensions too, without an expected-failures file.
+// The official conformance suite: every scenario of both frozen sets and of extensions, without an expected-failures file.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,7 @@ const judge = (url: string, requirements: string): Promise<{ readonly code: numb
   });
 };
 
-// Whether a run of nothing would pass, too, is what the least numbers guard against.
+// The minimum counts guard against a run without scenarios, which would pass.
 const least: Readonly<Record<string, number>> = { "2025-11-25": 30, "2026-07-28": 50 };
 
 describe("the official conformance suite", () => {

@@ -1,5 +1,5 @@
-// A bounded version of bench/cost-search.ts. Its ceilings are ten times the target, so that it fails of a request that has become
-// expensive and not of a slow machine.
+// A bounded version of bench/cost-search.ts. Its limits are ten times the target, so that it fails if a request has become
+// expensive, and not on a slow machine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCosts } from "../bench/cost-search.ts";

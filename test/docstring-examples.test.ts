@@ -1,4 +1,4 @@
-// The examples in docstrings, which the reference shows, compile as they are.
+// The examples in docstrings, which the reference contains, compile unchanged.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const examples: readonly Example[] = globSync("src/**/*.ts", { cwd: root, exclud
 
 test("each example of a docstring imports what it uses, and compiles", () => {
   assert.ok(examples.length > 40, `${examples.length} examples`);
-  // Inside the package, so that it finds itself by its name.
+  // Inside the package, so that it can import itself by its name.
   const folder = mkdtempSync(join(root, "test/.installing-examples-"));
   try {
     const files = examples.map(({ code }, index) => {

@@ -1,4 +1,4 @@
-// docs/guide/errors.md has every stable code there is, each with what holds, and none that is not.
+// docs/guide/errors.md lists exactly the stable error codes, with their meaning.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -40,10 +40,10 @@ const sources = globSync("src/**/*.ts", { cwd: root, exclude: ["src/testing/**"]
   .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
   .map((file) => [file, read(file)] as const);
 
-const same = (found: readonly string[], told: readonly string[], what: string): void =>
-  assert.deepEqual([...new Set(told)].toSorted(), [...new Set(found)].toSorted(), what);
+const same = (found: readonly string[], documented: readonly string[], what: string): void =>
+  assert.deepEqual([...new Set(documented)].toSorted(), [...new Set(found)].toSorted(), what);
 
-test("the guide to errors has every code of the contract, and none besides", () => {
+test("the guide to errors has every code of the contract, and no other", () => {
   same(union("EngineCode"), first("Faults of engines"), "engines");
   same(union("StoreCode"), first("Faults of stores"), "stores");
   same([...union("SurfaceCode"), ...union("ListenCode")], first("Faults at the start"), "start");
@@ -51,7 +51,7 @@ test("the guide to errors has every code of the contract, and none besides", () 
   assert.ok(union("EngineCode").length > 15 && union("StoreCode").length > 5);
 });
 
-test("the guide to errors has every refusal Troupe itself gives", () => {
+test("the guide to errors has every refusal of Troupe itself", () => {
   const given = sources.flatMap(([file, text]) => [
     ...all(text, /\brefused\(\s*"([A-Z_]+)"/g),
     ...all(text, /refused: \{\s*code: "([A-Z_]+)"/g),
@@ -62,7 +62,7 @@ test("the guide to errors has every refusal Troupe itself gives", () => {
   same(given, first("Refusals"), "refusals");
 });
 
-test("arguments that do not fit a tool's schema are told by path, as the guide has it", async () => {
+test("arguments that do not match a tool's schema are reported by path, as in the guide", async () => {
   const greeter = createServer("greeter", "1.0.0");
   const input = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;
   greeter.tools.register({ name: "greet", input }, ({ args: { name } }) => `Hello, ${name}.`);
@@ -76,7 +76,7 @@ test("the guide to errors has the number and status of every fault in either era
   const table = /const TABLE = \{([\s\S]*?)\n\} as const/.exec(read("src/mcp/gateway/errors.ts"))?.[1] ?? "";
   const rows = Array.from(
     table.matchAll(/^ {2}([A-Z_]+): \{ legacy: \[(-\d+), (\d+)\], modern: \[(-\d+), (\d+)\] \},$/gm),
-    ([, kind = "", old, oldStatus, young, youngStatus]) => [`\`${kind}\``, `${old}, ${oldStatus}`, `${young}, ${youngStatus}`],
+    ([, kind = "", old, oldStatus, modern, modernStatus]) => [`\`${kind}\``, `${old}, ${oldStatus}`, `${modern}, ${modernStatus}`],
   );
   assert.equal(rows.length, table.split("\n").filter((line) => line.includes("legacy:")).length);
   assert.deepEqual(
@@ -87,7 +87,7 @@ test("the guide to errors has the number and status of every fault in either era
   );
 });
 
-test("the guide to errors has every code of the command line under its exit code, and the guide to the command line the same exits #cli.exit-codes", () => {
+test("the guides to errors and to the command line list every code under its exit code #cli.exit-codes", () => {
   const rows = rowsOf("The command line");
   const exits = rows.filter(([exit = ""]) => /^\d$/.test(exit));
   assert.deepEqual(
@@ -103,16 +103,16 @@ test("the guide to errors has every code of the command line under its exit code
         ...union("ListenCode"),
         ...union("SqlCode"),
       ].find((one) => one === code);
-      // Only the code decides; which class carries it does not.
+      // The exit code depends only on the error code, not on its class.
       if (thrown !== undefined)
         assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);
     }
   const ofCommands = sources
     .filter(([file]) => file.startsWith("src/cli/"))
     .flatMap(([, text]) => [...all(text, /new CommandError\(\s*EXIT\.\w+,\s*"([A-Z_]+)"/g), ...all(text, /(?:\?|:|,) "(FAILED)"/g)]);
-  // Commands share these with the console.
+  // The console shares these codes.
   const own = [...ofCommands, ...all(read("src/bridges/operate/operation-error.ts"), /^ \* \| ([A-Z_]+) \|/gm)];
-  const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
+  const documented = exits.flatMap(([, codes = ""]) => codesIn(codes));
   const contracts = new Set([
     ...union("EngineCode"),
     ...union("StoreCode"),
@@ -122,13 +122,13 @@ test("the guide to errors has every code of the command line under its exit code
   ]);
   same(
     own,
-    told.filter((code) => !contracts.has(code)),
+    documented.filter((code) => !contracts.has(code)),
     "the command line's own",
   );
   const byCode = all(/const byCode[^{]*\{([\s\S]*?)\};/.exec(read("src/cli/exit-code.ts"))?.[1] ?? "", /^ {2}([A-Z_]+):/gm);
   same(
     byCode,
-    told.filter((code) => contracts.has(code)),
+    documented.filter((code) => contracts.has(code)),
     "codes of the contract",
   );
   const flaws = /export type FlawCode =([\s\S]*?);/.exec(read("src/core/chain/verify.ts"))?.[1] ?? "";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 const root = join(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 
-/** Code with its lines unindented, so that a part of a program can be shown by itself. */
+/** Code without indentation, so that a page may quote a part of a program. */
 const unindented = (code: string): string => code.replaceAll(/^ +/gm, "");
 
 for (const name of ["chat", "incident-desk", "orders"])

@@ -1,4 +1,4 @@
-// What a guide shows: its code, and the names of its tables.
+// Reads guides: their code, and the names in their tables.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +8,7 @@ const unspaced = (code: string): string => code.replace(/\s+/g, "");
 
 const IMPORT = /^import (?:type )?(?:\{([^}]+)\}|(\* as \w+)) from "([^"]+)";\n*/gm;
 
-/** `name from module` for each name that is imported, types included. */
+/** `name from module` for each imported name, types included. */
 const importsOf = (code: string): ReadonlySet<string> =>
   new Set(
     Array.from(code.matchAll(IMPORT)).flatMap(([, names, all = "", from = ""]) =>
@@ -23,15 +23,15 @@ const importsOf = (code: string): ReadonlySet<string> =>
 /** A page of docs/guide. */
 export const guideCalled = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
-/** Each of the guide's code blocks is part of one of these files, apart from its imports, which the file has too. Test files do not count. */
-export function assertShownCode(guide: string, files: string): void {
+/** Asserts that each code block of the guide is part of one of these files, which also has its imports. Test files do not count. */
+export function assertTestedCode(guide: string, files: string): void {
   const sources = globSync(files, { cwd: root, exclude: ["**/*.test.ts"] }).map((file) => {
     const text = readFileSync(join(root, file), "utf8");
     return { text: unspaced(text), imports: importsOf(text) };
   });
-  const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
-  assert.ok(shown.length > 5);
-  for (const code of shown) {
+  const blocks = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
+  assert.ok(blocks.length > 5);
+  for (const code of blocks) {
     const rest = unspaced(code.replace(IMPORT, ""));
     assert.ok(
       sources.some(({ text, imports }) => text.includes(rest) && Array.from(importsOf(code)).every((name) => imports.has(name))),
@@ -40,7 +40,7 @@ export function assertShownCode(guide: string, files: string): void {
   }
 }
 
-/** What stands in backquotes in a column (the first is 1) of the table of that head; sorted. */
+/** The names in backquotes in a column (from 1) of the table with that head; sorted. */
 export function namesInTable(guide: string, head: string, column: number): readonly string[] {
   const [, rest = ""] = guide.split(`${head}\n`);
   const [table = ""] = rest.split("\n\n");

@@ -1,4 +1,4 @@
-// The guides are true: rows that must be there, defaults that must be those of the code.
+// The guides are correct: required rows exist, and defaults are those of the code.
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { HTTP_LIMITS, TCP_LIMITS } from "../src/mcp/transport/index.ts";
 const root = resolve(import.meta.dirname, "..");
 const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
-/** What MCP's specification asks of consent, privacy, tools, sampling and trust, bullet by bullet. */
+/** MCP's requirements on consent, privacy, tools, sampling and trust, one per bullet. */
 const BULLETS = [
   "Users must explicitly consent to all data access and operations",
   "Users retain control over what data is shared and what actions are taken",
@@ -34,7 +34,7 @@ const BULLETS = [
   "Prompts are user-controlled and explicitly selected by users",
 ];
 
-test("each security requirement of MCP has a row with a mechanism, or the host's job #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
+test("each security requirement of MCP has a row with a mechanism or the host's responsibility #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
   const rows = page("security-spec.md")
     .split("\n")
     .filter((line) => line.startsWith("| "))
@@ -58,23 +58,23 @@ const table = (text: string): Readonly<Record<string, string>> =>
     text.split("\n").flatMap((line) => {
       const [, names = "", values = ""] = line.split("|").map((cell) => cell.trim());
       const found = Array.from(names.matchAll(/`(\w+)`/g), ([, name = ""]) => name);
-      const told = values.split(" · ");
-      return found.length > 0 && found.length === told.length && /^\d/.test(values) && found.every((name) => /^[a-z]/.test(name))
-        ? found.map((name, index) => [name, told[index] ?? ""])
+      const documented = values.split(" · ");
+      return found.length > 0 && found.length === documented.length && /^\d/.test(values) && found.every((name) => /^[a-z]/.test(name))
+        ? found.map((name, index) => [name, documented[index] ?? ""])
         : [];
     }),
   );
 
 test("the guides to HTTP and TCP have the default limits #secure.tcp-token-time", () => {
-  for (const [limits, told] of [
+  for (const [limits, documented] of [
     [HTTP_LIMITS, table(page("http.md"))],
     [TCP_LIMITS, table(page("transports.md"))],
   ] as const)
-    assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
+    assert.deepEqual(documented, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
 });
 
-test("the page on settings has the policy that holds", () => {
-  const told = page("settings.md");
+test("the page on settings has the policy in effect", () => {
+  const documented = page("settings.md");
   const { persistence, owner, idleMs, workMs, minEveryMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
   for (const [name, value] of [
     ["persistence", `\`${persistence}\``],
@@ -87,7 +87,7 @@ test("the page on settings has the policy that holds", () => {
     ["maxStateBytes", `${maxStateBytes / MIB} MiB`],
     ["restart", "no bound"],
   ] as const)
-    assert.ok(told.includes(`| \`${name}\` | ${value} |`), name);
+    assert.ok(documented.includes(`| \`${name}\` | ${value} |`), name);
 });
 
 const sourcesOf = (...patterns: readonly string[]): string =>
@@ -99,14 +99,14 @@ const allIn = (text: string, pattern: RegExp): readonly string[] =>
 
 test("the guide to clusters names the events of peers that nodes warn of, and no other", () => {
   const sources = sourcesOf("src/hosts/cluster/*.ts");
-  const [, told = ""] = page("cluster-operations.md").split("| `peers`, with `what.event`: | |\n");
-  const named = allIn(told.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
+  const [, documented = ""] = page("cluster-operations.md").split("| `peers`, with `what.event`: | |\n");
+  const named = allIn(documented.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
   const logged = allIn(sources, /event: "([a-z-]+)"/g);
   assert.deepEqual(
     named.filter((event) => !logged.includes(event)),
     [],
   );
-  // What says that all is well, or that Troupe itself is wrong, is nobody's to look out for.
+  // Operators need not watch for events of success or of bugs in Troupe.
   const warned = allIn(sources, /log\("warning", \{ event: "([a-z-]+)"/g);
   assert.ok(warned.length > 2);
   assert.deepEqual(
@@ -115,12 +115,12 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
   );
 });
 
-test("the guide to the command line tells where everything is kept", () => {
-  const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
-  assert.ok(kept !== "" && page("serve.md").includes(`without it in \`${kept}\` of the folder`));
+test("the guide to the command line states where everything is stored", () => {
+  const [, directory = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
+  assert.ok(directory !== "" && page("serve.md").includes(`without it in \`${directory}\` of the folder`));
 });
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub derives from a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -145,13 +145,13 @@ test("every link of a page leads to a page, and to a heading that is there", () 
   assert.ok(followed > 50);
 });
 
-test("the guide to clusters tells the traits that there are", () => {
+test("the guide to clusters lists all traits", () => {
   const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
-  const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
-  assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
+  const documented = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
+  assert.deepEqual(allIn(documented, /`([a-z-]+)`/g), traits);
 });
 
-test("each fault names a test by words of its name", () => {
+test("each fault quotes words of a test's name", () => {
   const faults = readFileSync(join(root, "docs/design/faults.md"), "utf8");
   const named = faults.slice(0, faults.indexOf("## Not prevented"));
   const rows = named.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:what |the attempt)/.test(line));

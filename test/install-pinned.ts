@@ -6,15 +6,15 @@ import { join } from "node:path";
 import * as z from "zod";
 
 const PAUSE_MS = 200;
-/** Whoever began that long ago was killed over it. */
+/** A process whose lock is older than that was killed. */
 const MOST_MS = 240_000;
 
 const manifest = z.object({ dependencies: z.record(z.string(), z.string()) });
 const installed = z.object({ version: z.string() });
 
 /**
- * Installs what a folder's package.json pins, where it is absent or of another version. Throws when that fails: nothing here may
- * be skipped. Another test file's process may install: two at once would undo each other, and half of it looks like all.
+ * Installs what a folder's package.json pins, if it is missing or of another version. Throws if that fails: nothing may
+ * be skipped. A lock excludes other processes: two at once would undo each other, and a partial installation looks complete.
  */
 export async function installPinned(folder: string): Promise<void> {
   const lock = join(tmpdir(), `troupe-install-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}`);
@@ -25,13 +25,13 @@ export async function installPinned(folder: string): Promise<void> {
   }
 }
 
-/** Milliseconds since somebody began to install; undefined while nobody does. */
+/** Milliseconds since an installation began, or undefined if none is running. */
 function lockAge(lock: string): number | undefined {
   const found = statSync(lock, { throwIfNoEntry: false });
   return found === undefined ? undefined : Date.now() - found.mtimeMs;
 }
 
-/** Installs, where nobody else does. */
+/** Installs unless another process does. */
 function alone(folder: string, lock: string): boolean {
   try {
     mkdirSync(lock);
@@ -46,7 +46,7 @@ function alone(folder: string, lock: string): boolean {
   }
 }
 
-// Put in its place as a whole: tests beside the folder's package.json resolve what they import through it, also while it is installed.
+// Moved into place as a whole, since other tests import packages from this folder during an installation.
 function renew(folder: string): void {
   const staging = mkdtempSync(join(folder, ".installing-"));
   try {

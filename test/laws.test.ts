@@ -1,4 +1,4 @@
-// Law 1 crosses folders: whatever reaches an actor, its state changes by its own turns and is told by its chain.
+// Law 1 spans folders: however an actor is reached, only its own turns change its state, and its chain records them.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -30,7 +30,7 @@ const chainOf = async (engine: Engine, id: ActorId): Promise<readonly ChainEvent
   return events;
 };
 
-test("law 1: a state is written by its actor's own turns alone: views, readers and other actors cannot, and the chain tells every change #chain.only-storage", async () => {
+test("law 1: only an actor's own turns write its state, and its chain has every change #chain.only-storage", async () => {
   const store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [jar], store });
   const source = cast({ engine, kinds: [jar] });
@@ -53,7 +53,7 @@ test("law 1: a state is written by its actor's own turns alone: views, readers a
   }
 });
 
-test("law 1: only engines, and what an operator does to a chain, hand entries to a store", () => {
+test("law 1: only engines and an operator's chain operations write entries to a store", () => {
   const src = resolve(import.meta.dirname, "../src");
   const writers = globSync("**/*.ts", { cwd: src })
     .filter((file) => !/\.(test|fixture)\.ts$|^(core\/store|testing)\//.test(file))
@@ -69,6 +69,6 @@ test("law 1: only engines, and what an operator does to a chain, hand entries to
   );
 });
 
-test("law 1: a source without actors says that it has no chain", () => {
+test("law 1: a source without actors reports that it has no chain", () => {
   assert.equal(registry({ tools: {} }).chain, undefined);
 });

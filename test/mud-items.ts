@@ -5,14 +5,14 @@ import { at } from "./wire.ts";
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 
 export interface Places {
-  /** Undefined: there is no such actor. */
+  /** Undefined if there is no such actor. */
   readonly state: (id: ActorId) => Promise<unknown>;
   readonly players: readonly ActorId[];
-  /** Items that are on their way between two actors, and where. Absent: they are nowhere. */
+  /** Items in transit between two actors, and where. Absent if there are none. */
   readonly underWay?: readonly (readonly [item: string, place: string])[];
 }
 
-/** Items of the world that are not in exactly one place, with where they are, as its rooms and players say. */
+/** Items of the world that are not in exactly one place, with their places according to rooms and players. */
 export async function misplaced(world: World, { state, players, underWay = [] }: Places): Promise<readonly string[]> {
   const homes = homesOf(world);
   const places = new Map<string, string[]>([...homes.keys()].map((item) => [item, []]));

@@ -8,7 +8,7 @@ export interface Loopback extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Has a server listen on loopback, at a free port unless one is named. Disposed of, it ends with all its connections. */
+/** Listens on loopback, at a free port unless one is named. Disposing closes it with all its connections. */
 export async function onLoopback(server: Server, port = 0): Promise<Loopback> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -1,4 +1,4 @@
-// What a user installs: the tarball in an empty project, the README's example, `npx troupe serve`.
+// The package as users install it: the tarball in an empty project, README's example, `npx troupe serve`.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -26,12 +26,12 @@ export const readmeExample = (): string => {
 
 /** Serves a module through `npx` and lists its tools by a plain request. */
 const serveAndList = async (project: string, module: string): Promise<string> => {
-  // Of its own: the server before may be draining yet.
+  // A new directory per server, since the previous server may still be draining.
   const data = mkdtempSync(join(project, "data-"));
   const child = spawn("npx", ["--no", "troupe", "serve", module, "--http", "127.0.0.1:0", "--data", data, "--json"], {
     cwd: project,
     stdio: ["ignore", "pipe", "inherit"],
-    // A group of its own: npx passes no signal on to what it starts.
+    // A process group of its own, since npx does not forward signals.
     detached: true,
   });
   const ended = new Promise<number | null>((settle) => child.once("exit", settle));
@@ -67,7 +67,7 @@ const serveAndList = async (project: string, module: string): Promise<string> =>
 
 describe("the package", () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-pack-"));
-  // One project, to which a test adds what it needs beside the package: to install that anew for each was most of their time.
+  // One project for all tests, each of which adds packages it needs: an installation per test took most of the time.
   const project = join(folder, "project");
   let tarball = "";
 
@@ -88,11 +88,11 @@ describe("the package", () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("names only what it holds", async () => {
+  test("names only files that it contains", async () => {
     await run(process.execPath, [join(root, "node_modules/publint/src/cli.js"), tarball, "--level", "error"], { cwd: root });
   });
 
-  test("whatever a served module imports of the package is the Troupe that serves it", async () => {
+  test("a served module's imports of the package resolve to the Troupe that serves it", async () => {
     writeFileSync(
       join(project, "whole.js"),
       `import * as troupe from "troupe";
@@ -129,7 +129,7 @@ describe("the package", () => {
       (): void => symlinkSync(join(root, "node_modules/rolldown"), join(project, "node_modules/rolldown")),
     ],
   ] as const)
-    test(`a bundle holds the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
+    test(`a bundle contains the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
       await install(`zod@${version("zod")}`);
       prepare();
       mkdirSync(join(project, "code"), { recursive: true });
@@ -149,7 +149,7 @@ describe("the package", () => {
       const { server } = z
         .object({ server: z.object({ mcp_config: z.object({ args: z.array(z.string()) }) }) })
         .parse(JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")));
-      // As the client does it: neither the project nor its packages are near.
+      // In another folder, as clients start it: neither the project nor its packages are nearby.
       const args = server.mcp_config.args.map((arg) => arg.replace("${__dirname}", unpacked).replace("${HOME}", unpacked));
       const client = new Client({ name: "test", version: "1" });
       await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: unpacked, stderr: "inherit" }));
@@ -194,7 +194,7 @@ describe("the package", () => {
 
   test("an empty JavaScript project serves an actor #repository.tarball-javascript #cli.modules.javascript", async () => {
     await install(`zod@${version("zod")}`);
-    // The example has no type annotation, so that it is JavaScript as well.
+    // The example has no type annotations, so it is JavaScript as well.
     writeFileSync(join(project, "door.js"), readmeExample());
     assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
   });

@@ -1,4 +1,4 @@
-// The guides to packets are true: their code is code that is tested, their commands answer as they say, their tables are those of the code.
+// The guides to packets are tested: their code, the output of their commands, and their tables.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -32,22 +32,22 @@ const blocksOf = (text: string): readonly Block[] =>
 const first = (text: string): readonly string[] => Array.from(text.matchAll(/^\| `([a-z_.]+)` \|/gm), ([, name = ""]) => name);
 const section = (text: string, title: string): string => text.split(/^## /m).find((one) => one.startsWith(`${title}\n`)) ?? "";
 
-test("the guide's code and configuration are parts of the examples, which are tested", () => {
+test("the guide's code and configuration are parts of the tested examples", () => {
   const examples = globSync("examples/{reading,research-assistant}/*.{ts,yaml}", { cwd: root });
   const texts = examples.map((file) => readFileSync(join(root, file), "utf8"));
-  const shown = blocksOf(guide).filter(({ language }) => language === "ts" || language === "yaml");
-  assert.ok(shown.length > 5);
-  for (const { text } of shown)
+  const blocks = blocksOf(guide).filter(({ language }) => language === "ts" || language === "yaml");
+  assert.ok(blocks.length > 5);
+  for (const { text } of blocks)
     assert.ok(
       texts.some((whole) => whole.includes(text)),
       text,
     );
 });
 
-test("the packets in the guides are packets", () => {
+test("the packets in the guides are valid", () => {
   const ajv = new Ajv2020({ strict: false });
   const [request, reply] = [ajv.compile(REQUEST_PACKET_SCHEMA), ajv.compile(REPLY_PACKET_SCHEMA)];
-  const [asked, answered] = format.split("## What you get");
+  const [requests, answered] = format.split("## What you get");
   const seen = new Set<string>();
   const look = (blocks: readonly Block[], schema: typeof request): void => {
     for (const { language, text } of blocks) {
@@ -58,7 +58,7 @@ test("the packets in the guides are packets", () => {
       if (schema === request) assert.ok(!(readPacket(text) instanceof RefusedPacket), text);
     }
   };
-  look(blocksOf(asked ?? ""), request);
+  look(blocksOf(requests ?? ""), request);
   look([...blocksOf(answered ?? ""), ...blocksOf(guide)], reply);
   assert.deepEqual(seen, new Set<string>([...REQUEST_TYPES, ...REPLY_TYPES]));
 });
@@ -79,20 +79,20 @@ test("the guide has every key of the configuration, with its default", () => {
 });
 
 describe("the guide's commands, one after the other on one server", { timeout: 60_000 }, () => {
-  /** What differs from run to run. */
+  /** Replaces what differs between runs. */
   const settled = (text: string): unknown =>
     JSON.parse(text, (key, value: unknown) => (["trace_id", "execution_time_ms", "event", "at", "score"].includes(key) ? key : value));
 
   const troupe = (words: readonly string[], input: string): Promise<string> =>
     new Promise((settle, fail) => {
       const child = spawn(process.execPath, [join(root, "bin/troupe.js"), ...words], { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
-      let told = "";
-      child.stdout.on("data", (chunk: Buffer) => (told += String(chunk)));
-      child.once("exit", (code) => (code === 0 ? settle(told) : fail(new Error(`${words.join(" ")} ended with ${code}`))));
+      let printed = "";
+      child.stdout.on("data", (chunk: Buffer) => (printed += String(chunk)));
+      child.once("exit", (code) => (code === 0 ? settle(printed) : fail(new Error(`${words.join(" ")} ended with ${code}`))));
       child.stdin.end(input);
     });
 
-  test("answer as they say", async () => {
+  test("print what the guide shows", async () => {
     const blocks = blocksOf(guide).filter(({ language }) => ["sh", "json", "text"].includes(language));
     const [serve, ...rest] = blocks;
     const words = serve?.text.split(" ") ?? [];
@@ -119,9 +119,9 @@ describe("the guide's commands, one after the other on one server", { timeout: 6
       const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: curl[1] ?? "" });
       return response.text();
     }
-    const [, echoed = "", said] = /^(?:echo '([^']*)' \| )?troupe (.*)$/.exec(command) ?? [];
-    if (said !== undefined) return troupe([...said.split(" "), "--url", url], echoed);
-    // Programs that not every machine has: what they send is sent all the same.
+    const [, echoed = "", args] = /^(?:echo '([^']*)' \| )?troupe (.*)$/.exec(command) ?? [];
+    if (args !== undefined) return troupe([...args.split(" "), "--url", url], echoed);
+    // Not every machine has these programs, so the test sends the same data itself.
     const packet = /<<< '([^']*)'$/.exec(command)?.[1];
     assert.ok(packet !== undefined, `The guide has a command that no test knows: ${command}`);
     using client = packetClient(command.startsWith("websocat") ? url.replace("http:", "ws:") : tcp);

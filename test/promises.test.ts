@@ -1,4 +1,4 @@
-// test/promises.json lists what Troupe promises. A test that shows a promise ends its name with the promise's id: `#actor.restart`.
+// test/promises.json lists what Troupe promises. The name of a test of a promise ends with the promise's id: `#actor.restart`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -13,7 +13,7 @@ test("the names of tests and the promises are read", () => {
   assert.ok(ids.length > 200);
 });
 
-test("every promise is shown by at least one test #repository.requirements", () => {
+test("every promise has at least one test #repository.requirements", () => {
   const tags = new Set(namedTests.flatMap((one) => one.tags));
   assert.deepEqual(
     ids.filter((id) => !tags.has(id)),
@@ -41,7 +41,7 @@ test("no promise is listed twice", () => {
   assert.equal([...text.matchAll(/^ {2}"/gm)].length, ids.length);
 });
 
-test("each law and invariant has a test whose name begins with it, and all are spelled alike", () => {
+test("each law and invariant has a test whose name begins with it, and all use one spelling", () => {
   for (const label of ["C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"])
     assert.ok(
       namedTests.some(({ name }) => new RegExp(`^(?:C\\d )*${label} `).test(name)),
@@ -60,7 +60,7 @@ test("each law and invariant has a test whose name begins with it, and all are s
   );
 });
 
-test("no test is skipped, left for later or run alone", () => {
+test("no test is skipped, marked as todo or run exclusively", () => {
   const root = resolve(import.meta.dirname, "..");
   const bad = testFiles.filter((file) =>
     /\b(?:test|it|describe)\.(?:skip|todo|only)\(|\b(?:skip|todo|only): true/.test(readFileSync(join(root, file), "utf8")),

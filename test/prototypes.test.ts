@@ -1,4 +1,4 @@
-// Names that every object inherits, as keys of two levels in whatever comes from outside: they are data or are refused.
+// Names that every object inherits, as keys of two levels in any outside data, are data or are refused.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -23,11 +23,11 @@ const members = (): unknown[] =>
 const key = fc.constantFrom(...KEYS);
 const pairs = fc.tuple(key, key, fc.constantFrom<Leaf>(1, "principal", true, null));
 
-/** An object of two levels whose members are its own, whatever their names. */
+/** An object of two levels with own members of any name. */
 const nested = (one: string, other: string, value: Leaf): Json =>
   JSON.parse(`{${JSON.stringify(one)}:{${JSON.stringify(other)}:${JSON.stringify(value)}}}`);
 
-/** Runs `act` with every kind of pair; nothing that all objects share may be another afterwards. */
+/** Runs `act` with every pair of names, and checks that no shared prototype has changed. */
 async function unharmed(act: (one: string, other: string, value: Leaf) => unknown): Promise<void> {
   const before = members();
   await fc.assert(
@@ -40,7 +40,7 @@ async function unharmed(act: (one: string, other: string, value: Leaf) => unknow
 }
 
 const text = { type: "string" } as const;
-/** JSON Schema and no library's: zod drops members called `__proto__` itself. */
+/** A JSON Schema, since zod itself drops members called `__proto__`. */
 const taking = (properties: JsonObject): object => ({ type: "object", properties });
 
 type Leaf = string | number | boolean | null;

@@ -31,7 +31,7 @@ const listed = (names: string): readonly { readonly name: string; readonly isTyp
     .filter((one) => one !== "")
     .map((one) => ({ name: one.replace(/^type /, "").replace(/^.* as /, ""), isType: one.startsWith("type ") }));
 
-/** Types vanish at run time, so names are read from the text: of an index, and of what it exports as a whole. */
+/** Types do not exist at run time, so names are read from the text of an index and of the files it re-exports with `*`. */
 function namesOf(file: string): Names {
   const text = readFileSync(file, "utf8");
   const names: Names = { values: new Set(), types: new Set() };

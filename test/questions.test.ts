@@ -1,4 +1,4 @@
-// Questions that users of other MCP frameworks ask in public are answered, on a page that one search finds.
+// Public questions of other MCP frameworks' users are answered on a page that one search finds.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -19,10 +19,10 @@ const newcomers = z.array(z.object({ search: z.string(), pages: z.array(z.string
 const search = searchIn(readPages());
 const HITS = 3;
 
-test("at least fifteen questions have an answer", () => assert.ok(questions.length >= 15));
+test("at least fifteen questions are answered", () => assert.ok(questions.length >= 15));
 
 for (const { question, search: typed, page, answer } of questions)
-  test(`answered: ${question}`.slice(0, 80), () => {
+  test(`the documentation answers: ${question}`.slice(0, 80), () => {
     assert.ok(read(page).replaceAll(/\s+/g, " ").includes(answer), `${page} does not say: ${answer}`);
     const found = search(typed, HITS).map((hit) => `docs/${hit.page}.md`);
     assert.ok(found.includes(page), `${typed}: ${found.join(", ")}`);

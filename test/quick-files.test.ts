@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { quickFiles } from "../scripts/quick-files.ts";
 
-// In two parts, or this file would be left out itself.
+// Split in two, or this file would be excluded itself.
 const STARTER = ["node", "child_process"].join(":");
 
 test("the quick tests leave out files that start processes, directly or by import, and slow ones", () => {

@@ -1,4 +1,4 @@
-// Pages are readable: site/readability.json has a bound for each group of pages, and today's figures of the pages that miss it.
+// site/readability.json has a bound for each group of pages, and the current figures of pages that miss it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ test("readability counts words and sentences of prose, and names what is too lon
   }
 });
 
-test("readability says that a page is missing", () => {
+test("readability reports a missing page", () => {
   const { status, stderr } = readability("docs/no-such-page.md");
   assert.deepEqual([status, stderr], [1, "No such page: docs/no-such-page.md. Name Markdown files, or none to measure all pages.\n"]);
 });
@@ -77,7 +77,7 @@ test("tables of the design pages have short sentences and no words to avoid", ()
   for (const file of globSync("docs/{design,decisions}/*.md", { cwd: root }))
     for (const row of readFileSync(join(root, file), "utf8").match(/^\|.*$/gmu) ?? []) {
       rows += 1;
-      // Names of tests and code are quoted as they are.
+      // Quoted names of tests and code are excluded.
       const prose = row.replaceAll(/"[^"]*" (?=\()|\]\([^)]*\)|`[^`]*`/gu, "X");
       for (const cell of prose.split("|"))
         for (const { segment } of sentences.segment(cell)) {

@@ -1,4 +1,4 @@
-// README is the truth: its client configurations start servers that answer, its example behaves as it says.
+// README is correct: its client configurations start working servers, and its example behaves as described.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -40,7 +40,7 @@ void test("README's stdio configuration starts a server that a client plays #rep
   const here = (text: string): string => text.replace("/path/to/troupe/data/mud-stdio", data).replaceAll("/path/to/troupe", root);
   const client = new Client({ name: "readme", version: "1" });
   try {
-    // A client starts it from a folder of its own, with whatever Node the machine has.
+    // A client starts it from its own folder, with any Node on the machine.
     const args = (configuration.args ?? []).map(here);
     await client.connect(new StdioClientTransport({ command: here(configuration.command), args, stderr: "inherit", cwd: data }));
     assert.match(await look(client), /dungeon entrance/i);
@@ -66,7 +66,7 @@ void test("README's HTTP configuration reaches what `npm start` serves #reposito
   const url = new URL(String(configuration?.url));
   assert.ok(command.includes(url.host), `npm start serves ${url.host}`);
   const data = mkdtempSync(join(tmpdir(), "troupe-readme-"));
-  // The same command on a free port and another directory: port 3000 may be taken here.
+  // The same command on a free port and another directory, since port 3000 may be in use.
   const args = command.map((word) => (word === url.host ? "127.0.0.1:0" : word === "data/mud" ? data : word));
   const child = spawn(process.execPath, [...args, "--json"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<void>((settle) => child.once("exit", () => settle()));

@@ -1,4 +1,4 @@
-// The pages of docs/recipes show code that runs: of test/recipes/<page>.ts all, of test/recipes/recipes.test.ts a part.
+// The code of docs/recipes is tested: a page has all of test/recipes/<page>.ts and a part of test/recipes/recipes.test.ts.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -11,7 +11,7 @@ const namesOf = (pattern: string): readonly string[] => globSync(pattern, { cwd:
 const pages = namesOf("docs/recipes/*.md").filter((name) => name !== "README");
 const tests = read("test/recipes/recipes.test.ts");
 
-/** Without white space, trailing commas and brackets around one parameter: the formatter decides on those by the width of a file. */
+/** Without white space, trailing commas and brackets around a single parameter, which depend on the formatter's line width. */
 const unformatted = (code: string): string => code.replaceAll(/\s+/g, "").replaceAll(/,([)\]}])/g, "$1");
 
 const IMPORT = /^import (?:(\w+|\* as \w+)(?:, )?)?(?:\{([^}]*)\})? ?from "([^"]+)";$/gm;
@@ -36,17 +36,17 @@ for (const name of pages)
   test(`the recipe ${name} shows code that is tested`, () => {
     const page = read(`docs/recipes/${name}.md`);
     const blocks = [...page.matchAll(/```ts\n([\s\S]*?)\n```/g)].map(([, block = ""]) => block);
-    const [code = "", shown = "", ...others] = blocks;
+    const [code = "", output = "", ...others] = blocks;
     assert.deepEqual(others, []);
     const file = read(`test/recipes/${name}.ts`);
     assert.equal(`// ${name}.ts\n${file.slice(file.indexOf("\n") + 1).trim()}`, code);
-    assert.ok(shown.startsWith(`// ${name}.test.ts\n`));
-    const body = shown.replace(/^.*\n/, "").replaceAll(IMPORT, "").trim();
+    assert.ok(output.startsWith(`// ${name}.test.ts\n`));
+    const body = output.replace(/^.*\n/, "").replaceAll(IMPORT, "").trim();
     assert.ok(body.startsWith("test("), body);
     assert.ok(unformatted(tests).includes(unformatted(body)), body);
     const imported = importsOf(tests);
     assert.deepEqual(
-      importsOf(shown).filter((one) => !imported.includes(one)),
+      importsOf(output).filter((one) => !imported.includes(one)),
       [],
     );
     assert.ok(page.split("\n").length <= 100, "a recipe is one screen or two");

@@ -1,4 +1,4 @@
-// What somebody meets who clones or installs: licence, commands, sizes, and a Node that is too old.
+// The repository as users clone or install it: licence, commands, sizes, and a Node that is too old.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ test("the package is ESM under Apache-2.0, with the command and an export for ea
   assert.ok("." in manifest.exports && "./server" in manifest.exports && "./mud" in manifest.exports);
 });
 
-test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it #repository.start #repository.node", () => {
+test("npm ci installs an exact Node 24 whatever the machine has, and npm's scripts run on it #repository.start #repository.node", () => {
   assert.match(manifest.devDependencies["node"] ?? "", /^24\.\d+\.\d+$/);
   assert.match(manifest.scripts["start"] ?? "", /^(?:exec )?node /);
   assert.match(manifest.scripts["test"] ?? "", /^node /);
@@ -46,7 +46,7 @@ test("npm run check is format, type-aware lint, types, dead code and tests #repo
   assert.match(manifest.scripts["lint"] ?? "", /--type-aware/);
 });
 
-test("CI calls what README says, and nothing else #repository.ci", () => {
+test("CI runs only the commands that README documents #repository.ci", () => {
   const readme = read("README.md");
   const calls = read(".ci/run")
     .split("\n")
@@ -77,19 +77,19 @@ test("'Where is it decided?' names only files that exist, and functions that the
   for (const [, file = "", name = ""] of rows) assert.ok(read(`src/${file}`).includes(name), `${file} has ${name}`);
 });
 
-test("nothing compiles at install, and what npm ci brings stays under 420 MB #repository.no-compiler #repository.size", () => {
+test("nothing compiles at install, and what npm ci installs stays under 420 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
-  // Its script takes a Node that is built already.
+  // Its install script downloads a prebuilt Node.
   assert.deepEqual(
     scripted.map(([place]) => place),
     ["node_modules/node"],
   );
   for (const place of Object.keys(lock.packages))
     if (place !== "") assert.equal(existsSync(join(root, place, "binding.gyp")), false, place);
-  // By file, not by name: Node's binary is linked to a second place, and the disk holds it once.
+  // Counted by inode, since Node's binary is hard-linked to a second path.
   const files = new Map<number, number>();
   const modules = join(root, "node_modules");
-  // What its tools put in .cache is another matter, and changes while other tests run.
+  // .cache belongs to tools, and changes while other tests run.
   for (const name of readdirSync(modules).filter((one) => one !== ".cache")) {
     const place = join(modules, name);
     const entries = lstatSync(place).isDirectory() ? readdirSync(place, { recursive: true, withFileTypes: true }) : [];
@@ -103,7 +103,7 @@ test("nothing compiles at install, and what npm ci brings stays under 420 MB #re
   assert.ok(bytes < 420 * 1_000_000, `${bytes} bytes`);
 });
 
-test("what only some tests, benches and the documentation need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {
+test("dependencies of single tests, benches or the documentation have a package.json that npm ci ignores #repository.apart", () => {
   for (const file of globSync(["test/*/package.json", "bench/*/package.json", "site/package.json"], { cwd: root })) {
     const { dependencies } = z.object({ private: z.literal(true), dependencies: names }).parse(JSON.parse(read(file)));
     for (const name of Object.keys(dependencies)) {
@@ -115,15 +115,15 @@ test("what only some tests, benches and the documentation need has a package.jso
     assert.equal(`node_modules/${name}` in lock.packages, false, name);
 });
 
-test("a Node that is too old is told so in one sentence, and what to do #repository.old-node", async () => {
+test("a Node that is too old gets one sentence that states what to do #repository.old-node", async () => {
   const pretend = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.11.0"})';
-  const ran = await new Promise<{ readonly code: unknown; readonly said: string }>((done) => {
-    execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, said) =>
-      done({ code: error?.code ?? 0, said }),
+  const ran = await new Promise<{ readonly code: unknown; readonly stderr: string }>((done) => {
+    execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, stderr) =>
+      done({ code: error?.code ?? 0, stderr }),
     );
   });
   assert.equal(ran.code, 1);
-  assert.match(ran.said, /^troupe needs Node 24 or newer, and this is Node 20\.11\.0\. Install a newer Node, or .+\.\n$/);
-  // An old Node must be able to read that far.
+  assert.match(ran.stderr, /^troupe needs Node 24 or newer, and this is Node 20\.11\.0\. Install a newer Node, or .+\.\n$/);
+  // An old Node must be able to parse the file up to the check.
   assert.doesNotMatch(read("bin/troupe.js").split("process.exit(1)")[0] ?? "", /^import |\bawait\b|\busing\b/m);
 });

@@ -12,17 +12,17 @@ export interface Ready {
   readonly sse?: string;
   readonly tcp?: string;
   readonly data?: string;
-  /** Over HTTP; the other is over TCP. */
+  /** Packets over HTTP; `packetsTcp`: over TCP. */
   readonly packets?: string;
   readonly packetsTcp?: string;
 }
 
-/** A `troupe serve` of its own process, as a user starts it. */
+/** A `troupe serve` in its own process, as users start it. */
 export interface Served extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly ready: Ready;
   readonly data: string;
-  /** Settles with the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>;
 }
 
@@ -39,7 +39,7 @@ const readReady = (line: string): Ready => {
   );
 };
 
-/** Starts `troupe serve <args> --json` and waits until it is ready; HTTP on a free port unless the args name a door. Keeps `data` if it is given. */
+/** Starts `troupe serve <args> --json` and waits until it is ready; HTTP on a free port unless the args name a listener. Retains `data` if it is given. */
 export const serveChild = async (
   args: readonly string[],
   options: { readonly data?: string; readonly cwd?: string } = {},

@@ -1,14 +1,14 @@
-// The names of all tests, read from the files: nothing runs.
+// Reads the names of all tests from their files, without running them.
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 export interface NamedTest {
   readonly file: string;
-  /** As it is written, without its tags; a name made in a loop keeps its `${…}`. */
+  /** As written, without its tags; a name in a template literal has its `${…}` unresolved. */
   readonly name: string;
-  /** Ids of the promises that the test shows: a name ends with ` #id` for each. */
+  /** Ids of the promises that the test covers: its name ends with ` #id` for each. */
   readonly tags: readonly string[];
-  /** The names of what it is in, then its own, joined by " › ". */
+  /** The names of its `describe` blocks and its own, joined by " › ". */
   readonly path: string;
 }
 

@@ -1,4 +1,4 @@
-// The pages about testing are true: their code is part of this file, which runs.
+// The code of the pages about testing is part of this file, which runs.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -83,7 +83,7 @@ const lines = (text: string): readonly string[] =>
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-/** What is imported from where: a file has one list of each. */
+/** Imported names by module; a file has one list per module. */
 const imported = (text: string): readonly string[] =>
   Array.from(text.matchAll(/import \{([^}]+)\} from "(.+)";/g)).flatMap(([, names = "", from = ""]) =>
     names
@@ -148,8 +148,8 @@ test("the guide's matrix", async () => {
   const found = await clientMatrix((options) => server.client(options), { calls: [{ name: "add" }] });
   assert.deepEqual(found, []);
   const page = guideCalled("testing-clients.md");
-  await using gone = await testServer({ exchange: () => ({ status: 503 }) });
-  const rows = (await clientMatrix((options) => gone.client(options))).map(({ client }) => client);
+  await using unavailable = await testServer({ exchange: () => ({ status: 503 }) });
+  const rows = (await clientMatrix((options) => unavailable.client(options))).map(({ client }) => client);
   assert.equal(rows.length, 5);
   for (const row of rows) assert.ok(page.includes(`\n| \`${row}\` |`), row);
 });
@@ -205,7 +205,7 @@ test("the guide's transcript", async () => {
   assert.deepEqual(await replayTranscript(next, loaded), []);
 });
 
-test("the guide's server: the same in every run, its own ids too", async () => {
+test("the guide's server is deterministic, including its ids", async () => {
   const ids: (string | undefined)[] = [];
   for (const _run of [1, 2]) {
     await using greeter = await testServer(makeGreeter);

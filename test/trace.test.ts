@@ -1,4 +1,4 @@
-// `npm run trace` runs a server and a client of its own.
+// `npm run trace` starts its own server and client.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -70,13 +70,13 @@ describe("npm run trace", () => {
     );
   });
 
-  test("says which option helps if the tool is refused", async () => {
+  test("names the option that helps if the tool is refused", async () => {
     const { code, errors } = await trace("examples/door", "open");
     assert.equal(code, 1);
     assert.match(errors, /open was refused: It is locked\. .*--before/);
   });
 
-  test("says why a server did not start", async () => {
+  test("states why a server did not start", async () => {
     const { code, errors } = await trace("examples/none", "open");
     assert.equal(code, 1);
     assert.match(errors, /There is no examples\/none/);

@@ -1,4 +1,4 @@
-// The symptoms of docs/guide/troubleshooting.md are what Troupe prints: each message in a heading is in its sources.
+// Each message in a heading of docs/guide/troubleshooting.md is printed by the sources.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,12 +8,12 @@ const root = resolve(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 
 const page = read("docs/guide/troubleshooting.md");
-/** Strings that go on in the next line are joined, so that a sentence is found whole. */
+/** Joins concatenated string literals, so that a sentence can be found as a whole. */
 const sources = globSync(["src/**/*.ts", "bin/*.js"], { cwd: root, exclude: ["**/*.test.ts"] })
   .map((file) => read(file).replaceAll(/["`] \+\s+["`]/g, ""))
   .join("\n");
 
-/** What Node, SQLite, clients and the APIs of models print. */
+/** Messages of Node, SQLite, clients and model APIs. */
 const OTHERS = [
   "Cannot find module",
   "Cannot find package",
@@ -29,7 +29,7 @@ const OTHERS = [
 
 const WORDS = 3;
 
-/** Whether a run of words of the message, without what varies, is in the sources. */
+/** Whether a run of the message's constant words is in the sources. */
 function isOurs(message: string): boolean {
   const words = message.split(" ");
   const runs = words.slice(0, -WORDS + 1).map((_word, start) => words.slice(start, start + WORDS).join(" "));

@@ -19,7 +19,7 @@ const LAUNCHER = "@modelcontextprotocol/inspector/clients/launcher/build/index.j
 interface Block {
   readonly language: string;
   readonly text: string;
-  /** What its first line says it is called: `// list.ts`. */
+  /** The file name in the block's first line: `// list.ts`. */
   readonly file: string | undefined;
 }
 
@@ -32,24 +32,26 @@ const blocksOf = (page: string): readonly Block[] =>
 /** Without its first line, which names the file. */
 const contentOf = ({ text }: Block): string => `${text.slice(text.indexOf("\n") + 1)}\n`;
 
-/** Times, hashes and names of sessions differ in each run. */
+/** Replaces times, hashes and session ids, which differ in each run. */
 const comparable = (output: string): string =>
   output
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
     .replaceAll(/\b[0-9a-f]{12}\b/g, "HASH")
     .replaceAll(/session\|[\w-]+/g, "session|ID")
-    // What the Inspector thinks of schemas.
+    // The Inspector's warnings about schemas.
     .replaceAll(/^Schema portability: .*\n/gm, "")
     .trimEnd();
 
 test("the files that a page shows are those of the examples, all of them", () => {
   for (const page of PAGES.slice(0, 4)) {
-    const shown = new Map(blocksOf(page).flatMap((block) => (block.file === undefined ? [] : [[block.file, contentOf(block)] as const])));
-    assert.ok(shown.size > 1);
-    for (const [file, content] of shown) assert.equal(content, readFileSync(join(root, "examples/tutorial", page, file), "utf8"), file);
+    const displayed = new Map(
+      blocksOf(page).flatMap((block) => (block.file === undefined ? [] : [[block.file, contentOf(block)] as const])),
+    );
+    assert.ok(displayed.size > 1);
+    for (const [file, content] of displayed) assert.equal(content, readFileSync(join(root, "examples/tutorial", page, file), "utf8"), file);
     for (const file of globSync(`examples/tutorial/${page}/*.ts`, { cwd: root })) {
       const earlier = PAGES.slice(0, PAGES.indexOf(page)).toReversed();
-      if (shown.has(basename(file))) continue;
+      if (displayed.has(basename(file))) continue;
       // Unchanged since an earlier page.
       const from = earlier.find((other) => existsSync(join(root, "examples/tutorial", other, basename(file))));
       assert.ok(from !== undefined, `${file} is on no page`);
@@ -73,9 +75,9 @@ test("the first page has the tsconfig.json of the guide to a first server", () =
 
 /** The server in the first terminal, and what it logs. */
 interface Running extends AsyncDisposable {
-  /** `dev`, which loads each file that is saved. */
+  /** `troupe dev`, which reloads saved files. */
   readonly reloads: boolean;
-  /** Settles when it has loaded what was saved. */
+  /** Resolves when it has reloaded the saved files. */
   reloaded(): Promise<void>;
   readonly warnings: string[];
 }
@@ -88,7 +90,7 @@ describe("a reader who follows the pages", () => {
 
   before(() => {
     folder = join(mkdtempSync(join(tmpdir(), "troupe-tutorial-")), "shopping");
-    // In place of `npm install`: the packages of this repository.
+    // Instead of `npm install`: the packages of this repository.
     mkdirSync(join(folder, "node_modules"), { recursive: true });
     symlinkSync(root, join(folder, "node_modules/troupe"));
     symlinkSync(join(root, "node_modules/zod"), join(folder, "node_modules/zod"));
@@ -100,7 +102,7 @@ describe("a reader who follows the pages", () => {
     rmSync(dirname(folder), { recursive: true, force: true });
   });
 
-  // A test that runs within a test prints its results for this one, unless it does not know.
+  // A nested `node --test` reports in a machine format unless this variable is removed.
   const { NODE_TEST_CONTEXT: _context, ...outside } = process.env;
   const environment = {
     ...outside,
@@ -123,10 +125,10 @@ describe("a reader who follows the pages", () => {
     const warnings: string[] = [];
     const waiting: (() => void)[] = [];
     logs.on("line", (line) => {
-      // Node's own warnings are no JSON.
+      // Node's own warnings are not JSON.
       if (!line.startsWith("{")) return;
       const { level, event } = z.object({ level: z.string(), event: z.string() }).parse(JSON.parse(line));
-      // The clock of the machine may jump at any time.
+      // The machine's clock may jump at any time.
       if (level !== "info" && event !== "clock-jumped") warnings.push(event);
       if (event === "reloaded" || event === "reload-failed") waiting.shift()?.();
     });
@@ -150,13 +152,13 @@ describe("a reader who follows the pages", () => {
     await reloaded;
   };
 
-  const shell = async (shown: string): Promise<string> => {
+  const shell = async (displayed: string): Promise<string> => {
     // A reader waits some seconds for the reminder; here it may take longer.
-    const commands = shown
+    const commands = displayed
       .replaceAll("127.0.0.1:3000", address)
       .replace("sleep 5", "until npx troupe state me/ann | grep -q party; do sleep 1; done");
     const npx = `npx() { case "$1" in troupe) shift; node ${root}/bin/troupe.js "$@";; *) shift 2; node ${inspector} "$@";; esac; }`;
-    // A reader's terminal keeps what an earlier command exported.
+    // A reader's terminal retains variables that an earlier command exported.
     const script = ["exec 2>&1", "if [ -f ../exported ]; then . ../exported; fi", npx, commands, "export -p > ../exported"];
     const { stdout } = await run("bash", ["-c", script.join("\n")], { cwd: folder, env: environment });
     return stdout;
@@ -169,7 +171,7 @@ describe("a reader who follows the pages", () => {
         const next = blocks[at + 1];
         if (block.file !== undefined) {
           await save(block.file, contentOf(block));
-          // The page announces each warning of the first terminal, and there is none once all files are saved.
+          // The page announces each warning of the first terminal, and there are none once all files are saved.
           for (const event of server?.warnings.splice(0) ?? []) {
             assert.ok(next?.file !== undefined, `${event} after ${block.file}`);
             assert.ok(readFileSync(join(root, `docs/tutorial/${page}.md`), "utf8").includes(`\`${event}\``), event);
@@ -195,14 +197,14 @@ describe("a reader who follows the pages", () => {
     for (const file of files) if (!/^(?:package-lock\.json|troupe-.*\.tgz)$/.test(file)) assert.ok(existsSync(join(folder, file)), file);
     const words = z.array(z.string()).parse(JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? ""));
     assert.deepEqual(words.slice(0, 4), ["node_modules/.bin/troupe", "serve", "--http", "0.0.0.0:3000"]);
-    // What is mounted are files that exist, at the paths that the settings name; what is piped in can be imported.
+    // Mounted files exist, at the paths of the settings; the piped file can be imported.
     const commands = blocksOf("5-production").find(({ text }) => text.startsWith("docker build"))?.text ?? "";
     assert.match(commands, / -v shopping:\/data -v \.\/keys\.json:\/app\/keys\.json:ro shopping$/);
     const [restore = "", pipe = "", inside = ""] =
       /^(gunzip .*) \| docker run .* (node_modules\/\.bin\/troupe) (.*)$/m.exec(commands)?.slice(1) ?? [];
     assert.equal(pipe, words[0]);
     assert.match(await shell(`${restore} | npx troupe ${inside.replace("/data", "volume")}`), /^Imported 4 actors/m);
-    // This is no container: loopback in place of every address, and a folder of the test's.
+    // This is not a container: loopback instead of every address, and a folder of the test.
     await start(["npx troupe serve", ...words.slice(4)].join(" ").replace("/data", join(folder, "volume")));
     assert.equal((await fetch(`http://${address}/mcp`, { method: "POST" })).status, 401);
   });

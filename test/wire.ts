@@ -1,21 +1,21 @@
-// Clients that say exactly what a test wants: raw JSON-RPC over HTTP and over sockets.
+// Raw JSON-RPC clients over HTTP and sockets, which send exactly what a test specifies.
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { MODERN } from "./clients.ts";
-import { askedIn, judge } from "./judge.ts";
+import { requestIn, validateMessage } from "./message-validation.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isJsonObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value at that path; undefined where there is none. */
+/** The value at that path, or undefined. */
 export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((inner, step) => {
     if (Array.isArray(inner) && typeof step === "number") return inner[step];
     return isJsonObject(inner) ? inner[String(step)] : undefined;
   }, value);
 
-/** What every request of 2026-07-28 says of itself. */
+/** The `_meta` of every request of 2026-07-28. */
 export const envelope = (capabilities: JsonObject = {}): JsonObject => ({
   "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientInfo": { name: "wire", version: "1" },
@@ -25,15 +25,15 @@ export const envelope = (capabilities: JsonObject = {}): JsonObject => ({
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON body, or what the event stream carried. */
+  /** The JSON body, or the messages of the event stream. */
   readonly messages: readonly unknown[];
   /** The last message: the reply. */
   readonly reply: unknown;
 }
 
-const messagesOf = (type: string, text: string, asked: ReturnType<typeof askedIn>): readonly unknown[] => {
+const messagesOf = (type: string, text: string, request: ReturnType<typeof requestIn>): readonly unknown[] => {
   if (text === "") return [];
-  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [judge(text, asked)] : [text];
+  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [validateMessage(text, request)] : [text];
   return text
     .split(/\n\n/)
     .flatMap((event) =>
@@ -43,10 +43,10 @@ const messagesOf = (type: string, text: string, asked: ReturnType<typeof askedIn
         .map((line) => line.slice(5).trim()),
     )
     .filter((data) => data !== "")
-    .map((data) => judge(data, asked));
+    .map((data) => validateMessage(data, request));
 };
 
-/** One HTTP request with that body (a text as it is); waits for its whole answer. */
+/** Sends one HTTP request with that body (strings unchanged) and waits for the complete answer. */
 export const send = async (
   url: string,
   body: unknown,
@@ -64,12 +64,12 @@ export const send = async (
       ? {}
       : { body: typeof body === "string" || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body) }),
   });
-  const asked = askedIn(body, headers["mcp-protocol-version"]);
-  const messages = messagesOf(response.headers.get("content-type") ?? "", await response.text(), asked);
+  const request = requestIn(body, headers["mcp-protocol-version"]);
+  const messages = messagesOf(response.headers.get("content-type") ?? "", await response.text(), request);
   return { status: response.status, headers: response.headers, messages, reply: messages.at(-1) };
 };
 
-/** The headers a request of 2026-07-28 carries beside its body. */
+/** The headers of a request of 2026-07-28. */
 export const modernHeaders = (method: string, name?: string): Record<string, string> => ({
   "mcp-protocol-version": MODERN,
   "mcp-method": method,
@@ -99,12 +99,12 @@ export const modern = (
 /** A legacy session over HTTP. */
 export interface HttpSession {
   readonly id: string;
-  /** What every request of the session carries. */
+  /** Headers of every request of the session. */
   readonly headers: Readonly<Record<string, string>>;
   request(method: string, params?: JsonObject, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
 }
 
-/** A session that exists already, at an address where it may be found again. */
+/** An existing session at that address. */
 export const resumed = (url: string, id: string, headers: Readonly<Record<string, string>> = {}, version = "2025-11-25"): HttpSession => {
   const all = { ...headers, "mcp-session-id": id, "mcp-protocol-version": version };
   let next = 1;
@@ -115,7 +115,7 @@ export const resumed = (url: string, id: string, headers: Readonly<Record<string
   };
 };
 
-/** initialize and `notifications/initialized`. */
+/** Sends `initialize` and `notifications/initialized`. */
 export const opened = async (
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -131,15 +131,15 @@ export const opened = async (
   return session;
 };
 
-/** A peer on a socket that is given and hears whole lines. */
+/** A client on a socket that sends and receives lines. */
 export interface LineClient extends AsyncDisposable {
   readonly socket: Socket;
-  /** All that came, in order. */
+  /** All received messages, in order. */
   readonly frames: readonly unknown[];
-  /** A text or bytes as they are, anything else as JSON; a line end is added. */
+  /** Sends strings and bytes unchanged, anything else as JSON, and adds a line end. */
   say(message: unknown): void;
   request(method: string, params?: JsonObject): Promise<unknown>;
-  /** Settles with the first frame that fits, also one that came before. */
+  /** Resolves with the first matching frame, including earlier ones. */
   until(fits: (frame: unknown) => boolean): Promise<unknown>;
 }
 
@@ -152,7 +152,7 @@ export const lineClient = async (url: string): Promise<LineClient> => {
   let over = false;
   socket.on("error", () => undefined);
   createInterface({ input: socket }).on("line", (line) => {
-    frames.push(judge(line));
+    frames.push(validateMessage(line));
     for (const run of Array.from(waiting)) run();
   });
   socket.on("close", () => {
@@ -162,7 +162,7 @@ export const lineClient = async (url: string): Promise<LineClient> => {
   let next = 0;
   const say = (message: unknown): void => {
     const text = typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
-    // In one piece: two small ones would wait for each other's acknowledgement.
+    // In one write: with Nagle's algorithm the second of two small ones would be delayed.
     socket.write(Buffer.concat([Buffer.from(text), Buffer.from("\n")]));
   };
   const until = (fits: (frame: unknown) => boolean): Promise<unknown> =>
@@ -189,24 +189,24 @@ export const lineClient = async (url: string): Promise<LineClient> => {
     },
     async [Symbol.asyncDispose]() {
       if (socket.destroyed) return;
-      const gone = new Promise<void>((done) => void socket.once("close", () => done()));
+      const closed = new Promise<void>((done) => void socket.once("close", () => done()));
       socket.destroy();
-      await gone;
+      await closed;
     },
   };
 };
 
-/** An event stream of a session: what it carried so far, while it is open. */
+/** An event stream of a session, with its messages so far. */
 export interface Events extends AsyncDisposable {
   readonly status: number;
   readonly messages: readonly unknown[];
   /** Ids of the events so far. */
   readonly ids: readonly string[];
-  /** Settles with the first message that fits, also one that came before. */
+  /** Resolves with the first matching message, including earlier ones. */
   until(fits: (message: unknown) => boolean): Promise<unknown>;
 }
 
-/** GET on the endpoint; settles once its head is there. */
+/** Sends GET to the endpoint; resolves once the response headers have arrived. */
 export const events = async (url: string, headers: Readonly<Record<string, string>>): Promise<Events> => {
   const leave = new AbortController();
   const response = await fetch(url, { headers: { ...headers, accept: "text/event-stream" }, signal: leave.signal });
@@ -216,7 +216,7 @@ export const events = async (url: string, headers: Readonly<Record<string, strin
   const take = (event: string): void => {
     for (const line of event.split("\n")) {
       if (line.startsWith("id:")) ids.push(line.slice(3).trim());
-      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(judge(line.slice(5)));
+      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(validateMessage(line.slice(5)));
     }
     for (const run of Array.from(waiting)) run();
   };

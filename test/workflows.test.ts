@@ -28,7 +28,7 @@ const workflows = new Map(
   globSync(".github/workflows/*.yml", { cwd: root }).map((file) => [file, workflow.parse(parse(readFileSync(join(root, file), "utf8")))]),
 );
 
-test("workflows run npm scripts that exist, and actions of a fixed version", () => {
+test("workflows run existing npm scripts, and actions of pinned versions", () => {
   assert.ok(workflows.size >= 2);
   for (const [file, { jobs }] of workflows)
     for (const { uses, run = "" } of Object.values(jobs).flatMap(({ steps }) => steps)) {
@@ -37,7 +37,7 @@ test("workflows run npm scripts that exist, and actions of a fixed version", () 
     }
 });
 
-test("workflows read the contents, and write only where they publish", () => {
+test("workflows may only read contents, except those that publish", () => {
   for (const [file, { permissions: all, jobs }] of workflows) {
     assert.deepEqual(all, { contents: "read" }, file);
     for (const [name, job] of Object.entries(jobs)) {

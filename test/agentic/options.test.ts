@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { CLIENTS, connect, type Said } from "../clients.ts";
+import { CLIENTS, connect, type ElicitAnswer } from "../clients.ts";
 import { root, serveChild } from "../serve-child.ts";
 
 describe("an AgenticService with options", () => {
@@ -11,8 +11,8 @@ describe("an AgenticService with options", () => {
     it(`is confirmed, described and read by tools, by SDK ${which.sdk} of the ${which.era} era #agentic.actions.options #agentic.states.tool #agentic.links.list`, async () => {
       await using served = await serveChild(["test/agentic/notes.fixture.ts"]);
       const asked: string[] = [];
-      let say: Said = { action: "decline" };
-      const elicit = (message: string): Said => {
+      let say: ElicitAnswer = { action: "decline" };
+      const elicit = (message: string): ElicitAnswer => {
         asked.push(message);
         return say;
       };

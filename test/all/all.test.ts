@@ -1,4 +1,4 @@
-// One whole: five specifications, one process, the same actors, one history.
+// Five specifications in one process: the same actors, one history.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,18 +10,18 @@ import { sqliteStore } from "../../src/core/store/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { lines, troupe } from "../cli/run.ts";
 import { CLIENTS, type Player } from "../clients.ts";
-import { agree, causeOf, HERE, SERVICE, STATE, told } from "./views.ts";
-import { asked, base64, startWhole, type Whole, within } from "./whole.ts";
+import { agree, causeOf, HERE, SERVICE, STATE, notifiedSince } from "./views.ts";
+import { messageBytes, base64, startExample, type RunningExample, within } from "./running-example.ts";
 
 const [V1, , MODERN] = CLIENTS;
 const FOLLOWED = [HERE, SERVICE, STATE];
 
 interface Door {
   readonly name: string;
-  /** Rejects, or gives the words, where it is refused. */
+  /** Rejects, or returns the refusal's text, if it is refused. */
   move(direction: string): Promise<unknown>;
   battle(): Promise<string>;
-  /** What the first event says of how it came. */
+  /** The caller's data in the first event of a move. */
   readonly left: { readonly principal?: string; readonly trace?: unknown };
 }
 
@@ -33,8 +33,8 @@ async function called(client: Player, tool: string, args: Readonly<Record<string
   return text;
 }
 
-/** Every way to ada. */
-function doorsOf(whole: Whole, old: Player, modern: Player): readonly Door[] {
+/** Every transport to the player ada. */
+function doorsOf(whole: RunningExample, old: Player, modern: Player): readonly Door[] {
   const ofMcp = (name: string, client: Player, tool: (name: string) => string, left: Door["left"]): Door => ({
     name,
     move: (direction) => called(client, tool("move"), { direction }),
@@ -55,11 +55,11 @@ function doorsOf(whole: Whole, old: Player, modern: Player): readonly Door[] {
     };
   };
   const request = (client: Player, tool: string, args: object): Promise<string> =>
-    called(client, "request_message", { actor_id: "player/ada", data: base64(asked(tool, args)) });
+    called(client, "request_message", { actor_id: "player/ada", data: base64(messageBytes(tool, args)) });
   const overTcp = async (tool: string, args: object): Promise<unknown> => {
     await using stage = whole.stage();
     const { id } = (await stage.list(100)).find(({ name }) => name === "player/ada") ?? assert.fail("ada is on no stage");
-    return await stage.request(id, asked(tool, args), AbortSignal.timeout(30_000));
+    return await stage.request(id, messageBytes(tool, args), AbortSignal.timeout(30_000));
   };
   return [
     ofMcp("MCP, legacy", old, (name) => name, { principal: "ada" }),
@@ -88,7 +88,7 @@ function doorsOf(whole: Whole, old: Player, modern: Player): readonly Door[] {
   ];
 }
 
-/** Nothing of it is broken, and all of it runs again to the same end. */
+/** All chains verify, and replay to the same states. */
 async function holds(data: string): Promise<void> {
   const verified = await troupe("verify", "--data", data);
   assert.equal(verified.code, 0, verified.stderr);
@@ -106,7 +106,7 @@ async function holds(data: string): Promise<void> {
     assert.equal(again.code, 0, `${id}: ${again.stderr}`);
     assert.match(again.stdout, /(was|were) run again/, id);
   };
-  // One of each kind by the command; its process, once for each room, takes far longer than what it does there.
+  // One actor of each kind by the command, since a process per room takes too long.
   const first = new Map(listed.toReversed().map((id) => [id.split("/")[0], id]));
   await Promise.all([...first.values()].map(byCommand));
   await using store = sqliteStore({ directory: data, readOnly: true });
@@ -118,12 +118,12 @@ async function holds(data: string): Promise<void> {
     }
 }
 
-void test("a player is moved through every door, every view agrees, everybody concerned is told, and there is one history #whole.one", async () => {
+void test("a player moved through each transport has one history, consistent views, and notified observers #whole.one", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const { path: data } = directory;
   let last = "";
   {
-    await using whole = await startWhole(data);
+    await using whole = await startExample(data);
     await using old = await whole.enter("ada", V1);
     await using modern = await whole.enter("ada", MODERN);
     await using bob = await whole.enter("bob", V1);
@@ -131,7 +131,7 @@ void test("a player is moved through every door, every view agrees, everybody co
     await seesAll(modern);
     await seesNoTheater(bob);
 
-    // Both begin, and ada leaves bob alone.
+    // Both players start, and ada leaves the room.
     await called(bob, "say", { text: "Hello?" });
     await called(bob, "choose_name", { name: "Bob" });
     await called(old, "move", { direction: "north" });
@@ -149,8 +149,8 @@ void test("a player is moved through every door, every view agrees, everybody co
       await door.move(direction);
       await agree(modern, room);
       for (const [which, client] of [old, modern].entries())
-        await until(`${client.name} was told what ${door.name} did`, () => {
-          const news = told(client, before[which] ?? 0);
+        await until(`${client.name} was notified of the move by ${door.name}`, () => {
+          const news = notifiedSince(client, before[which] ?? 0);
           return [...FOLLOWED, "notifications/tools/list_changed"].every((one) => news.has(one));
         });
       last = room;
@@ -159,16 +159,16 @@ void test("a player is moved through every door, every view agrees, everybody co
     await oneEventPerMove(modern, doors);
     await refusedAlike(modern, doors);
 
-    // What he hears first since then is what he did himself: on one stream nothing overtakes.
+    // His first notification since then is of his own action: one stream preserves the order.
     await called(bob, "say", { text: "Anybody?" });
-    await until("bob hears himself", () => told(bob, alone).has("game://room/log"));
+    await until("bob hears himself", () => notifiedSince(bob, alone).has("game://room/log"));
     assert.deepEqual(
-      [...told(bob, alone)].filter((one) => one !== "game://room/log" && one !== HERE),
+      [...notifiedSince(bob, alone)].filter((one) => one !== "game://room/log" && one !== HERE),
       [],
     );
     const quiet = bob.heard.length;
     await called(old, "move", { direction: "south" });
-    await until("bob sees who comes in", () => told(bob, quiet).has(HERE) && told(bob, quiet).has("game://room/log"));
+    await until("bob sees who comes in", () => notifiedSince(bob, quiet).has(HERE) && notifiedSince(bob, quiet).has("game://room/log"));
     last = "entrance";
     await guestCounts(modern, old);
     assert.match(await called(old, "signpost", { room: "hallway" }), /south, east/);
@@ -178,7 +178,7 @@ void test("a player is moved through every door, every view agrees, everybody co
   }
   await holds(data);
 
-  await using again = await startWhole(data);
+  await using again = await startExample(data);
   await using later = await again.enter("ada", V1);
   await agree(later, last);
   const { structured } = await later.call("request_message", { actor_id: "guest/counter", data: base64(new Uint8Array([63])) });
@@ -194,7 +194,7 @@ async function seesAll(client: Player): Promise<void> {
   assert.ok((await client.templates()).includes("theater://actor/{actor_id}/state"));
 }
 
-/** Who is no operator is shown no stage, and has no way to it. */
+/** A caller that is not an operator sees no stage, and cannot reach one. */
 async function seesNoTheater(client: Player): Promise<void> {
   assert.ok((await client.tools()).every(({ name }) => name !== "request_message"));
   assert.ok((await client.resources()).every((uri) => !uri.startsWith("theater:")));
@@ -202,14 +202,14 @@ async function seesNoTheater(client: Player): Promise<void> {
   await assert.rejects(client.call("list_actors"), /[Uu]nknown tool/);
 }
 
-/** In order, and each is caused by the room's turn in which somebody acted as ada. */
+/** Moves have events in order, each caused by the room's turn in which a caller acted as ada. */
 async function oneEventPerMove(client: Player, doors: readonly Door[]): Promise<void> {
   const listed = within(JSON.parse(await client.read("theater://actors")), "actors");
   assert.ok(Array.isArray(listed) && listed.some((one) => within(one, "name") === "player/ada"));
   const { structured } = await client.call("get_events", { actor_id: "player/ada" });
   const events = within(structured, "events");
   assert.ok(Array.isArray(events));
-  // The first led her out of bob's sight.
+  // The first one moved her out of bob's room.
   const arrivals = events.filter((event) => within(event, "data.action") === "arrived").slice(1);
   assert.equal(arrivals.length, doors.length);
   for (const [turn, { name, left }] of doors.entries()) {
@@ -225,40 +225,40 @@ async function oneEventPerMove(client: Player, doors: readonly Door[]): Promise<
   }
 }
 
-/** There is nobody to fight: one sentence, whoever asks, and nothing has happened. */
+/** Every transport gets the same refusal of a battle without an enemy, and no event is written. */
 async function refusedAlike(client: Player, doors: readonly Door[]): Promise<void> {
   const heads = async (): Promise<string> => client.read("theater://events/player%2Fada");
   const before = await heads();
   for (const door of doors) {
     const words = await door.battle();
-    // A service has no actions but those that can be done.
+    // A service lists only available actions.
     assert.match(words, door.name === "AgenticService" ? /[Uu]nknown tool/ : /No enemies here/, door.name);
   }
   assert.equal(await heads(), before);
 }
 
-/** The guest is beside them: asked as they are, and told of by itself. */
+/** The guest is called like the others, and notifies its own subscribers. */
 async function guestCounts(client: Player, watcher: Player): Promise<void> {
   const uri = "theater://actor/counter/state";
   await watcher.subscribe(uri);
   const before = watcher.heard.length;
   await called(client, "send_message", { actor_id: "counter", data: base64(new TextEncoder().encode("add")) });
   await until("the guest has counted", async () => /1/.test(await client.read(uri)));
-  await until("the watcher was told", () => told(watcher, before).has(uri));
+  await until("the watcher was notified", () => notifiedSince(watcher, before).has(uri));
 }
 
-void test("killed after moves it had acknowledged, it has them all #whole.one", async () => {
+void test("a server killed after it acknowledged moves has all of them #whole.one", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const { path: data } = directory;
   {
-    await using whole = await startWhole(data);
+    await using whole = await startExample(data);
     using ada = whole.packets("ada", "packets");
     for (const direction of ["north", "east", "west", "east"]) await ada.request("player", { tool: "move", direction });
     whole.running.child.kill("SIGKILL");
     await whole.running.ended;
   }
   await holds(data);
-  await using again = await startWhole(data);
+  await using again = await startExample(data);
   await using ada = await again.enter("ada", MODERN);
   await agree(ada, "chamber");
   await called(ada, "walk", { direction: "west" });

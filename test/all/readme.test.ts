@@ -1,4 +1,4 @@
-// The example's README is true: its lines make `troupe` and `keys.json`, and its packet is a move.
+// The example's README is correct: its commands create `troupe` and `keys.json`, and its packet is a move.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync, readFileSync } from "node:fs";
@@ -12,15 +12,15 @@ const page = (name: string): string => readFileSync(join(root, name), "utf8");
 const blocks = Array.from(page("examples/all/README.md").matchAll(/```sh\n([\s\S]*?)```/g), ([, text = ""]) => text);
 const [prepare = ""] = blocks;
 
-void test("two lines make troupe in a clone, the same on each page that has them", () => {
-  const said = execFileSync("bash", ["-c", `${prepare}\nnode --version; troupe --version`], { cwd: root, encoding: "utf8" });
+void test("the two lines that build troupe in a clone are the same on each page", () => {
+  const output = execFileSync("bash", ["-c", `${prepare}\nnode --version; troupe --version`], { cwd: root, encoding: "utf8" });
   const { version } = JSON.parse(page("package.json"));
-  assert.match(said, /^v24\./);
-  assert.equal(said.split("\n")[1], version);
+  assert.match(output, /^v24\./);
+  assert.equal(output.split("\n")[1], version);
   for (const name of ["README.md", "docs/guide/cli.md"]) assert.ok(page(name).includes(prepare), name);
 });
 
-void test("the key that is made comes in, and the packet is answered by a move", async () => {
+void test("the generated key is accepted, and the packet is answered by a move", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-readme-"));
   const serve = blocks.find((block) => block.includes("troupe serve")) ?? "";
   const [make = "", args = ""] = serve.split("troupe serve ");

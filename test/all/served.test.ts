@@ -1,4 +1,4 @@
-// The same dungeon by one command: what the example exports, under `troupe serve`.
+// The same dungeon served by `troupe serve` from what the example exports.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,11 +8,11 @@ import { packetClient } from "../../src/bridges/packet/index.ts";
 import { runningIn, troupe } from "../cli/run.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { bearer, keyOf, writeKeys } from "../packet/api-keys.ts";
-import { asked, base64, within } from "./whole.ts";
+import { messageBytes, base64, within } from "./running-example.ts";
 
 const [V1, , MODERN] = CLIENTS;
 
-void test("troupe serve takes the module: the player is one behind /mcp, packets and /theater, beside a guest #whole.command", async () => {
+void test("troupe serve exposes one player at /mcp, as packets and at /theater, alongside a guest #whole.command", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-all-"));
   const data = join(directory.path, "data");
   const keys = writeKeys(join(directory.path, "keys.json"), { ada: ["troupe:operate"] });
@@ -29,8 +29,8 @@ void test("troupe serve takes the module: the player is one behind /mcp, packets
 
     assert.match((await play.call("move", { direction: "north" })).text, /You go north/);
     assert.match(JSON.stringify(await packets.request("player", { tool: "move", direction: "east" })), /You go east/);
-    const said = { actor_id: "player/ada", data: base64(asked("move", { direction: "west" })) };
-    assert.match((await stage.call("request_message", said)).text, /You go west/);
+    const request = { actor_id: "player/ada", data: base64(messageBytes("move", { direction: "west" })) };
+    assert.match((await stage.call("request_message", request)).text, /You go west/);
     assert.match((await play.call("walk", { direction: "east" })).text, /You go east/);
     const { structured } = await stage.call("get_actor", { actor_id: "player/ada" });
     assert.deepEqual(

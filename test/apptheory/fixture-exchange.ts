@@ -1,13 +1,13 @@
-// One request of a transcript as a door hands it to the gateway, and what came back. What only a door decides is not here.
+// One request of a transcript as a transport passes it to the gateway, and the answer. Decisions of transports are not covered.
 import type { Answer, Channel, Gateway } from "../../src/core/contract/index.ts";
 import type { Frame, StepRequest } from "./fixture.ts";
 
 export interface Got {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: there was none. */
+  /** Undefined if there was none. */
   readonly body: string | undefined;
-  /** Undefined: it was no event stream. */
+  /** Undefined if the answer was no event stream. */
   readonly frames: readonly Frame[] | undefined;
 }
 
@@ -19,10 +19,10 @@ const EVENTS_HEAD = { "content-type": "text/event-stream" };
 export async function send(gateway: Gateway, { method, headers, body }: StepRequest): Promise<Got> {
   const frames: Frame[] = [];
   let head: Readonly<Record<string, string>> | undefined;
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   const channel: Channel = {
     ready: true,
-    disconnected: gone.signal,
+    disconnected: disconnect.signal,
     send(text, id, _retryMs, event) {
       const kind = event ?? (text === "" ? undefined : "message");
       frames.push({ data: text, ...(id === undefined ? undefined : { id }), ...(kind === undefined ? undefined : { event: kind }) });
@@ -35,7 +35,7 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
   const sent = new Map(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values.join(", ")]));
   const answer = await gateway.exchange({
     verb,
-    // A header sent twice is a list, as `Headers` has it. A door knows that media types are wanting; the gateway is told by an empty one.
+    // A repeated header is a list, as in `Headers`. A transport passes missing media types to the gateway as an empty one.
     header: (name) => sent.get(name) ?? (MEDIA.has(name) ? "" : undefined),
     ...(body === undefined || body.value === "" ? undefined : { body: bytesOf(body) }),
     caller: { scopes: [] },
@@ -43,11 +43,11 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
       head ??= { ...EVENTS_HEAD, ...more };
       return channel;
     },
-    disconnected: gone.signal,
+    disconnected: disconnect.signal,
   });
-  gone.abort();
+  disconnect.abort();
   const text = textOf(answer);
-  // What answers a request whose stream is open is the stream's last event.
+  // The answer to a request with an open stream is the stream's last event.
   if (head !== undefined && text !== undefined) frames.push({ event: "message", data: text });
   if (head !== undefined) return { status: 200, headers: head, body: undefined, frames };
   return {

@@ -1,4 +1,4 @@
-// The gateway a transcript's setup asks for: its ids come from the file, and events are counted within a session.
+// The gateway of a transcript's setup: its ids come from the file, and events are numbered within a session.
 import {
   type Entropy,
   type Gateway,
@@ -14,7 +14,7 @@ import { fixtureSource } from "./fixture-source.ts";
 
 const SESSION_ID_BYTES = 16;
 
-/** Long enough for a seeded session to be there until its own end. */
+/** Long enough for a seeded session to last until its own expiry. */
 const SESSION_TTL_MS = 3_600_000;
 
 function idsFrom(sequence: readonly string[]): Entropy {
@@ -25,14 +25,14 @@ function idsFrom(sequence: readonly string[]): Entropy {
   };
 }
 
-interface Kept {
+interface StoredEvent {
   readonly id: string;
   readonly stream: string;
   readonly message: Json;
 }
 
 function countedStreams(): StreamStore {
-  const sessions = new Map<string, Kept[]>();
+  const sessions = new Map<string, StoredEvent[]>();
   return {
     async append(session, stream, message) {
       const events = sessions.get(session) ?? [];
@@ -71,7 +71,7 @@ async function seeded(setup: Setup): Promise<SessionStore> {
   return sessions;
 }
 
-const KEPT = {
+const CACHEABLE_METHODS = {
   server_discover: "server/discover",
   tools_list: "tools/list",
   prompts_list: "prompts/list",
@@ -83,12 +83,12 @@ const KEPT = {
 type CacheHints = NonNullable<GatewayOptions["cacheHints"]>;
 
 function cacheHintsOf({ cacheable_results: given }: Setup["server"]): CacheHints {
-  return Object.entries(KEPT).reduce<CacheHints>((hints, [name, method]) => {
+  return Object.entries(CACHEABLE_METHODS).reduce<CacheHints>((hints, [name, method]) => {
     const hint = given[name];
     if (hint === undefined) return hints;
     const { ttl_ms: ttlMs, cache_scope: cacheScope } = hint;
-    const said = { ...(ttlMs === undefined ? undefined : { ttlMs }), ...(cacheScope === undefined ? undefined : { cacheScope }) };
-    return { ...hints, [method]: said };
+    const cache = { ...(ttlMs === undefined ? undefined : { ttlMs }), ...(cacheScope === undefined ? undefined : { cacheScope }) };
+    return { ...hints, [method]: cache };
   }, {});
 }
 

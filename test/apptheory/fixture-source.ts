@@ -1,21 +1,21 @@
-// The registry a transcript's setup asks for.
+// The registry of a transcript's setup.
 import { CONTENT, type Json } from "../../src/core/contract/index.ts";
 import { registry, type Registry, type RegistryPrompt, type RegistryResource, type RegistryTool } from "../../src/mcp/source/index.ts";
 import { refuse } from "../../src/core/actor/index.ts";
 import type { Setup } from "./fixture.ts";
 import { PROMPTS, TOOLS } from "./handlers.ts";
 
-interface Said {
+interface Titled {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
 }
 
-const described = ({ title, description }: Said): { readonly title?: string; readonly description?: string } => ({
+const described = ({ title, description }: Titled): { readonly title?: string; readonly description?: string } => ({
   ...(title === undefined ? undefined : { title }),
   ...(description === undefined ? undefined : { description }),
 });
 
-/** The rest of a transcript can be played without it. */
+/** A handler that this runner lacks; the rest of the transcript can still be played. */
 const unknown = (name: string) => (): never => {
   throw new Error(`This runner has no handler ${name}.`);
 };
@@ -50,7 +50,7 @@ const templateOf = (one: Setup["resource_templates"][number]): RegistryResource 
   ...described(one),
   uri: one.uri_template,
   ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
-  // Templates are listed there, and read by nobody.
+  // Transcripts list templates, and never read them.
   view: () => refuse("It is listed only.", { code: "UNKNOWN" }),
 });
 

@@ -1,9 +1,9 @@
-// One transcript as its file has it. What a file says beyond this has no part in what is compared.
+// The format of a transcript's file. Other members of the file are not compared.
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { Json } from "../../src/core/contract/index.ts";
 
-/** Writers of other languages have null for what there is not. */
+/** Writers in other languages use null for missing members. */
 const list = <T extends z.ZodType>(one: T) => z.preprocess((value) => value ?? [], z.array(one));
 const maybe = <T extends z.ZodType>(one: T) => z.preprocess((value) => value ?? undefined, one.optional());
 const text = maybe(z.string());
@@ -108,7 +108,7 @@ export type StepRequest = z.infer<typeof request>;
 export type Frame = z.infer<typeof frame>;
 export type Expected = z.infer<typeof answer>;
 
-/** Throws where the file is no transcript, and says in which member. */
+/** Throws, with the member's name, if the file is not a transcript. */
 export const readFixture = (file: string): Fixture => fixtureOf(JSON.parse(readFileSync(file, "utf8")));
 
 export function fixtureOf(written: unknown): Fixture {
@@ -118,7 +118,7 @@ export function fixtureOf(written: unknown): Fixture {
   throw new Error(`This is no transcript: ${why.join("; ")}`);
 }
 
-/** Whether it expects tasks to be there: they are not. A setup may have them, and the transcript show that they are refused. */
+/** Whether it expects support for tasks, which is missing. A setup may have tasks while the transcript expects refusals. */
 export function aboutTasks({ setup, expect }: Fixture): boolean {
   if (setup.mcp.task_runtime?.enabled !== true) return false;
   return expect.mcp.steps.some(({ body_json, sse_frames }) =>

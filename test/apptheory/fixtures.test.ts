@@ -1,4 +1,4 @@
-// Transcripts of another server, played against this one.
+// Plays transcripts of another server against this one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,10 +14,10 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = join(import.meta.dirname, "fixtures");
 const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
-/** Those about tasks, which there are none of yet. */
+/** Transcripts about tasks, which are not supported yet. */
 const NOT_RUN: readonly string[] = [];
 
-test("the transcripts are there, and those about tasks are the ones that are named as not run", () => {
+test("all transcripts are present, and only those about tasks are listed as not run", () => {
   assert.ok(files.length >= 22);
   assert.deepEqual(
     files.filter((name) => aboutTasks(readFixture(join(folder, name)))),
@@ -27,11 +27,11 @@ test("the transcripts are there, and those about tasks are the ones that are nam
 
 for (const name of files)
   if (!NOT_RUN.includes(name))
-    test(`apptheory-v3 answers as ${name} #apptheory.later.fixtures`, async () => {
+    test(`the profile apptheory-v3 answers as in ${name} #apptheory.later.fixtures`, async () => {
       assert.deepEqual(await play(readFixture(join(folder, name)), "apptheory-v3"), []);
     });
 
-test("strict answers otherwise than transcripts of another dialect, and the runner says in which step", async () => {
+test("the strict profile differs from another dialect's transcripts, and the runner names the step", async () => {
   const wrong = await play(readFixture(join(folder, "sessions-lifecycle-create-delete-reject.json")), "strict");
   assert.ok(wrong.includes("delete_session: the status is 204, not 202"), wrong.join("\n"));
 });
@@ -43,7 +43,7 @@ const fixtures = (...args: readonly string[]): Promise<{ readonly code: unknown;
     );
   });
 
-test("npm run fixtures plays a directory, a line for each file, and ends by what came out #apptheory.later.runner", async () => {
+test("npm run fixtures plays a directory, prints a line per file, and exits accordingly #apptheory.later.runner", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-fixtures-"));
   try {
     const sample = "core-tools-list-call.json";
@@ -80,13 +80,13 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
     mkdirSync(directory);
     assert.deepEqual(await fixtures(directory), { code: 1, out: "0 passed, 0 failed, 0 not run, under apptheory-v3\n" });
     assert.equal((await fixtures()).code, 2);
-    assert.equal((await fixtures(directory, "nobody's")).code, 2);
+    assert.equal((await fixtures(directory, "unknown")).code, 2);
   } finally {
     rmSync(directory, { recursive: true });
   }
 });
 
 test("the page for AppTheory lists every handler of the runner", () => {
-  const told = namesInTable(guideCalled("apptheory.md"), "| `handler` | it |", 1);
-  assert.deepEqual(told, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
+  const documented = namesInTable(guideCalled("apptheory.md"), "| `handler` | it |", 1);
+  assert.deepEqual(documented, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
 });

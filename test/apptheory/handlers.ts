@@ -1,4 +1,4 @@
-// What transcripts call their handlers by.
+// Handlers by the names that transcripts use.
 import type { HandlerContext } from "../../src/mcp/source/index.ts";
 import type { JsonObject } from "../../src/core/contract/index.ts";
 

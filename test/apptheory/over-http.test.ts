@@ -1,4 +1,4 @@
-// The profile apptheory over HTTP: what goes over the wire, and what official clients make of it.
+// The profile apptheory over HTTP: the bytes on the wire, and what official clients receive.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createGateway } from "../../src/mcp/gateway/index.ts";
@@ -10,7 +10,7 @@ import { callerOf } from "../server/progress.ts";
 
 interface Served extends AsyncDisposable {
   readonly url: string;
-  /** The tool goes on. */
+  /** Lets the tool go on. */
   readonly goOn: () => void;
 }
 
@@ -45,7 +45,7 @@ async function serve(): Promise<Served> {
   };
 }
 
-test("events of progress and the reply say their names, and come while the tool runs #apptheory.properties.incremental", async () => {
+test("progress events and the reply are named events, and progress arrives while the tool runs #apptheory.properties.incremental", async () => {
   await using served = await serve();
   const response = await fetch(served.url, {
     method: "POST",
@@ -71,7 +71,7 @@ test("events of progress and the reply say their names, and come while the tool 
   );
 });
 
-test("what accepts JSON only gets JSON, and what accepts neither nothing", async () => {
+test("a client that accepts only JSON gets JSON; one that accepts neither type is refused", async () => {
   await using served = await serve();
   served.goOn();
   const post = async (accept: string): Promise<Response> =>
@@ -86,7 +86,7 @@ test("what accepts JSON only gets JSON, and what accepts neither nothing", async
 });
 
 for (const which of CLIENTS)
-  test(`the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory #apptheory.properties.official`, async () => {
+  test(`the official client ${which.sdk}, ${which.era}, receives requested progress under apptheory #apptheory.properties.official`, async () => {
     await using served = await serve();
     const caller = await callerOf(which, served.url);
     const steps: (string | undefined)[] = [];

@@ -1,4 +1,4 @@
-// Plays one transcript against the gateway it asks for, and says where an answer is another than the one it has.
+// Plays one transcript against the gateway of its setup, and reports where answers differ.
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../src/core/contract/index.ts";
 import { claimedRevision } from "../../src/mcp/gateway/envelope.ts";
@@ -8,14 +8,14 @@ import { type Got, send } from "./fixture-exchange.ts";
 import { fixtureGateway } from "./fixture-gateway.ts";
 import { RequestStates } from "./request-states.ts";
 
-/** Where the gateway is mounted; what is at other paths is another's to answer, and not compared. */
+/** The path of the gateway; requests to other paths are not compared. */
 const MOUNT = "/mcp";
-/** The gateway's own to say; all others are a door's. */
+/** The headers that the gateway sets; all others come from a transport. */
 const HEADERS = ["mcp-session-id", "content-type"];
 
 const parsed = (text: string | undefined): Json | undefined => (text === undefined ? undefined : JSON.parse(text));
 
-/** A difference for each thing that is not as the transcript has it, by its step. */
+/** The differences from the transcript, with their steps. */
 export async function play(fixture: Fixture, profile: NonNullable<GatewayOptions["profile"]>): Promise<readonly string[]> {
   const { setup, input, expect } = fixture;
   await using gateway = await fixtureGateway(setup.mcp, profile);
@@ -40,7 +40,7 @@ export async function play(fixture: Fixture, profile: NonNullable<GatewayOptions
   return wrong;
 }
 
-const said = (value: unknown): string => (value === undefined ? "absent" : JSON.stringify(value));
+const display = (value: unknown): string => (value === undefined ? "absent" : JSON.stringify(value));
 
 function withBody(request: StepRequest, change: (text: string) => string): StepRequest {
   return request.body === undefined || request.body.encoding === "base64"
@@ -51,7 +51,7 @@ function withBody(request: StepRequest, change: (text: string) => string): StepR
 function differences(expected: Expected, got: Got, states: RequestStates): readonly string[] {
   const wrong: string[] = [];
   const compare = (what: string, is: unknown, should: unknown): void => {
-    if (!isDeepStrictEqual(is, should)) wrong.push(`${what} is ${said(is)}, not ${said(should)}`);
+    if (!isDeepStrictEqual(is, should)) wrong.push(`${what} is ${display(is)}, not ${display(should)}`);
   };
   compare("the status", got.status, expected.status);
   for (const name of HEADERS) compare(name, bare(got.headers[name]), bare(expected.headers[name]?.[0]));
@@ -62,10 +62,10 @@ function differences(expected: Expected, got: Got, states: RequestStates): reado
   return wrong;
 }
 
-/** Without its parameters. */
+/** A media type without its parameters. */
 const bare = (value: string | undefined): string | undefined => value?.split(";")[0]?.trim();
 
-/** Members of JSON have no order. */
+/** Sorts members, since JSON objects have no order. */
 function readable({ data, ...frame }: { readonly data: string }): unknown {
   return { ...frame, data: data === "" ? "" : parsed(data) };
 }

@@ -1,4 +1,4 @@
-// A `requestState` is the server's own text and nobody else's to read: what a transcript has stands for what this server gave there.
+// A `requestState` is opaque: the one in a transcript stands for the one that this server returned at that step.
 import type { JsonObject, Json } from "../../src/core/contract/index.ts";
 
 const isJsonObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -12,7 +12,7 @@ function stateIn(body: Json | undefined): string | undefined {
 export class RequestStates {
   readonly #ours = new Map<string, string>();
 
-  /** An answer with the transcript's state in the place of ours, which is remembered. */
+  /** Replaces our state in an answer by the transcript's, and remembers ours. */
   theirs(body: Json | undefined, expected: Json | undefined): Json | undefined {
     const [ours, theirs] = [stateIn(body), stateIn(expected)];
     if (ours === undefined || theirs === undefined || !isJsonObject(body) || !isJsonObject(body["result"])) return body;
@@ -20,7 +20,7 @@ export class RequestStates {
     return { ...body, result: { ...body["result"], requestState: theirs } };
   }
 
-  /** A request with our state in the place of the transcript's. */
+  /** Replaces the transcript's state in a request by ours. */
   ours(text: string): string {
     let replaced = text;
     for (const [theirs, ours] of this.#ours)

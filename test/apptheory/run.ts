@@ -1,4 +1,4 @@
-// npm run fixtures -- DIR [PROFILE]: plays every transcript of a directory; a line for each, a summary, and 1 where one is not as it should be.
+// npm run fixtures -- DIR [PROFILE]: plays every transcript of a directory; prints a line for each and a summary, and exits with 1 if one differs.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { aboutTasks, type Fixture, readFixture } from "./fixture.ts";
@@ -58,5 +58,5 @@ for (const name of files) {
   }
 }
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.tasks} not run, under ${profile}`);
-// Where nothing but tasks is asked for, nothing has failed.
+// Transcripts that only expect tasks are not failures.
 process.exitCode = count.failed > 0 || files.length === 0 ? 1 : 0;

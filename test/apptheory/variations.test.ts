@@ -1,4 +1,4 @@
-// Transcripts as those of the folder, of other names, ids and orders: what is meant, not what one example says.
+// Variations of the folder's transcripts with other names, ids and orders, to test the meaning and not one example.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, Json } from "../../src/core/contract/index.ts";
@@ -8,7 +8,7 @@ import { play } from "./play.ts";
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is JSON-RPC; text goes out as it is. */
+  /** An object is JSON-RPC; strings are sent unchanged. */
   readonly body?: Json;
   readonly status?: number;
   readonly answer?: Json;
@@ -83,7 +83,7 @@ const schema = { type: "object", properties: { message: { type: "string" } }, re
 const tool = (name: string, handler: string): JsonObject => ({ name, description: name, input_schema: schema, handler });
 const tools = [tool("shout", "echo_text"), tool("break", "fail_error"), tool("walk", "stream_progress"), tool("ask", "input_required")];
 
-test("tools of any name, ids of any kind: results, failures and what is wrong with a call #apptheory.later.fixtures", async () => {
+test("tools of any name and ids of any kind get results, failures and invalid-call errors #apptheory.later.fixtures", async () => {
   const call = (id: Json, params: JsonObject): JsonObject => ask(id, "tools/call", params);
   await played({ tools }, [
     begin({ tools: {} }),
@@ -103,7 +103,7 @@ test("tools of any name, ids of any kind: results, failures and what is wrong wi
   ]);
 });
 
-test("resources of text, bytes and several parts; templates are listed, and what only they would fit is not found #apptheory.capabilities.some #apptheory.resources.contents", async () => {
+test("resources may be text, bytes or several parts; a URI that only fits a template is not found #apptheory.capabilities.some #apptheory.resources.contents", async () => {
   const resources = [
     {
       uri: "x://a",
@@ -155,7 +155,7 @@ test("resources of text, bytes and several parts; templates are listed, and what
   ]);
 });
 
-test("a session is what initialize begins, in the revision it negotiates, until it is ended or over #apptheory.later.cancel #apptheory.later.delete #apptheory.later.versions #apptheory.later.headers", async () => {
+test("a session lasts from initialize, in the negotiated revision, until it is deleted or expires #apptheory.later.cancel #apptheory.later.delete #apptheory.later.versions #apptheory.later.headers", async () => {
   const seed = [
     { id: "old", expires_unix_ms: 1_000, data: { protocolVersion: "2025-11-25" } },
     { id: "kept", expires_unix_ms: null, data: { protocolVersion: "2025-06-18", initialized: "true" } },
@@ -167,7 +167,7 @@ test("a session is what initialize begins, in the revision it negotiates, until 
   const bare = (why: string): Json => ({ error: why });
   await played({ session_store: { seed } }, [
     { body: ask(1, "ping"), status: 400, answer: bare("missing Mcp-Session-Id") },
-    { ...ping("nobody's"), status: 404, answer: bare("session not found") },
+    { ...ping("unknown"), status: 404, answer: bare("session not found") },
     { ...ping("old"), status: 404, answer: bare("session not found") },
     { ...ping("kept"), answer: result(1, {}) },
     { ...ping("kept", "2025-06-18"), answer: result(1, {}) },
@@ -182,7 +182,7 @@ test("a session is what initialize begins, in the revision it negotiates, until 
       status: 202,
     },
     { method: "DELETE", status: 400, answer: bare("missing Mcp-Session-Id") },
-    { method: "DELETE", headers: { "mcp-session-id": "nobody's" }, status: 404, answer: bare("session not found") },
+    { method: "DELETE", headers: { "mcp-session-id": "unknown" }, status: 404, answer: bare("session not found") },
     { method: "DELETE", headers: { "mcp-session-id": "s-1" }, status: 202 },
     { method: "DELETE", headers: { "mcp-session-id": "s-1" }, status: 404, answer: bare("session not found") },
     { method: "PUT", status: 405, answer: bare("method not allowed") },
@@ -207,7 +207,7 @@ test("a session is what initialize begins, in the revision it negotiates, until 
   ]);
 });
 
-test("what is no message is a parse error without an id, and what is no response is refused in plain JSON #apptheory.later.errors", async () => {
+test("a non-message is a parse error without an id; an invalid response is refused in plain JSON #apptheory.later.errors", async () => {
   const wrong = (body: Json, why: string): Sent => ({ body, answer: error(null, -32700, `Parse error: ${why}`) });
   await played({}, [
     wrong("{", "The message is not JSON."),
@@ -220,7 +220,7 @@ test("what is no message is a parse error without an id, and what is no response
   ]);
 });
 
-test("batches are of 2025-03-26: in order, without replies to notifications, and refused whole #apptheory.later.batches", async () => {
+test("batches (2025-03-26) are answered in order, without replies to notifications, or refused whole #apptheory.later.batches", async () => {
   await played({ tools }, [
     begin({ tools: {} }, "2025-03-26"),
     within(
@@ -240,7 +240,7 @@ test("batches are of 2025-03-26: in order, without replies to notifications, and
   ]);
 });
 
-test("a batch without a session is no message, whether its headers, its metadata or nothing names a version", async () => {
+test("a batch without a session is no message, however or whether it names a version", async () => {
   const invalid = error(null, -32700, "Parse error: invalid JSON object");
   const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
   await played({ tools }, [
@@ -251,7 +251,7 @@ test("a batch without a session is no message, whether its headers, its metadata
   ]);
 });
 
-test("a tool that tells its steps is answered by events, also where no progress was asked for; unknown events are refused #apptheory.later.streams", async () => {
+test("a tool that reports steps is answered by events, even without a progress token #apptheory.later.streams", async () => {
   const frames = [
     { id: "1", data: "" },
     { id: "2", event: "message", data: JSON.stringify(result("w", { content: [{ type: "text", text: "there" }] })) },
@@ -291,7 +291,7 @@ const stateless = (body: JsonObject & { readonly method: string }, name: string 
   status,
 });
 
-test("a server that is configured so names itself in no result of 2026-07-28", async () => {
+test("a server can be configured to omit its name from results of 2026-07-28", async () => {
   const server = { name: "Varied", version: "v", include_server_info_metadata: false };
   const call = ask("m", "tools/call", { name: "shout", arguments: { message: "private" }, _meta: modern });
   await played({ tools, server }, [
@@ -304,7 +304,7 @@ test("a server that is configured so names itself in no result of 2026-07-28", a
   ]);
 });
 
-test("2026-07-28 has no session: what it lacks is not there, what headers leave out is said #apptheory.later.fixtures", async () => {
+test("2026-07-28 has no sessions: removed methods are unknown, and missing headers are reported #apptheory.later.fixtures", async () => {
   const ours = (method: string, params: JsonObject = {}) => ask("m", method, { ...params, _meta: modern });
   const meta = { _meta: { "io.modelcontextprotocol/serverInfo": { name: "Varied", version: "v" } }, resultType: "complete" };
   const noName = error("m", -32602, "Invalid params: params.name must be a non-empty string");
@@ -341,7 +341,7 @@ test("2026-07-28 has no session: what it lacks is not there, what headers leave 
   ]);
 });
 
-test("who has no session yet may ask what is served, in the shape of sessions #apptheory.later.fixtures", async () => {
+test("a client without a session may list what is served, in the session format #apptheory.later.fixtures", async () => {
   const answer = result("d", {
     supportedVersions: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
     capabilities: { tools: {} },
@@ -353,7 +353,7 @@ test("who has no session yet may ask what is served, in the shape of sessions #a
   ]);
 });
 
-test("a handler nobody knows fails when it is called, and all else is played #apptheory.later.runner", async () => {
+test("an unknown handler fails when it is called, and everything else is played #apptheory.later.runner", async () => {
   const [echo] = tools;
   const steps = [
     begin({ tools: {} }),

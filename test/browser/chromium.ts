@@ -10,10 +10,10 @@ const here = import.meta.dirname;
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 const isFunction = (value: unknown): value is (...given: readonly unknown[]) => Promise<unknown> => typeof value === "function";
 
-/** Installs the bundler, the browser and what drives it where they are absent. Throws when that fails: nothing here may be skipped. */
+/** Installs the bundler, the browser and its driver if they are missing. Throws if that fails: nothing may be skipped. */
 export const install = (): Promise<void> => installPinned(here);
 
-/** In the sources what package.json's `browser` does in the package. */
+/** Does for the sources what package.json's `browser` does for the package. */
 const browserPlatform = {
   name: "browser-platform",
   setup: (build: {
@@ -24,7 +24,7 @@ const browserPlatform = {
     ),
 };
 
-/** One script that a page can run, made of a module as an application's own bundler would. */
+/** Bundles a module into one script for a page, as an application's bundler would. */
 export const bundle = async (entry: string): Promise<string> => {
   const esbuild: unknown = await import(pathToFileURL(join(here, "node_modules/esbuild/lib/main.js")).href);
   if (!isRecord(esbuild) || !isFunction(esbuild["build"])) throw new Error("esbuild has no build");
@@ -44,7 +44,7 @@ export const bundle = async (entry: string): Promise<string> => {
   return file["text"];
 };
 
-/** The browser, unpacked once: the package would leave it in the machine's temporary folder. */
+/** The path of the browser, unpacked once: the package would leave it in the machine's temporary folder. */
 export async function executable(): Promise<string> {
   const folder = join(here, "node_modules/.cache/chromium");
   if (existsSync(folder)) return join(folder, "chromium");
@@ -55,7 +55,7 @@ export async function executable(): Promise<string> {
   try {
     const name = basename(await unpacked());
     if (name !== "chromium") throw new Error(`The browser is called ${name}.`);
-    // Another test may have done the same meanwhile: theirs is as good.
+    // Another test may have unpacked it at the same time; use that.
     try {
       renameSync(own, folder);
     } catch (error) {
@@ -79,7 +79,7 @@ async function unpacked(): Promise<string> {
   return found;
 }
 
-/** A tab of a real browser, spoken to over its own debugging protocol. */
+/** A tab of a real browser, driven by its debugging protocol. */
 export class Page implements AsyncDisposable {
   readonly #close: () => Promise<void>;
   readonly #socket: WebSocket;
@@ -120,13 +120,13 @@ export class Page implements AsyncDisposable {
     };
     try {
       const port = await new Promise<string>((resolve, reject) => {
-        let said = "";
+        let output = "";
         child.stderr.on("data", (chunk: Buffer) => {
-          said += chunk.toString();
-          const found = /DevTools listening on ws:\/\/[^:]+:(\d+)/.exec(said)?.[1];
+          output += chunk.toString();
+          const found = /DevTools listening on ws:\/\/[^:]+:(\d+)/.exec(output)?.[1];
           if (found !== undefined) resolve(found);
         });
-        child.once("exit", () => reject(new Error(`The browser ended: ${said}`)));
+        child.once("exit", () => reject(new Error(`The browser ended: ${output}`)));
       });
       const made: unknown = await (await fetch(`http://127.0.0.1:${port}/json/new?about:blank`, { method: "PUT" })).json();
       const url = isRecord(made) ? String(made["webSocketDebuggerUrl"]) : "";
@@ -147,7 +147,7 @@ export class Page implements AsyncDisposable {
     this.#listeners.set(event, listen);
   }
 
-  /** Runs a command of the debugging protocol. Its result; throws when the browser refuses it. */
+  /** Runs a command of the debugging protocol. Returns its result; throws if the browser refuses it. */
   async command(method: string, params: object = {}): Promise<unknown> {
     this.#count += 1;
     const id = this.#count;
@@ -158,7 +158,7 @@ export class Page implements AsyncDisposable {
     return result;
   }
 
-  /** The value of an expression, awaited. Throws what it threw. */
+  /** Evaluates and awaits an expression. Throws what it threw. */
   async evaluate(expression: string): Promise<unknown> {
     const result = await this.command("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (!isRecord(result) || "exceptionDetails" in result) throw new Error(`The page threw: ${JSON.stringify(result)}`);

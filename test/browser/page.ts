@@ -1,4 +1,4 @@
-// Runs inside a page: two official clients speak to a service that lives in it, over ports.
+// Runs inside a page: two official clients call a service of the page over message ports.
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -11,10 +11,10 @@ async function converse(client: ClientV1 | ClientV2, modern = false): Promise<ob
   const service = lamp();
   const { port1, port2 } = new MessageChannel();
   const served = await serve(service, { transport: overPort(port1), info: { name: "page", version: "1.0.0" } });
-  let told = 0;
+  let notified = 0;
   const changed = Promise.withResolvers<void>();
   const onChange = (): void => {
-    told += 1;
+    notified += 1;
     changed.resolve();
   };
   if (client instanceof ClientV1) client.setNotificationHandler(ToolListChangedNotificationSchema, onChange);
@@ -31,7 +31,7 @@ async function converse(client: ClientV1 | ClientV2, modern = false): Promise<ob
   const server = client.getServerVersion()?.name;
   await client.close();
   await served.closed;
-  return { server, before, wrong, after, told, state, listeners: service.listeners() };
+  return { server, before, wrong, after, notified, state, listeners: service.listeners() };
 }
 
 Object.assign(globalThis, {

@@ -1,9 +1,9 @@
-// Playwright, as far as our tests use it: it is installed apart, so its own types may be absent where these are checked.
+// The part of Playwright's types that the tests use: it is installed separately, so its own types may be missing at type checks.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { executable, install } from "./chromium.ts";
 
-/** Found anew for each use; each use waits until there is exactly one that can be acted on. */
+/** Looked up at each use; each use waits until exactly one element can be acted on. */
 export interface Locator {
   click(options?: { readonly modifiers?: readonly ("Shift" | "Control" | "Alt" | "Meta")[]; readonly force?: boolean }): Promise<void>;
   hover(): Promise<void>;
@@ -49,7 +49,7 @@ interface RoleOptions {
 type Finds = Pick<Locator, "locator" | "getByRole" | "getByText" | "getByLabel">;
 
 export interface Page extends Finds {
-  /** What is in a frame. */
+  /** The content of a frame. */
   frameLocator(selector: string): Finds;
   goto(url: string): Promise<unknown>;
   goBack(): Promise<unknown>;
@@ -59,7 +59,7 @@ export interface Page extends Finds {
   evaluate(expression: string): Promise<unknown>;
   waitForFunction(expression: string): Promise<unknown>;
   waitForURL(url: string | RegExp): Promise<void>;
-  /** Holds the requests for these addresses until the handler lets them go on. */
+  /** Intercepts requests for these addresses until the handler continues them. */
   route(url: RegExp, handler: (route: { continue(): Promise<void> }) => Promise<void>): Promise<unknown>;
   screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Buffer>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;

@@ -1,4 +1,4 @@
-// Who may use the console's API: every route, and what a browser on another site could try.
+// Access to the console's API: every route, and attacks from a page of another site.
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { describe, test } from "node:test";
@@ -70,7 +70,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** As it is written: `fetch` would clean up the path, and set the host. */
+/** Sends the path unchanged: `fetch` would normalise it, and set the host. */
 const send = (port: number, path: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Reply> =>
   new Promise((done, failed) => {
     const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers: { connection: "close", ...headers } }, (response) => {
@@ -108,14 +108,14 @@ describe("the console's API authenticates its callers", () => {
       }
     });
 
-  test("a key with the scope signs in, one without does not, and the token of another mode is nothing", async () => {
+  test("a key with the scope signs in; one without it, or a token of another mode, does not", async () => {
     const { served, port } = await serve(true);
     await using _ = served;
     const statusFor = async (key: string): Promise<number> =>
       (await send(port, "/console/api", { headers: { authorization: `Bearer ${key}` } })).status;
     assert.deepEqual([await statusFor(KEYS.operator), await statusFor(KEYS.other), await statusFor(TOKEN)], [200, 403, 401]);
     assert.equal((await send(port, "/console/api")).status, 401);
-    // The page has no data, so it prompts for the key itself.
+    // The page contains no data, so it is served without a key and prompts for one.
     assert.equal((await send(port, "/console")).status, 200);
   });
 });
@@ -134,7 +134,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("a form of another site cannot post: it has no token, no such content type, and another origin", async () => {
+  test("a form of another site cannot post: wrong origin and content type, and no token", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const path = `/console/api/actors/note/${encodeURIComponent(HTML)}/stop`;
@@ -148,7 +148,7 @@ describe("the console in a browser", () => {
     assert.equal((await post({ ...TOKEN_HEADER, ...JSON_HEADER })).status, 200);
   });
 
-  test("every answer forbids framing and sniffing, and scripts of others", async () => {
+  test("every answer forbids framing, sniffing and foreign scripts", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const [path, headers] of [
@@ -170,7 +170,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("scripts in names, states, ids and errors come as JSON, and never as a page", async () => {
+  test("scripts in names, states, ids and errors are sent as JSON, never as HTML", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const key = encodeURIComponent(HTML);
@@ -190,7 +190,7 @@ describe("the console in a browser", () => {
     }
   });
 
-  test("HEAD, OPTIONS and other methods give nothing away", async () => {
+  test("HEAD, OPTIONS and other methods disclose nothing", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const path of ["/console", "/console/api", "/console/api/actors"])
@@ -201,7 +201,7 @@ describe("the console in a browser", () => {
       }
   });
 
-  test("a path leads nowhere else", async () => {
+  test("paths cannot escape the console's files", async () => {
     const { served, port } = await serve();
     await using _ = served;
     for (const path of [
@@ -215,7 +215,7 @@ describe("the console in a browser", () => {
       assert.doesNotMatch((await send(port, path)).text, /root:|"troupe"|"jsonrpc":"2.0","result"/, path);
     for (const path of ["/console/api/%", "/console/api/actors/%zz/x", "/console/api/actors//", "/console/api/actors/a/b/c/d/e"])
       assert.equal((await send(port, path, { headers: TOKEN_HEADER })).status, 404, path);
-    // However the path is written, it is the API's, which needs the token.
+    // However the path is written, it belongs to the API, which needs the token.
     for (const path of ["/console/api/", "/console/api//actors", "/console//api/actors", "/console/api/./actors"])
       assert.doesNotMatch((await send(port, path)).text, /"items"|"kinds"/, path);
   });
@@ -232,7 +232,7 @@ describe("the console in a browser", () => {
     assert.ok(large instanceof Error || Object(large)["status"] === 413);
   });
 
-  test("the MCP endpoint neither needs nor takes the console's token", async () => {
+  test("the MCP endpoint neither requires nor accepts the console's token", async () => {
     const { served, port } = await serve();
     await using _ = served;
     const headers = { ...JSON_HEADER, accept: "application/json, text/event-stream" };

@@ -45,7 +45,7 @@ test("actors are found by id, kind, status and index, and many are stopped at on
     .waitFor();
   await opened.check("actors-index-light-1440");
 
-  // A link leads to the same rows.
+  // A link opens the same rows.
   await using again = await at.open(new URL(page.url()).pathname.replace("/console", "") + new URL(page.url()).search, {
     theme: "dark",
     width: 360,
@@ -72,12 +72,12 @@ test("actors are found by id, kind, status and index, and many are stopped at on
   assert.deepEqual(await rowsOf(opened), ["incident/INC-2", "incident/INC-5"]);
 });
 
-test("an actor's page says why an offer is off for a viewer, and calls it", async () => {
+test("an actor's page states why an offer is disabled for a viewer, and calls it", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1");
   const { page } = opened;
   await page.getByRole("tab", { name: "Tools and access" }).click();
-  // Key by key: none is lost while the offers follow.
+  // Typed key by key: none is lost while the offers update.
   await page.getByLabel("As principal").focus();
   await page.keyboard.type("bob");
   await page.getByLabel("Search tools, resources and prompts").fill("acknow");
@@ -99,7 +99,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   await panel.getByRole("button", { name: "Call", exact: true }).click();
   await panel.getByText("Acknowledged.", { exact: true }).waitFor();
   await panel.getByRole("heading", { name: "Events it caused" }).waitFor();
-  // The reply came with a later event: all of the call are listed.
+  // The reply came with a later event: all events of the call are listed.
   await panel.getByText("tools/acknowledge", { exact: true }).waitFor();
   await panel.getByText("Off for bob: The incident is acknowledged.").waitFor();
   await panel.getByText('By its rule "enabled"').waitFor();
@@ -112,7 +112,7 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   assert.match(await snippet.innerText(), /client\.callTool\(\{ name: "acknowledge"/);
   await opened.check("offers-called-light-1440");
 
-  // A form with what is wrong, and the event that a call made.
+  // A form with its errors, and the event of a call.
   await page.getByLabel("Search tools, resources and prompts").fill("comment");
   const comment = page.getByRole("region", { name: "comment", exact: true });
   await comment.getByRole("button", { name: "Call", exact: true }).click();
@@ -152,7 +152,7 @@ test("a tool's question is answered on the actor's page, and the call goes on", 
   await page.getByRole("treeitem", { name: /status: "resolved"/ }).waitFor();
 });
 
-test("an actor's latest events lead to their causes, across actors", async () => {
+test("an actor's latest events link to their causes, across actors", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1?tab=causes");
   const { page } = opened;
@@ -223,7 +223,7 @@ test("an actor's state follows its changes, is searched with the keyboard, and e
   await dark.check("state-dark-360");
 });
 
-test("an actor's relations lead to others, and it is forked, restarted and stopped", async () => {
+test("an actor's relations link to others, and it is forked, restarted and stopped", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1?tab=relations");
   const { page } = opened;

@@ -57,7 +57,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "POST /batch": { operation: "restart", ids: ["lamp/main"] },
 };
 
-/** In place of a guest: any actor that has a state. */
+/** Stands for a guest: any actor that has a state. */
 const guests: GuestsData = {
   kind: "lamp",
   read: () => ({
@@ -74,14 +74,14 @@ const guests: GuestsData = {
   }),
   manifest: async () => ({ text: "name = 1", limits: { callMs: 1, memoryBytes: 1 }, onError: "pause", grants: [] }),
 };
-/** The operations of guests, as the command line answers them. */
+/** The operations of guests, with answers like the command line's. */
 const OF_GUESTS: Readonly<Record<string, Json>> = {
   "guest-restart": null,
   reexecute: { actor: "lamp/main", run: 1, mismatches: [{ seq: 1, event: "e", what: "reply", now: 2 }], taken: { erased: 1 } },
   collect: { kept: 1, dropped: 2, bytes: 3 },
 };
 
-/** There may be none of these; then the answer is a refusal in the documented form. */
+/** Routes whose object may be missing; the answer is then a refusal in the documented form. */
 const MISSING = new Set(["POST /letters/:id", "POST /tasks/:id/cancel", "POST /viewer-tokens"]);
 
 async function serve(directory: string) {
@@ -116,7 +116,7 @@ async function serve(directory: string) {
   return { engine, url: http.url, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** The events of a stream: of an operation all, of one without an end the first. */
+/** The events of a stream: all of an operation's, the first of an endless one. */
 async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: string; readonly data: unknown }> {
   let text = "";
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -129,7 +129,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: s
   }
 }
 
-test("every route of the console answers as its OpenAPI document says", { timeout: 60_000 }, async () => {
+test("every route of the console answers as in its OpenAPI document", { timeout: 60_000 }, async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-console-answers-"));
   await using server = await serve(folder.path);
   await server.engine.call({ to: lamp.id("main"), action: "tools/light", args: {}, start: null });

@@ -1,4 +1,4 @@
-// MCP Apps in the console, in a real browser on a real server: what they show and may do, and what they cannot reach.
+// MCP Apps in the console, in a real browser on a real server: what they display and may do, and what they cannot reach.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -61,7 +61,7 @@ describe("apps of a kind", () => {
   after(() => server[Symbol.asyncDispose]());
   const count = async (): Promise<number> => (await server.api("/actors/panels/main", panelState)).state.n;
 
-  test("one with the official client gets the call and its result, calls tools, follows the theme, and asks before it opens a link", async () => {
+  test("an app with the official client gets results, calls tools, follows the theme, and asks to open links", async () => {
     await using opened = await server.open(`/playground?tool=count&args=${encodeURIComponent('{"by":2}')}`);
     const { page } = opened;
     await callInPlayground(opened);
@@ -95,7 +95,7 @@ describe("apps of a kind", () => {
     await opened.check("app-official-dark");
   });
 
-  test("one on an actor's page calls as the viewer or as the operator", async () => {
+  test("an app on an actor's page calls as the viewer or as the operator", async () => {
     await (await server.connect()).callTool({ name: "count", arguments: { by: 1 } });
     const n = await count();
     await using opened = await server.open("/actors/panels/main?tab=offers&offer=tools%2Fcount&as=ann");
@@ -115,7 +115,7 @@ describe("apps of a kind", () => {
     );
     assert.equal(events.items[0]?.principal, "ann");
   });
-  test("one that pries reaches no storage, page, API or other host; what its policy blocked is visible", async () => {
+  test("a prying app reaches no storage, page, API or other host; blocked requests are visible", async () => {
     const reached: string[] = [];
     const other = createServer((request, response) => {
       reached.push(request.url ?? "");
@@ -139,7 +139,7 @@ describe("apps of a kind", () => {
       for (const [path, directive] of [
         ["/image", "img-src"],
         ["/fetch", "connect-src"],
-        // Of a frame the report has the host alone.
+        // The report of a frame contains only the host.
         ["", "frame-src"],
         ["/script", "script-src-elem"],
         ["/style", "style-src-elem"],
@@ -164,7 +164,7 @@ describe("apps of a kind", () => {
     }
   });
 
-  test("one that misbehaves is bounded: floods, calls in a loop, sizes, long messages; its policy is only what a domain can say", async () => {
+  test("a misbehaving app is bounded: floods, call loops, sizes, long messages, policies without domains", async () => {
     await using opened = await server.open("/playground?tool=flood");
     const { page } = opened;
     await callInPlayground(opened);

@@ -45,7 +45,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-test("capabilities are listed, and one leads to its actors and packets", async () => {
+test("capabilities are listed, and one links to its actors and packets", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/packets", { theme, width });
     const { page: tab } = console;

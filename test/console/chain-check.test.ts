@@ -1,4 +1,4 @@
-// What the console's page says of a chain is what the server's own verification says.
+// The console's page and the server verify chains with the same result.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChainCheck, checkHashes, digestHere } from "../../console/src/chain-check.ts";

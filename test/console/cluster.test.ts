@@ -1,4 +1,4 @@
-// The console on a Restate cluster, of the command line and of a node, in a real browser: what it shows, and why it cannot show the rest.
+// The console on a Restate cluster, from the command line and from a node, in a real browser: what it has, and why the rest is missing.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ const open = async (which: "command" | "node", path: string): Promise<ConsolePag
 };
 
 for (const which of ["command", "node"] as const) {
-  test(`the console of the ${which} shows actors of a cluster, and says why the rest is missing`, async () => {
+  test(`the console of the ${which} lists actors of a cluster, and states why the rest is missing`, async () => {
     await using opened = await open(which, "/");
     const { page } = opened;
     const views: readonly (readonly [path: string, shows: RegExp])[] = [

@@ -1,4 +1,4 @@
-// The dialog that says how clients connect, in a real browser: what it shows is what `troupe install` writes, and its programs run.
+// The dialog with client configurations, in a real browser: it matches what `troupe install` writes, and its programs run.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempDisposableSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
 const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-/** The first text of a client that begins so. */
+/** The first text of a client with that beginning. */
 async function textOf({ page }: ConsolePage, client: string, what: string): Promise<string> {
   await page.getByRole("group", { name: "Client" }).getByRole("button", { name: client }).click();
   return await page.getByRole("region", { name: client }).getByLabel(what, { exact: true }).innerText();
@@ -34,11 +34,11 @@ test("clients connect with what the console shows", async () => {
     ["VS Code", "vscode", ".vscode/mcp.json"],
     ["Cursor", "cursor", ".cursor/mcp.json"],
   ] as const) {
-    const shown = await textOf(opened, client, `In ${file}`);
+    const displayed = await textOf(opened, client, `In ${file}`);
     await run(process.execPath, [join(root, "bin/troupe.js"), "install", id, url, "--name", name, "--scope", "project", "--yes"], {
       cwd: folder.path,
     });
-    assert.deepEqual(JSON.parse(shown), JSON.parse(readFileSync(join(folder.path, file), "utf8")), client);
+    assert.deepEqual(JSON.parse(displayed), JSON.parse(readFileSync(join(folder.path, file), "utf8")), client);
   }
   assert.match(await textOf(opened, "Claude Code", "Command"), /^claude mcp add --transport http counter http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   assert.match(await textOf(opened, "Claude Desktop", "In its settings"), /"mcp-remote"/);
@@ -63,7 +63,7 @@ test("clients connect with what the console shows", async () => {
   await textOf(opened, "MCP Inspector", "Command");
   await page.keyboard.press("Escape");
 
-  // By the palette, too, where the top bar is narrow.
+  // Also from the palette, since a narrow top bar has no button.
   await using narrow = await server.open("/actors", { theme: "dark", width: 360 });
   await narrow.page.keyboard.press("Control+k");
   await narrow.page.getByRole("combobox", { name: /Search pages/ }).fill("connect a client");

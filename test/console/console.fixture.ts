@@ -22,7 +22,7 @@ export interface Look {
   /** Default: 1440. */
   readonly width?: number;
   readonly height?: number;
-  /** Of the browser. Default: en-GB. */
+  /** Language of the browser. Default: en-GB. */
   readonly locale?: string;
 }
 
@@ -49,7 +49,7 @@ export async function openConsole(
 
 export const tokenIn = (link: URL): string => new URLSearchParams(link.hash.slice(1)).get("token") ?? "";
 
-/** `troupe dev` with the console, in a process and a folder of its own, and a browser. */
+/** `troupe dev` with the console, in its own process and folder, and a browser. */
 export class ConsoleFixture implements AsyncDisposable {
   /** `http://127.0.0.1:1234` */
   readonly origin: string;
@@ -78,15 +78,15 @@ export class ConsoleFixture implements AsyncDisposable {
             cwd: root,
             stdio: ["ignore", "pipe", "pipe"],
           });
-          let said = "";
+          let output = "";
           const read = (chunk: Buffer): void => {
-            said += chunk.toString();
-            const address = /http:\/\/\S+\/console#token=[\w-]+/.exec(said)?.[0];
+            output += chunk.toString();
+            const address = /http:\/\/\S+\/console#token=[\w-]+/.exec(output)?.[0];
             if (address !== undefined) found(new URL(address));
           };
           server.stdout?.on("data", read);
           server.stderr?.on("data", read);
-          server.once("exit", () => failed(new Error(`The server ended: ${said}`)));
+          server.once("exit", () => failed(new Error(`The server ended: ${output}`)));
         }),
         launchBrowser(),
       ]);
@@ -108,13 +108,13 @@ export class ConsoleFixture implements AsyncDisposable {
     return client;
   }
 
-  /** An MCP client that is this user, as far as development allows it. */
+  /** An MCP client that acts as this user, which development mode allows. */
   async connectAs(viewer: { readonly principal: string; readonly claims?: object }, name?: string): Promise<Client> {
     const { token } = await this.api("/viewer-tokens", z.object({ token: z.string() }), viewer);
     return await this.connect(name, { authorization: `Bearer ${token}` });
   }
 
-  /** What the console's API answers, parsed by `schema`. With a body it is a POST. */
+  /** Sends a request to the console's API and parses the answer by `schema`. With a body it is a POST. */
   async api<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
     const response = await fetch(`${this.origin}/console/api${path}`, {
       method: body === undefined ? "GET" : "POST",
@@ -148,7 +148,7 @@ const violations = z.array(
   z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
 );
 
-/** A page of the console in a tab. It collects what a page must not do. */
+/** A page of the console in a tab. It collects errors and requests to other hosts. */
 export class ConsolePage implements AsyncDisposable {
   readonly page: Page;
   readonly #context: Tab;
@@ -160,7 +160,7 @@ export class ConsolePage implements AsyncDisposable {
     page.on("pageerror", (error) => this.#faults.push(`threw: ${error.stack ?? error.message}`));
     // A violation of the content security policy is an error in the console, too.
     page.on("console", (message) => {
-      // Answers that are not 2xx are the page's to show.
+      // The page itself displays answers that are not 2xx.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) this.#faults.push(message.text());
     });
     page.on("request", (request) => {
@@ -169,7 +169,7 @@ export class ConsolePage implements AsyncDisposable {
     });
   }
 
-  /** No errors, no request to another host, nothing wider than the window, and no findings of axe. With CONSOLE_SHOTS=dir it saves a picture. */
+  /** Asserts no errors, no requests to other hosts, no overflow and no findings of axe. With CONSOLE_SHOTS=dir it saves a screenshot. */
   async check(name: string): Promise<void> {
     const folder = process.env["CONSOLE_SHOTS"];
     if (folder !== undefined) await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
@@ -179,13 +179,13 @@ export class ConsolePage implements AsyncDisposable {
     assert.deepEqual(await this.#axe(), [], `${name}: axe`);
   }
 
-  /** The server is out of reach. */
+  /** Makes the server unreachable. */
   async setOffline(offline: boolean): Promise<void> {
     await this.#context.setOffline(offline);
   }
 
   async #axe(): Promise<readonly string[]> {
-    // By the debugging protocol, which the page's content security policy does not bind.
+    // Uses the debugging protocol, which the page's content security policy does not restrict.
     await this.page.evaluate(axeScript());
     const found = violations.parse(
       await this.page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)"),

@@ -1,4 +1,4 @@
-// The pages about the console show what works: the program, and each request.
+// The program and each request of the pages about the console work.
 import assert from "node:assert/strict";
 import { mkdtempDisposableSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The parts of the console's page that decide without drawing: forms of schemas, conditions, differences, rows of a tree.
+// Logic of the console's page without rendering: forms of schemas, conditions, differences, rows of a tree.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -61,7 +61,7 @@ describe("a form made from a schema", () => {
     assert.equal(variantOf(variants, { by: "mail", address: "a" }), 0);
   });
 
-  test("names what is wrong at its path, and of alternatives only what was meant", () => {
+  test("reports errors at their paths, and only for the intended alternative", () => {
     assert.deepEqual(Object.fromEntries(check(schema, { severity: 9, contact: { by: "phone" } })), {
       "/title": "Required.",
       "/severity": "9 is greater than 3.",
@@ -77,7 +77,7 @@ describe("a form made from a schema", () => {
 });
 
 describe("conditions on an index", () => {
-  test("survive the address", () => {
+  test("round-trip through the address", () => {
     const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
     const filter = fc.oneof(
       value,

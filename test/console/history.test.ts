@@ -85,7 +85,7 @@ test("the time slider goes through all events, by keyboard, buttons and address"
   await page.getByRole("button", { name: "Pause" }).click();
 });
 
-test("a narrow history has all of it", async () => {
+test("a narrow history has everything", async () => {
   await using tab = await fixture.open(`${ACTOR}?tab=history&at=20`, { theme: "dark", width: 360, height: 740 });
   const { page } = tab;
   await shows(tab, "✓ verified");
@@ -112,7 +112,7 @@ test("a receipt is compared with the chain, and the server verifies, too", async
   await tab.check("history-verified");
 });
 
-test("an event's page says who, why and what, and checks its hashes", async () => {
+test("an event's page has its caller, cause and changes, and checks its hashes", async () => {
   const { items } = await fixture.api(`${ACTOR}/events?type=tools/take`, EventIds);
   await using tab = await fixture.open(`/events/${items[0]?.id ?? ""}`);
   const { page } = tab;
@@ -129,7 +129,7 @@ test("an event's page says who, why and what, and checks its hashes", async () =
   await page.waitForURL(/tab=history.*at=/);
 });
 
-test("causes lead from a dead letter to the tool call that led to it", async () => {
+test("causes link a dead letter to the tool call that caused it", async () => {
   const { items } = await fixture.api(`${ACTOR}/events?type=tools/alarm`, EventIds);
   const path = `/events/${items[0]?.id ?? ""}/causes`;
   await using tab = await fixture.open(path);

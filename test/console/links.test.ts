@@ -1,4 +1,4 @@
-// From requests to events and back, why something is off, going back to before a mistake, and searching everything, in a real browser.
+// From requests to events and back, why an offer is disabled, reverting a mistake, and searching everything, in a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -7,7 +7,7 @@ import { ConsoleFixture } from "./console.fixture.ts";
 const Token = z.object({ token: z.string() });
 const SAM = { principal: "sam", scopes: [], claims: { roles: ["responder"] } };
 
-test("a reader finds the client behind an event, why ben may not, and reverts a mistake", { timeout: 120_000 }, async () => {
+test("a reader finds the client behind an event and the reason for a refusal, and reverts a mistake", { timeout: 120_000 }, async () => {
   await using server = await ConsoleFixture.start({ modules: ["examples/incident-desk"] });
   const clientOf = async (name: string, viewer: object) => {
     const { token } = await server.api("/viewer-tokens", Token, viewer);
@@ -23,14 +23,14 @@ test("a reader finds the client behind an event, why ben may not, and reverts a 
   await sam.callTool({ name: tool("acknowledge"), arguments: { incident } });
   await ben.callTool({ name: tool("comment"), arguments: { incident, text: "by mistake" } });
 
-  // An event leads to its request and client, and that back to the event.
+  // An event links to its request and client, and those link back to it.
   await using opened = await server.open(`/actors/incident/${incident}?tab=history`);
   const { page } = opened;
   const moment = page.getByRole("region", { name: "The event, and the state after it" });
   await moment.getByText("ben-client").waitFor();
   await opened.check("links-event-light-1440");
 
-  // The reply came with a later event; the first leads to the request all the same.
+  // The reply came with a later event; the first event links to the request too.
   await page.goto(`${server.origin}/console/actors/incident/${incident}?tab=history&at=3`);
   await moment.getByRole("heading", { name: /tools\/acknowledge/ }).waitFor();
   await moment.getByText("pager").waitFor();
@@ -72,7 +72,7 @@ test("a reader finds the client behind an event, why ben may not, and reverts a 
   await request.getByRole("link", { name: /^event \d+/ }).click();
   await page.waitForURL(/tab=history&at=/);
 
-  // Why is it off for ben, as ben really is?
+  // Why is it disabled for ben, with ben's actual scopes?
   await page.goto(`${server.origin}/console/actors/incident/${incident}?tab=offers&offer=tools%2Facknowledge`);
   await page.getByRole("group", { name: "Principals seen here" }).getByRole("button", { name: "ben" }).click();
   await page.getByText("it needs the role responder").first().waitFor();

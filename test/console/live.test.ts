@@ -14,7 +14,7 @@ const LOOKS = [
   ["dark", 360],
 ] as const;
 
-/** The name of a tool, whatever stands before it. */
+/** The name of a tool, without its prefix. */
 async function toolOf(client: Client, end: string): Promise<string> {
   const { tools } = await client.listTools();
   const found = tools.find(({ name }) => name.endsWith(end));
@@ -40,7 +40,7 @@ before(async () => {
   server = await ConsoleFixture.start({ modules: ["test/console/delivery.ts"], args: ["--as", "rosa"] });
   fast = await server.connect("fast-client");
   slow = await server.connect("slow-client");
-  // The first call loads what the others find loaded.
+  // The first call loads code that the others find loaded.
   const first = await server.connect("first-client");
   for (const item of ["torch", "rope"]) await call(first, "order", { item });
   await call(fast, "count", { ms: 0 });
@@ -49,7 +49,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** The slow client is marked, and before the fast one. */
+/** The slow client is marked, and listed before the fast one. */
 function isSlower(rows: readonly string[]): void {
   const at = (name: string): number => rows.findIndex((text) => text.includes(name));
   assert.match(rows[at("slow-client")] ?? "", /slow\s+\d/);
@@ -58,7 +58,7 @@ function isSlower(rows: readonly string[]): void {
 
 const textOf = async ({ page: tab }: ConsolePage, selector: string): Promise<string> => await tab.locator(selector).first().innerText();
 
-test("the overview begins with what needs attention, and says which client is slow", async () => {
+test("the overview begins with what needs attention, and marks slow clients", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/", { theme, width });
     const { page: tab } = console;
@@ -69,16 +69,16 @@ test("the overview begins with what needs attention, and says which client is sl
     const clients = await tab.getByRole("region", { name: "Clients by revision" }).locator("tbody tr").allInnerTexts();
     isSlower(clients);
     await tab.locator(".chart canvas").nth(1).waitFor();
-    // The navigation says where something waits, and leaves out what the server has none of.
+    // The navigation marks pages with pending entries, and omits empty ones.
     await tab.getByRole("link", { name: "Dead letters 2", exact: true }).waitFor();
     assert.equal(await tab.getByRole("navigation").getByRole("link", { name: "Guests" }).count(), 0);
-    // Kinds that have no actors are not in the way.
+    // Kinds without actors are not listed.
     const kinds = tab.getByRole("region", { name: "Actors by kind" }).getByRole("row");
     const few = await kinds.count();
     await tab.getByRole("button", { name: /^Show .* without actors$/ }).click();
     await kinds.nth(few).waitFor();
     await console.check(`overview-${theme}-${width}`);
-    // The kinds lead to their actors.
+    // Kinds link to their actors.
     await tab.getByRole("region", { name: "Actors by kind" }).getByRole("link", { name: "shop" }).click();
     await tab.waitForURL(/\/actors\?kind=shop/);
   }
@@ -92,7 +92,7 @@ test("charts are drawn in a browser without a language, too", async () => {
   await console.check("overview-posix");
 });
 
-test("the sessions are sorted by what their clients wait for, and lead to their requests", async () => {
+test("sessions are sorted by what their clients wait for, and link to their requests", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/sessions", { theme, width });
     const { page: tab } = console;
@@ -110,7 +110,7 @@ test("the sessions are sorted by what their clients wait for, and lead to their 
   }
 });
 
-test("traffic stands still while a request is read, and shows what was sent", async () => {
+test("traffic is paused while a request is read, and includes what was sent", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/traffic", { theme, width });
     const { page: tab } = console;
@@ -122,15 +122,15 @@ test("traffic stands still while a request is read, and shows what was sent", as
     const panel = tab.getByRole("complementary", { name: "Request" });
     await panel.getByText("Counted.").first().waitFor();
     await console.check(`traffic-${theme}-${width}`);
-    const shown = await rows.allInnerTexts();
+    const displayed = await rows.allInnerTexts();
     await call(fast, "count", { ms: 1 });
     await tab.locator(".live-dot.held").getByText("still while you read").waitFor();
     const announced = tab.getByRole("button", { name: /^\d+ new$/ });
     await announced.waitFor({ state: "attached" });
-    assert.deepEqual(await rows.allInnerTexts(), shown);
+    assert.deepEqual(await rows.allInnerTexts(), displayed);
     await tab.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
-    // It stands still under the pointer, too.
+    // The list is also paused under the pointer.
     await tab.mouse.move(0, 0);
     await rows.filter({ hasText: "count" }).nth(1).waitFor();
 
@@ -158,7 +158,7 @@ test("a list stays where it is when the pointer enters it, whatever the width", 
     }
 });
 
-test("the log lists what the server logged, and an entry leads to its actor", async () => {
+test("the log lists what the server logged, and an entry links to its actor", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/log", { theme, width });
     const { page: tab } = console;
@@ -180,7 +180,7 @@ test("the log lists what the server logged, and an entry leads to its actor", as
   }
 });
 
-test("a dead letter says why, and which call led to it; letters are replayed together", async () => {
+test("a dead letter has its reason and the call that caused it; letters are replayed together", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/letters", { theme, width });
     const { page: tab } = console;

@@ -1,4 +1,4 @@
-// The console in an application that listens itself, by `webHandler`.
+// The console in an application with its own listener, by `webHandler`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";

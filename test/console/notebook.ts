@@ -1,4 +1,4 @@
-// Actors of users, whose offers depend on who calls.
+// Actors of users, whose offers depend on the caller.
 import { actor, hasClaim } from "troupe";
 import * as z from "zod";
 

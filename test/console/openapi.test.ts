@@ -19,7 +19,7 @@ test("the OpenAPI document is valid, and has every route of the API", async () =
   assert.deepEqual(verbs(json).toSorted(), [...declared, "GET /openapi.json"].toSorted());
   const ids = Array.from(JSON.stringify(json).matchAll(/"operationId":"(\w+)"/g), ([, id]) => id);
   assert.equal(new Set(ids).size, declared.length + 1);
-  // Every shape that is named exists.
+  // Every referenced schema exists.
   const shapes = Object.keys(Object(json)["components"]["schemas"]);
   const named = Array.from(JSON.stringify(json).matchAll(/"#\/components\/schemas\/([^"]+)"/g), ([, name = ""]) =>
     decodeURIComponent(name),
@@ -30,7 +30,7 @@ test("the OpenAPI document is valid, and has every route of the API", async () =
   );
 });
 
-test("without its built files the API says that its description is missing", async () => {
+test("without its built files the API reports that its description is missing", async () => {
   const { status, json } = await new Console().request("GET", "/openapi.json");
   assert.deepEqual([status, Object(json)["error"]["code"]], [409, "NOT_AVAILABLE"]);
 });

@@ -72,7 +72,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** By the name of each page of the navigation, what the clients left there. */
+/** The expected text of each page of the navigation after the clients' calls. */
 const FACTS: ReadonlyMap<string, RegExp> = new Map([
   ["Overview", /1 message could not be delivered/],
   ["Doctor", /1 message could not be delivered/],

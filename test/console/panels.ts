@@ -1,4 +1,4 @@
-// An actor whose apps show what the console does with apps: one with the official client, and some that misbehave.
+// An actor with apps for the console: one with the official client, and some that misbehave.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { actor } from "troupe";
@@ -45,7 +45,7 @@ await app.connect();
 put("theme", app.getHostContext().theme);
 </script>`;
 
-/** What an app tries with the address of another server, and what came of it. */
+/** An app's attempts to reach another server, and their outcomes. */
 const PROBE = page(`
 const attempt = async (name, run) => line(name + ": " + (await Promise.resolve().then(run).then((value) => "yes " + value, () => "no")));
 notified["ui/notifications/tool-input"] = async ({ arguments: { other } }) => {

@@ -5,7 +5,7 @@ import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
 
 const start = (): Promise<ConsoleFixture> => ConsoleFixture.start({ modules: ["test/console/workshop.ts"] });
 
-/** Calls the tool that is open, and waits for what comes of it. */
+/** Calls the open tool, and waits for its outcome. */
 async function call({ page }: ConsolePage, expected: RegExp): Promise<void> {
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await page.locator(".result").first().filter({ hasText: expected }).waitFor();
@@ -25,7 +25,7 @@ test("the playground calls tools in both eras: forms, results, questions, progre
   await call(opened, /ok[\s\S]*bolts/);
   await opened.check("playground-result");
 
-  // A form that does not fit is not sent.
+  // An invalid form is not sent.
   await page.getByLabel(/^box/).fill("");
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await page.locator(".mistake").first().waitFor();
@@ -63,7 +63,7 @@ test("the playground calls tools in both eras: forms, results, questions, progre
   await page.locator(".result").getByRole("link", { name: "boxes" }).click();
   await page.waitForURL(/resource=workshop/);
 
-  // Sessions: the same by the other era, with the raw messages.
+  // Sessions: the same in the other era, with the raw messages.
   await page.goto(`${server.origin}/console/playground?tool=label`);
   await connected(opened);
   await page.getByLabel("Protocol").selectOption("2025-11-25");
@@ -72,7 +72,7 @@ test("the playground calls tools in both eras: forms, results, questions, progre
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await dialog.getByRole("button", { name: "Decline" }).click();
   await page.locator(".result").first().filter({ hasText: "The box stays without a label." }).waitFor();
-  // What another client does changes the list here.
+  // Calls of another client change the list here.
   const other = await server.connect();
   await other.callTool({ name: "close", arguments: {} });
   await page.locator(".offers-list").getByRole("link", { name: /^put/ }).waitFor({ state: "detached" });
@@ -123,7 +123,7 @@ test("the palette finds pages, actors, tools and actions by keyboard", async () 
   const { page } = opened;
   await connected(opened);
   await (await server.connect()).callTool({ name: "put", arguments: { box: "nails" } });
-  // Keys at once after it, as fast as someone types who knows it.
+  // Keys follow at once, as a fast user types them.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("picture");
   const field = page.getByRole("combobox", { name: /Search pages/ });
@@ -177,7 +177,7 @@ test("Enter in the palette waits for what is still being found", async () => {
   await page.waitForURL(/actors\/workshop\/main/);
 });
 
-test("signing out and in: a wrong token is refused, the printed link is taken, and an outage is announced until it ends", async () => {
+test("signing out and in: a wrong token is refused, the printed link works, and an outage is announced", async () => {
   await using server = await start();
   await using opened = await server.open("/actors");
   const { page } = opened;

@@ -15,7 +15,7 @@ const LOOKS = [
 
 const rows = z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())) });
 
-/** In the place of what is there. */
+/** Replaces the query. */
 async function write({ page }: ConsolePage, sql: string): Promise<void> {
   await page.locator(".cm-content").click();
   await page.keyboard.press("ControlOrMeta+A");
@@ -54,7 +54,7 @@ test("the examples run", async () => {
   }
 });
 
-test("a query runs with the keyboard, its rows lead to actors, and its address leads back to it", async () => {
+test("a query runs with the keyboard, its rows link to actors, and its address reopens it", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/query", { theme, width });
     const { page } = console;
@@ -77,7 +77,7 @@ test("a query runs with the keyboard, its rows lead to actors, and its address l
   }
 });
 
-test("an error is shown at its place, and a query without end can be cancelled", async () => {
+test("an error is displayed at its place, and an endless query can be cancelled", async () => {
   await using console = await server.open("/query");
   const { page } = console;
   const editor = page.locator(".cm-content");

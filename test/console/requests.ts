@@ -1,4 +1,4 @@
-// Requests to the console's API without a server: as its mount receives them.
+// Requests to the console's API without a server, as its mount receives them.
 import { consoleFor } from "../../src/bridges/console/index.ts";
 import type { Answer, Caller, HttpMount } from "../../src/core/contract/index.ts";
 
@@ -6,7 +6,7 @@ export const TOKEN = "a-token-of-this-start";
 
 const nothing = async (): Promise<readonly never[]> => [];
 
-/** A console of nothing, unless a test says more. */
+/** An empty console, unless a test adds more. */
 export class Console {
   readonly #mount: HttpMount;
 
@@ -55,7 +55,7 @@ export class Console {
 }
 
 interface ApiRequest {
-  /** Default: the token's. */
+  /** Default: the token's access. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly caller?: Caller;

@@ -1,4 +1,4 @@
-// Signing in to the console in a real browser: links with a token, keys with and without the scope, and what ends while it is used.
+// Signing in to the console in a real browser: links with a token, keys with and without the scope, and sessions that expire.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -28,7 +28,7 @@ interface Served extends AsyncDisposable {
   readonly port: number;
 }
 
-/** A server with one actor. `token`: of its link; without it callers have keys. */
+/** A server with one actor. `token`: the token of its link; without it callers have keys. */
 async function serve({ token, clock, port = 0 }: { readonly token?: string; readonly clock?: SimulatedClock; readonly port?: number }) {
   const scopes = ["troupe:operate"];
   const auth =
@@ -64,7 +64,7 @@ const signIn = async (page: Page, secret: string): Promise<void> => {
   await page.getByRole("button", { name: "Sign in" }).click();
 };
 
-/** A path of the console with state in it, and what shows that the page has it. */
+/** A path of the console with state in it, and how to check that the page has it. */
 const PATH = "/console/actors?search=note&status=live";
 
 async function isOnItsPage(page: Page): Promise<void> {
@@ -94,12 +94,12 @@ test("a server without authentication is used with the link of its start", { tim
     await isOnItsPage(page);
     assert.doesNotMatch(await page.evaluate("document.documentElement.outerHTML + location.href").then(String), /first-token/);
 
-    // Started anew: the page says what to do, and waits for it.
+    // After a restart the page explains what to do, and waits.
     await first[Symbol.asyncDispose]();
     await using _ = await serve({ token: TOKENS[1], port });
     await page.getByText("the server was started anew and printed a new link").waitFor();
     await checked.check("sign-in-restarted");
-    // The new link, opened in another tab, signs this one in, too: it is where it was.
+    // The new link, opened in another tab, also signs in this one, which is where it was.
     const other = await tabs.newPage();
     await other.goto(`${origin}/console#token=${TOKENS[1]}`);
     await other.locator("main h1").first().waitFor();
@@ -109,7 +109,7 @@ test("a server without authentication is used with the link of its start", { tim
   }
 });
 
-test("a server with keys is used with one that has the scope, until it expires", { timeout: 180_000 }, async () => {
+test("a server with keys accepts a key that has the scope, until it expires", { timeout: 180_000 }, async () => {
   const clock = new SimulatedClock(Date.now());
   await using served = await serve({ clock });
   const origin = `http://127.0.0.1:${served.port}`;
@@ -132,7 +132,7 @@ test("a server with keys is used with one that has the scope, until it expires",
     await signIn(page, KEYS.short);
     await isOnItsPage(page);
 
-    // It expires while the page is used: what is requested next says so, and after another sign-in the page is where it was.
+    // It expires while the page is open: the next request reports it, and after signing in again the page is where it was.
     await clock.advance(HOUR);
     await page.getByRole("checkbox", { name: /note\/main$/ }).check();
     const bar = page.getByRole("region", { name: "Operations on the selected actors" });

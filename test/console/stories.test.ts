@@ -19,10 +19,10 @@ const LOOKS = [
   ["dark", 1440, []],
   ["dark", 360, DIALOGS],
 ] as const;
-// That of the console, without which a part may work here and not there.
+// The console's content security policy, so that a part cannot work only here.
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'";
 
-/** The stories, built, at an address of this machine. */
+/** Serves the built stories on this machine. */
 async function serveStories(): Promise<AsyncDisposable & { readonly origin: string }> {
   const folder = await mkdtemp(join(tmpdir(), "troupe-stories-"));
   await promisify(execFile)("npx", ["vite", "build", "--config", "console/stories/vite.config.ts", "--outDir", folder], { cwd: root });
@@ -48,7 +48,7 @@ test("every part of the console's pages is accessible and fits, in both themes, 
   await using stories = await serveStories();
   const browser = await launchBrowser();
   const flaws: string[] = [];
-  // All of them at once: a run takes a while.
+  // Reported all at once, since a run takes a while.
   const note = (parts: ConsolePage, name: string): Promise<void> =>
     parts.check(name).catch((error: unknown) => void flaws.push(error instanceof Error ? error.message : String(error)));
   try {

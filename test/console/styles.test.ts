@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 const console = join(import.meta.dirname, "../../console/src");
 
-/** Selectors at the top level of a style sheet, also of those in its media queries. */
+/** Selectors at the top level of a style sheet and in its media queries. */
 function selectorsOf(css: string): readonly string[] {
   const found: string[] = [];
   let depth = 0;

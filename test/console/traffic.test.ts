@@ -37,7 +37,7 @@ test("while someone reads, new rows are held back until they are requested", () 
   log.add([row(1)]);
   log.hold(true);
   log.add([row(2), row(3)]);
-  // What held it before holds it still.
+  // The earlier holder still holds it.
   log.hold(true);
   assert.equal(log.heldAt.value, 1);
   log.catchUp();
@@ -46,7 +46,7 @@ test("while someone reads, new rows are held back until they are requested", () 
   assert.equal(log.heldAt.value, 3);
   log.hold(false);
   assert.equal(log.heldAt.value, undefined);
-  // The first rows are not new to someone whose pointer was there before them.
+  // The first rows are not new if the pointer was there before them.
   const early = liveRows<TrafficRow>(2_000);
   early.hold(true);
   early.add([row(1), row(2)]);

@@ -1,4 +1,4 @@
-// Using actors as anyone, before there are any, in a real browser: what has not begun, and the playground as any user.
+// Using actors as any user in a real browser: actors that have not started, and the playground as any user.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
@@ -28,7 +28,7 @@ test("in an empty server actors are opened, called and begun", async () => {
   await page.getByRole("button", { name: "Show its state and history" }).click();
   await page.getByRole("tab", { name: "State" }).waitFor();
 
-  // A key that no client has called, found by no search.
+  // A key that was never called, and that no search finds.
   await page.goto(`${server.origin}/console/actors?search=ann`);
   await page.getByText("No actor matches").waitFor();
   await page.getByRole("form", { name: "Open an actor" }).getByLabel("Kind").selectOption("notebook");
@@ -38,7 +38,7 @@ test("in an empty server actors are opened, called and begun", async () => {
   await page.getByText("There is no such actor yet.").waitFor();
   await using narrow = await server.open("/actors/notebook/ann", { theme: "dark", width: 360 });
   await narrow.check("actor-not-begun-dark-360");
-  // Reading begins nothing.
+  // Reading starts no actor.
   assert.equal((await fetch(`${server.origin}/console/api/actors/notebook/ann`, { headers: auth(server) })).status, 404);
 
   await page.goto(`${server.origin}/console/actors/nothing/main`);
@@ -57,7 +57,7 @@ async function write({ page }: ConsolePage, expected: string): Promise<void> {
   await page.locator(".result").first().filter({ hasText: expected }).waitFor();
 }
 
-test("the playground is any user in both eras, with scopes and claims, and a link leads to the same user", async () => {
+test("the playground acts as any user in both eras, with scopes and claims, and a link restores the user", async () => {
   await using server = await start();
   await using opened = await server.open("/playground?tool=write");
   const { page } = opened;
@@ -68,7 +68,7 @@ test("the playground is any user in both eras, with scopes and claims, and a lin
   await connected(opened, "as ann");
   await opened.check("playground-viewer-light");
   await write(opened, "Line 1 of ann.");
-  // Without the claim it is off, and without the scope it is refused.
+  // Without the claim it is disabled, and without the scope it is refused.
   assert.equal(
     await page
       .locator(".offers-list")
@@ -89,7 +89,7 @@ test("the playground is any user in both eras, with scopes and claims, and a lin
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await page.locator(".result").first().filter({ hasText: "Published." }).waitFor();
 
-  // Sessions too; and what was chosen stays while other pages are open.
+  // Sessions too; and the choice stays while other pages are open.
   await page.locator(".connection").getByLabel("Protocol").selectOption("2025-11-25");
   await connected(opened, "as ann");
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Actors" }).click();
@@ -100,7 +100,7 @@ test("the playground is any user in both eras, with scopes and claims, and a lin
   await page.getByRole("link", { name: /^write/ }).click();
   await write(opened, "Line 1 of ann.");
 
-  // From what an actor offers to someone to being that user.
+  // From an actor's offers for a user to acting as that user.
   await page.goto(`${server.origin}/console/actors/notebook/cy?as=cy&scopes=admin`);
   await page.getByRole("link", { name: "Playground as this user" }).click();
   await page.waitForURL(/by=viewer&as=cy&scopes=admin/);

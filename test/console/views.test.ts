@@ -28,7 +28,7 @@ test("views of actors, traffic and a history are saved, found in the palette, an
   await page.getByLabel("Type of event").waitFor();
   await saveView(opened, "What was put");
 
-  // They stay when the page is loaded anew; each page lists its own.
+  // They remain when the page is reloaded; each page lists its own.
   await page.goto(`${server.origin}/console/actors`);
   await page.getByRole("button", { name: "Views (1) …" }).click();
   assert.equal(await page.getByRole("dialog").getByRole("link").count(), 1);
@@ -74,7 +74,7 @@ test("traffic is saved as a file with all messages, and opened where it is only 
   assert.deepEqual([troupeTraffic, from.split(" ")[0], items.length], [1, "workshop", 2]);
   assert.match(text, /<b>nails<\/b>/);
 
-  // On another server, whose own traffic is another.
+  // On another server, with other traffic.
   await using other = await ConsoleFixture.start({ modules: ["test/console/notebook.ts"] });
   await using elsewhere = await other.open("/traffic", { theme: "dark" });
   const give = async (name: string, contents: string): Promise<void> =>

@@ -1,4 +1,4 @@
-// An actor whose offers together use everything that the playground shows.
+// An actor whose offers use every feature of the playground.
 import { actor, content, elicit, refuse } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// What a newcomer does: a project from each template, its types, its tests, its server, and a call by an official client.
+// A project from each template: its types, its tests, its server, and a call by an official client.
 import assert from "node:assert/strict";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { command, packBoth, root, start, succeed } from "./packages.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** What an official client does in a project that was just made. */
+/** Calls of an official client in a new project. */
 const CALLS: Readonly<Record<Template, (client: Player) => Promise<void>>> = {
   async actor(client) {
     assert.equal((await client.call("add", { item: "milk" })).text, "milk is on the list.");
@@ -52,7 +52,7 @@ describe("a new project", () => {
     const args = ["--", "create-troupe", "actor", "--troupe", packages.troupe, "--no-git"];
     const stdout = await succeed(home, "npm", "exec", "--yes", "--package", packages.create, ...args);
     assert.match(stdout, /^Made actor from the template actor: 1\d files in actor\.\n\nNext:\n {2}cd actor\n {2}npm start\n/);
-    // The other projects of this file find the same packages in the folder above them, and the tools that only guests need.
+    // The other projects of this file find these packages in the folder above them, and the tools that only guests need.
     cpSync(join(home, "actor/node_modules"), join(home, "node_modules"), { recursive: true, verbatimSymlinks: true });
     const tools = join(root, "examples/wasm/node_modules");
     for (const name of readdirSync(tools).filter((one) => !one.startsWith(".") && !readdirSync(join(home, "node_modules")).includes(one)))
@@ -109,7 +109,7 @@ describe("a new project", () => {
     assert.equal(readdirSync(home).includes("shop"), false);
   });
 
-  test("if npm fails, the project is there, and the error says what to run #create.refusals", async () => {
+  test("if npm fails, the project exists, and the error names the command to run #create.refusals", async () => {
     writeFileSync(join(home, "npm-cli.js"), "process.exit(1);");
     const program = join(root, "create-troupe/bin/create-troupe.js");
     const npm = `npm_execpath=${join(home, "npm-cli.js")}`;
@@ -145,7 +145,7 @@ test("templates depend on the versions that this repository is tested with", () 
   assert.equal(manifestOf("create-troupe/package.json").version, own.version);
 });
 
-test("the guest's library is that of the examples", () => {
+test("the guest template's library is the one of the examples", () => {
   const same = (file: string, template: string): void =>
     assert.equal(
       readFileSync(join(root, "create-troupe/templates/guest/guest", template), "utf8"),
@@ -164,7 +164,7 @@ test("a Node that is too old gets one sentence", async () => {
     [code, stderr.startsWith("create-troupe needs Node 24 or newer, and this is Node 20.11.0. "), stderr.trim().split("\n").length],
     [1, true, 1],
   );
-  // An old Node must be able to read that far.
+  // An old Node must be able to parse the file up to the check.
   assert.doesNotMatch(readFileSync(program, "utf8").split("process.exit(1)")[0] ?? "", /^import |\bawait\b|\busing\b/m);
 });
 

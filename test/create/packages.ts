@@ -1,4 +1,4 @@
-// Owns: the packages troupe and create-troupe as npm would have them, and commands that run as a user's do. Does not own: what is made with them.
+// Owns: the packages troupe and create-troupe as published, and commands run as a user would. Does not own: the projects (create.test.ts).
 import { execFile, spawn } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { bundleCreate } from "../../scripts/bundle-create.ts";
 export const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-// Without what this test run, and the npm that started it, put there.
+// Without the variables of this test run, and of the npm that started it.
 const outside = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_|TROUPE_)/.test(name)));
 
 /** With this repository's Node first in the path. */
@@ -29,7 +29,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a command to its end, whatever that is. */
+/** Runs a command and returns its exit code and output. */
 export async function command(cwd: string, program: string, ...args: readonly string[]): Promise<Ran> {
   try {
     return { code: 0, ...(await run(program, args, { cwd, env: environment, timeout: 120_000 })) };
@@ -39,7 +39,7 @@ export async function command(cwd: string, program: string, ...args: readonly st
   }
 }
 
-/** The same, and throws unless it ends with 0. */
+/** The same, but throws unless it exits with 0. */
 export async function succeed(cwd: string, program: string, ...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await command(cwd, program, ...args);
   if (code !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${String(code)}:\n${stdout}\n${stderr}`);
@@ -51,7 +51,7 @@ async function pack(folder: string, into: string): Promise<string> {
   return join(into, String(Object(packed)["filename"]));
 }
 
-/** What a package has beside what is built. */
+/** The files of a package that are not built. */
 const filesOf = (folder: string): readonly string[] => {
   const { files } = z.object({ files: z.array(z.string()) }).parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
   const patterns = files.filter((file) => file !== "dist" && !file.startsWith("!"));
@@ -79,7 +79,7 @@ export async function packBoth(home: string): Promise<{ readonly troupe: string;
 export interface Started extends AsyncDisposable {
   /** The line that says it is ready. */
   readonly ready: Readonly<Record<string, unknown>>;
-  /** What came before it. */
+  /** The lines before it. */
   readonly before: string;
 }
 
@@ -89,7 +89,7 @@ export async function start(cwd: string): Promise<Started> {
     cwd,
     env: environment,
     stdio: ["ignore", "pipe", "inherit"],
-    // A group of its own: npm passes no signal on to what it starts.
+    // A process group of its own, since npm does not forward signals.
     detached: true,
   });
   const ended = new Promise<void>((settle) => child.once("exit", () => settle()));

@@ -8,7 +8,7 @@ import { startDynamo } from "./tables.ts";
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
 
-// A place is opened at once: its tables are made ahead, one pair for each test that asks.
+// The suite opens stores synchronously, so their tables are created in advance, one pair per test.
 const pairs = await Promise.all(Array.from({ length: 16 }, () => dynamo.tables()));
 const place = () => {
   const tables = pairs.pop() ?? { client: dynamo.client };

@@ -1,18 +1,18 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { NOBODY } from "./tables.ts";
+import { FAKE_CREDENTIALS } from "./tables.ts";
 
 export interface Failing {
   readonly client: DynamoDBClient;
-  /** How many requests fail from now on. */
+  /** How many of the next requests fail. */
   times: number;
   failed: number;
   /** The command whose requests fail; default: any. */
   only: string | undefined;
 }
 
-/** A client some of whose requests end in that error, each attempt for itself; `applied`: when they were answered already. */
+/** A client whose requests can fail with that error, per attempt; `applied`: after they were applied. */
 export function failing(endpoint: string, name: string, { applied = false }: { readonly applied?: boolean } = {}): Failing {
-  const client = new DynamoDBClient({ endpoint, region: "local", credentials: NOBODY, maxAttempts: 3 });
+  const client = new DynamoDBClient({ endpoint, region: "local", credentials: FAKE_CREDENTIALS, maxAttempts: 3 });
   const made: Failing = { client, times: 0, failed: 0, only: undefined };
   client.middlewareStack.add(
     (next, { commandName = "" }) =>
@@ -26,7 +26,7 @@ export function failing(endpoint: string, name: string, { applied = false }: { r
         if (fails || answer === undefined) throw Object.assign(new Error("made to fail"), { name });
         return answer;
       },
-    // Below the SDK's own attempts.
+    // Below the SDK's retries.
     { step: "finalizeRequest", priority: "low" },
   );
   return made;

@@ -1,4 +1,4 @@
-// Servers that share the tables and know nothing of each other, as functions in a cloud do.
+// Servers that share tables and are otherwise independent, as cloud functions are.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
@@ -7,7 +7,7 @@ import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
 import { onDynamo } from "../../examples/server/sessions.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { eventsOf, raw, type ReadEvent } from "../server/sessions-processes.ts";
-import { NOBODY, startDynamo } from "./tables.ts";
+import { FAKE_CREDENTIALS, startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
@@ -19,7 +19,7 @@ const gateOf = (name: string): PromiseWithResolvers<void> => {
   return gate;
 };
 
-/** Two servers over fresh tables, each with a client, stores and doors of its own. */
+/** Two servers over new tables, each with its own client, stores and listeners. */
 async function two() {
   const tables = await dynamo.tables();
   const own = new AsyncDisposableStack();
@@ -57,7 +57,7 @@ async function begin(url: string): Promise<string> {
   return response.headers.get("mcp-session-id") ?? assert.fail();
 }
 
-/** Calls, and leaves at the first step. */
+/** Calls `walk`, and disconnects at the first step. */
 async function leaveWalk(url: string, session: string, gate: string): Promise<readonly ReadEvent[]> {
   const body = { id: 2, method: "tools/call", params: { name: "walk", arguments: { gate }, _meta: { progressToken: gate } } };
   const seen: ReadEvent[] = [];
@@ -84,7 +84,7 @@ for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
     for (at of [1, 0, 1]) assert.equal((await client.call("where")).text, ["a", "b"][at]);
   });
 
-test("a reply that one server began is replayed and followed by a second, and its tail is there after its end #apptheory.later.streams", async () => {
+test("a second server replays and follows a reply that the first one began, also after its end #apptheory.later.streams", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);
@@ -98,15 +98,15 @@ test("a reply that one server began is replayed and followed by a second, and it
   assert.deepEqual(await rest(a, session, seen.at(-1)?.id ?? ""), followed.slice(1), "from the middle, at the first");
 });
 
-test("the guide's server finds its tables as the AWS SDK is told to", async () => {
-  // A region that is none: were the endpoint not heeded, there would be nobody to ask.
-  const told = {
+test("the guide's server finds its tables with the AWS SDK's configuration", async () => {
+  // An invalid region: without the configured endpoint there would be no server to reach.
+  const environment = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
-    AWS_ACCESS_KEY_ID: NOBODY.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: NOBODY.secretAccessKey,
-    MCP_SESSION_TABLE: "told",
+    AWS_ACCESS_KEY_ID: FAKE_CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: FAKE_CREDENTIALS.secretAccessKey,
+    MCP_SESSION_TABLE: "configured",
   };
-  Object.assign(process.env, told);
+  Object.assign(process.env, environment);
   try {
     await createSessionTables({ region: "local" });
     const { server, stores } = onDynamo("local", new Uint8Array(32));
@@ -115,30 +115,30 @@ test("the guide's server finds its tables as the AWS SDK is told to", async () =
     own.use(server);
     const { http } = await server.listen({ http: true });
     const session = await begin(http.url);
-    const key = { TableName: "told", Key: { sessionId: { S: session } } };
+    const key = { TableName: "configured", Key: { sessionId: { S: session } } };
     assert.ok((await dynamo.client.send(new GetItemCommand(key))).Item);
   } finally {
-    for (const name of Object.keys(told)) Reflect.deleteProperty(process.env, name);
+    for (const name of Object.keys(environment)) Reflect.deleteProperty(process.env, name);
   }
 });
 
-test("a session that one server ends is over at the other at once, also where a call of it still runs", async () => {
+test("a session that one server ends is closed at the other at once, even during a call", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);
-  const seen = await leaveWalk(a, session, "late");
+  const seen = await leaveWalk(a, session, "delayed");
   const ended = await raw(b, session, "DELETE");
   assert.ok(ended.ok);
-  gateOf("late").resolve();
+  gateOf("delayed").resolve();
   for (const url of servers.urls) {
     assert.equal((await raw(url, session, "POST", { body: { id: 3, method: "ping" } })).status, 404);
     assert.equal((await raw(url, session, "GET", { headers: { "last-event-id": seen[0]?.id ?? "" } })).status, 404);
   }
 });
 
-test("a session that another kind of server left in the table is one nobody has, whatever is done about such", async () => {
+test("a session that another kind of server stored is treated as unknown, by each `unknownSession`", async () => {
   const tables = await dynamo.tables();
-  // As AppTheory's server for Go writes it, to a table of the same name.
+  // An item as AppTheory's server for Go writes it, to a table of the same name.
   const left = {
     sessionId: { S: "left-by-go" },
     createdAt: { S: "2026-01-31T12:00:00Z" },

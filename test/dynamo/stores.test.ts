@@ -1,4 +1,4 @@
-// What the stores on DynamoDB do beyond the contract.
+// The stores on DynamoDB, beyond the contract.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import {
@@ -13,7 +13,7 @@ import type { SessionRow } from "troupe/contract";
 import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
 import { SimulatedClock } from "troupe/testing";
 import { failing } from "./failing.ts";
-import { NOBODY, startDynamo } from "./tables.ts";
+import { FAKE_CREDENTIALS, startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
@@ -60,15 +60,15 @@ describe("the tables", () => {
     }
   });
 
-  test("are paid per request, expire on `expiresAt`, and may be there already", async () => {
+  test("are billed per request, expire on `expiresAt`, and may exist already", async () => {
     const { table, streamTable } = await dynamo.tables();
-    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: NOBODY });
-    const asked: unknown[] = [];
+    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: FAKE_CREDENTIALS });
+    const requests: unknown[] = [];
     client.middlewareStack.add(
       (next, { commandName }) =>
         (args) => {
           if (commandName !== UpdateTimeToLiveCommand.name) return next(args);
-          asked.push(args.input);
+          requests.push(args.input);
           return Promise.resolve({ output: { $metadata: {} }, response: undefined });
         },
       { step: "initialize" },
@@ -77,7 +77,7 @@ describe("the tables", () => {
     client.destroy();
     const TimeToLiveSpecification = { AttributeName: "expiresAt", Enabled: true };
     assert.deepEqual(
-      asked,
+      requests,
       [table, streamTable].map((TableName) => ({ TableName, TimeToLiveSpecification })),
     );
     const { Table: made } = await dynamo.client.send(new DescribeTableCommand({ TableName: table }));
@@ -87,7 +87,7 @@ describe("the tables", () => {
 });
 
 describe("a session in DynamoDB", () => {
-  test("expires by whole seconds a tenth more than its time after it was last touched, and is gone before DynamoDB deletes it #apptheory.properties.dynamo", async () => {
+  test("expires 1.1 times its TTL after the last touch, before DynamoDB deletes the item #apptheory.properties.dynamo", async () => {
     const { a, b, clock, client, table } = await two({ env: { MCP_SESSION_TTL_MINUTES: "5" } });
     await a.sessions.put(row("s", clock));
     const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: { sessionId: { S: "s" } } }));
@@ -99,21 +99,21 @@ describe("a session in DynamoDB", () => {
     await clock.advance(1_000);
     assert.equal(await a.sessions.get("s"), undefined);
     await a.sessions.touch("s", clock.now());
-    assert.equal(await a.sessions.get("s"), undefined, "a touch does not bring it back");
+    assert.equal(await a.sessions.get("s"), undefined, "a touch does not restore it");
     assert.equal(await a.sessions.change?.("s", { logLevel: "debug" }), undefined);
     assert.equal((await items(table)).length, 1);
     await a.sessions.put(row("s", clock));
     assert.ok(await b.sessions.get("s"));
   });
 
-  test("is not looked for in the whole table unless that was asked for", async () => {
+  test("is not found by scanning the table unless that is enabled", async () => {
     const { a, clock, table } = await two();
     await a.sessions.put(row("s", clock));
     assert.deepEqual(await a.sessions.expire(clock.now() + 1), []);
     assert.equal((await items(table)).length, 1);
   });
 
-  test("larger than an item is refused, and the one that was there stays", async () => {
+  test("that is larger than an item is refused, and the stored one stays", async () => {
     const { a, clock } = await two();
     await a.sessions.put(row("s", clock));
     const huge = row("s", clock, { subscriptions: ["x".repeat(400_000)] });
@@ -122,9 +122,9 @@ describe("a session in DynamoDB", () => {
     assert.deepEqual((await a.sessions.get("s"))?.subscriptions, []);
   });
 
-  test("that something else wrote counts as none, is told once, and may be written over", async () => {
-    const told: unknown[] = [];
-    const { a, client, table, clock } = await two({ log: (...line: readonly unknown[]) => told.push(line) });
+  test("that something else wrote is ignored, reported once, and may be overwritten", async () => {
+    const logged: unknown[] = [];
+    const { a, client, table, clock } = await two({ log: (...line: readonly unknown[]) => logged.push(line) });
     const expiresAt = { N: String(clock.now()) };
     const others = {
       go: { createdAt: { S: "2026-01-31T12:00:00Z" }, expiresAt, data: { M: { a: { S: "b" } } } },
@@ -140,10 +140,10 @@ describe("a session in DynamoDB", () => {
       assert.deepEqual(await a.sessions.get(id), row(id, clock), id);
     }
     const text = "An item in DynamoDB is no session of this store: let nothing else write to its tables.";
-    assert.deepEqual(told, [["warning", { event: "session-item-unreadable", code: "STORE_CORRUPT", text }]]);
+    assert.deepEqual(logged, [["warning", { event: "session-item-unreadable", code: "STORE_CORRUPT", text }]]);
   });
 
-  test("of an id that no key can be is not there", async () => {
+  test("with an id that cannot be a key is not found", async () => {
     const { a } = await two();
     for (const id of ["", "x".repeat(5_000)]) {
       assert.equal(await a.sessions.get(id), undefined);
@@ -155,8 +155,8 @@ describe("a session in DynamoDB", () => {
   });
 });
 
-describe("what was sent, in DynamoDB", () => {
-  test("is numbered through all streams of a session, from either process #apptheory.later.streams", async () => {
+describe("a sent message in DynamoDB", () => {
+  test("is numbered across all streams of a session, from either process #apptheory.later.streams", async () => {
     const { a, b } = await two();
     const ids: string[] = [];
     for (const [store, stream] of [
@@ -176,10 +176,10 @@ describe("what was sent, in DynamoDB", () => {
       (await b.streams.after("s", ids[0] ?? ""))?.messages.map(({ id }) => id),
       [ids[3], ids[4]],
     );
-    assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "a number of another stream is none of this");
+    assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "an id of another stream is unknown to this one");
   });
 
-  test("by two processes at once is all there, once and in one order", async () => {
+  test("of two concurrent processes is stored once and in one order", async () => {
     const { a, b } = await two();
     const first = await a.streams.append("s", "x", 0);
     const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? a : b).streams.append("s", "x", n + 1)));
@@ -191,19 +191,19 @@ describe("what was sent, in DynamoDB", () => {
     );
   });
 
-  test("after its session was deleted is refused, from whichever process #apptheory.later.streams", async () => {
+  test("is refused by either process after its session was deleted #apptheory.later.streams", async () => {
     for (const end of ["sessions", "streams"] as const) {
       const { a, b, clock, streamTable } = await two();
       await a.sessions.put(row("s", clock));
       const id = await a.streams.append("s", "x", 1);
       await b[end].delete("s");
       for (const store of [a, b]) {
-        await assert.rejects(store.streams.append("s", "x", "late"), { name: "StoreError", code: "STORE_CONFLICT" });
+        await assert.rejects(store.streams.append("s", "x", "delayed"), { name: "StoreError", code: "STORE_CONFLICT" });
         assert.equal(await store.streams.after("s", id), undefined);
       }
       await b.streams.delete("s");
       await b.sessions.delete("s");
-      assert.equal((await items(streamTable)).length, 1, "only the end is left, until its time is over");
+      assert.equal((await items(streamTable)).length, 1, "only the deletion marker is left, until it expires");
       await a.sessions.put(row("s", clock));
       await clock.advance(1_000);
       const anew = await b.streams.append("s", "x", "anew");
@@ -212,7 +212,7 @@ describe("what was sent, in DynamoDB", () => {
     }
   });
 
-  test("is gone by whole seconds once its time is over, before DynamoDB deletes it", async () => {
+  test("expires to the second, before DynamoDB deletes it", async () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     const ids = [await a.streams.append("s", "x", 0), await a.streams.append("s", "x", 1)];
@@ -222,35 +222,35 @@ describe("what was sent, in DynamoDB", () => {
     assert.equal((await b.streams.after("s", ids[0] ?? ""))?.messages.length, 2, "in its last second");
     await clock.advance(1_000);
     assert.equal(await b.streams.after("s", ids[0] ?? ""), undefined);
-    assert.equal((await b.streams.after("s", ids[1] ?? ""))?.messages.length, 1, "what came later is there");
+    assert.equal((await b.streams.after("s", ids[1] ?? ""))?.messages.length, 1, "later messages are still there");
     await clock.advance(3 * MINUTE_MS);
     for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
     ids.push(await a.streams.append("s", "y", 3));
-    for (const id of ids.slice(0, 3)) assert.equal(await a.streams.after("s", id), undefined, "nor when the session is written to again");
+    for (const id of ids.slice(0, 3)) assert.equal(await a.streams.after("s", id), undefined, "also if the session is written to again");
     assert.deepEqual(await b.streams.after("s", ids[3] ?? ""), { stream: "y", messages: [] });
     const numbers = ids.map((id) => Number.parseInt(id, 10));
     assert.deepEqual(
       numbers,
       [...new Set(numbers)].toSorted((one, other) => one - other),
-      "no number comes again",
+      "no number is reused",
     );
   });
 
-  test("to a session whose time is over is not the next one's of that id, though it came late", async () => {
+  test("of an expired session does not appear in the next session with that id", async () => {
     const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
     await a.sessions.put(row("s", clock));
     await clock.advance(4 * MINUTE_MS);
-    const late = [await a.streams.append("s", "x", "late"), await a.streams.append("s", "x", "later")];
+    const ids = [await a.streams.append("s", "x", "delayed"), await a.streams.append("s", "x", "later")];
     await clock.advance(2 * MINUTE_MS);
     assert.equal(await b.sessions.get("s"), undefined);
     await b.sessions.put(row("s", clock));
-    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+    for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
     const own = await a.streams.append("s", "x", "own");
     assert.deepEqual(await b.streams.after("s", own), { stream: "x", messages: [] });
-    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+    for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
   });
 
-  test("longer than an item is numbered and not kept", async () => {
+  test("that is larger than an item is numbered but not stored", async () => {
     const { a, b } = await two();
     const first = await a.streams.append("s", "x", 1);
     const long = await a.streams.append("s", "x", "y".repeat(400_000));
@@ -259,7 +259,7 @@ describe("what was sent, in DynamoDB", () => {
     assert.deepEqual((await b.streams.after("s", long))?.messages, [{ id: next, message: 2 }]);
   });
 
-  test("is deleted once there is twice as much as may be asked for", async () => {
+  test("is deleted once twice as many as can be replayed are stored", async () => {
     const { a, streamTable } = await two({ bounds: { messages: 3 } });
     for (let n = 0; n < 20; n += 1) {
       await a.streams.append("s", "x", n);
@@ -268,15 +268,15 @@ describe("what was sent, in DynamoDB", () => {
   });
 });
 
-describe("DynamoDB that fails", () => {
-  test("without its tables is STORE_IO that says which way out", async () => {
+describe("failures of DynamoDB", () => {
+  test("missing tables are STORE_IO with advice", async () => {
     await using stores = dynamoSessionStores({ client: dynamo.client, table: "not-there", env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /createSessionTables/ });
     await assert.rejects(stores.streams.append("s", "x", 1), { code: "STORE_IO" });
   });
 
   for (const name of ["ThrottlingException", "ProvisionedThroughputExceededException"])
-    test(`with ${name} is asked again, and is STORE_IO when that does not end`, async () => {
+    test(`${name} is retried, and is STORE_IO if it persists`, async () => {
       const { table, streamTable, clock } = await two();
       const fault = failing(dynamo.endpoint, name);
       const stores = dynamoSessionStores({ client: fault.client, table, streamTable, clock });
@@ -288,14 +288,14 @@ describe("DynamoDB that fails", () => {
       fault.client.destroy();
     });
 
-  test("out of reach is STORE_IO", async () => {
-    const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: NOBODY, maxAttempts: 1 });
+  test("an unreachable endpoint is STORE_IO", async () => {
+    const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: FAKE_CREDENTIALS, maxAttempts: 1 });
     await using stores = dynamoSessionStores({ client, env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /out of reach/ });
     client.destroy();
   });
 
-  test("while what was dropped is deleted has kept the message all the same", async () => {
+  test("a failed cleanup does not lose the new message", async () => {
     const { table, streamTable, clock, b } = await two();
     const fault = failing(dynamo.endpoint, "ThrottlingException");
     const a = dynamoSessionStores({ client: fault.client, table, streamTable, clock, bounds: { streams: 1 } });
@@ -308,14 +308,14 @@ describe("DynamoDB that fails", () => {
     fault.client.destroy();
   });
 
-  test("whose answers to writes are lost applies none of them twice", async () => {
+  test("writes whose answers are lost are applied once", async () => {
     const { table, streamTable, clock, b } = await two();
     const lossy = failing(dynamo.endpoint, "TimeoutError", { applied: true });
     const a = dynamoSessionStores({ client: lossy.client, table, streamTable, clock });
     const losing = async <T>(run: () => Promise<T>): Promise<T> => {
       lossy.times = 1;
       const done = await run();
-      assert.equal(lossy.times, 0, "one was lost");
+      assert.equal(lossy.times, 0, "one answer was lost");
       return done;
     };
     await losing(() => a.sessions.put(row("s", clock)));

@@ -1,4 +1,4 @@
-// examples/counter and examples/counter-disk, as any client meets them.
+// examples/counter and examples/counter-disk, with every client.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const folder = () => {
 
 const countIn = async (player: Player): Promise<number> => Number((await player.call("get")).text);
 
-/** HTTP and a socket, as one process serves them. */
+/** HTTP and a socket of one process. */
 const doors = ({ ready }: Served): { readonly http: string; readonly tcp: string } => {
   assert.ok(ready.http !== undefined && ready.tcp !== undefined);
   return { http: ready.http, tcp: ready.tcp };
@@ -27,7 +27,7 @@ const doors = ({ ready }: Served): { readonly http: string; readonly tcp: string
 
 const named = ({ sdk, era }: Which): string => `SDK ${sdk}, ${era}`;
 
-/** Two tools, called as they are, by whoever comes. */
+/** Calls both tools, without a handle or prefix, as any client. */
 const plays = async (player: Player): Promise<void> => {
   const tools = await player.tools();
   assert.deepEqual(
@@ -39,13 +39,13 @@ const plays = async (player: Player): Promise<void> => {
     assert.equal(at(inputSchema, "properties", "handle"), undefined, `${player.name}: no handle to give`);
   const before = await countIn(player);
   assert.deepEqual((await player.call("add", { by: 5 })).text, String(before + 5));
-  assert.deepEqual((await player.call("add")).text, String(before + 6), "by is 1 unless told");
+  assert.deepEqual((await player.call("add")).text, String(before + 6), "by is 1 by default");
   assert.equal((await player.call("add", { by: "much" })).isError, true);
   assert.equal(await countIn(player), before + 6);
 };
 
 describe("the counter, with no handle and no prefix", () => {
-  test("counts for SDK v1 and v2, both eras, over HTTP and TCP, and is one for all of them #cli.modules.folder", async () => {
+  test("is one counter for SDK v1 and v2, in both eras, over HTTP and TCP #cli.modules.folder", async () => {
     await using served = await serveChild([COUNTER, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = doors(served);
     let rounds = 0;
@@ -79,7 +79,7 @@ describe("the counter, with no handle and no prefix", () => {
 });
 
 describe("the counter on disk", () => {
-  test("goes on where it stood when its process was started again, over whatever door", async () => {
+  test("keeps its count when its process restarts, over every transport", async () => {
     using place = folder();
     let expected = 0;
     for (const _round of [1, 2]) {
@@ -97,7 +97,7 @@ describe("the counter on disk", () => {
     assert.equal(await countIn(pipe), expected);
   });
 
-  test("C4 a call that names itself and is sent again gets its first reply, in each client and era, and is counted once #actors.call-id #spec.6.trust.each-call", async () => {
+  test("C4 a call repeated under its id gets its first reply and is counted once, in each client and era #actors.call-id #spec.6.trust.each-call", async () => {
     await using served = await serveChild([ON_DISK, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = doors(served);
     for (const way of [{ http }, { tcp }] satisfies Way[])
@@ -121,7 +121,7 @@ describe("the counter on disk", () => {
       }
   });
 
-  test("C4 the header Idempotency-Key names a call as well, in both eras #actors.idempotency-key", async () => {
+  test("C4 the header Idempotency-Key identifies a call as well, in both eras #actors.idempotency-key", async () => {
     await using served = await serveChild([ON_DISK]);
     const { http } = served.ready;
     assert.ok(http !== undefined);
@@ -139,7 +139,7 @@ describe("the counter on disk", () => {
     assert.equal(at((await modern(http, "tools/call", { name: "get" })).reply, "result", "content", 0, "text"), "8");
   });
 
-  test("C4 the first reply outlives the process", async () => {
+  test("C4 the first reply survives a restart", async () => {
     using place = folder();
     const way: Way = { stdio: ON_DISK, data: place.path };
     const which: Which = { sdk: "v1", era: "legacy" };
@@ -153,7 +153,7 @@ describe("the counter on disk", () => {
     assert.equal(await countIn(player), 5);
   });
 
-  test("results carry a receipt where the server is told so, and the chain bears it out #actors.receipts", async () => {
+  test("results carry a receipt if the server enables it, and the chain confirms it #actors.receipts", async () => {
     using place = folder();
     const receipts: unknown[] = [];
     {
@@ -180,7 +180,7 @@ describe("the counter on disk", () => {
     assert.equal((await troupe("verify", "counter/main", "--receipt", forged, "--data", place.path, "--json")).code, 5);
   });
 
-  test("results carry no receipt unless the server is told so #actors.receipts", async () => {
+  test("results carry no receipt by default #actors.receipts", async () => {
     await using served = await serveChild([ON_DISK]);
     const { http } = served.ready;
     assert.ok(http !== undefined);

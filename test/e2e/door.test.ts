@@ -1,8 +1,8 @@
-// examples/door: what can be done depends on how it stands. Each kind of client learns that in its own way.
+// examples/door: the available tools depend on the door's state, which each kind of client sees in its own way.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CLIENTS, connect, type Player, type Which } from "../clients.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { eventually } from "../transport/settle.ts";
 import { at } from "../wire.ts";
@@ -16,9 +16,9 @@ before(async () => {
 });
 after(() => served[Symbol.asyncDispose]());
 
-describe("a door of one's own", () => {
+describe("a user's own door", () => {
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`has a list that changes with it, told before the reply on one stream: SDK ${which.sdk} #sources.list-mode.dynamic`, async () => {
+    test(`changes its list, which is notified before the reply on one stream: SDK ${which.sdk} #sources.list-mode.dynamic`, async () => {
       await using player = await connect({ tcp: String(served.ready.tcp) }, which);
       assert.deepEqual(await names(player), ["open", "unlock", "look"]);
       const locked = await player.call("open");
@@ -39,7 +39,7 @@ describe("a door of one's own", () => {
       );
     });
 
-  test("is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why #sources.list-mode.static", async () => {
+  test("needs a handle for an anonymous 2026-07-28 client, whose list is static; refusals have reasons #sources.list-mode.static", async () => {
     await using player = await connect({ http: String(served.ready.http) }, MODERN);
     const list = await player.tools();
     assert.deepEqual(
@@ -59,15 +59,15 @@ describe("a door of one's own", () => {
     const read = await player.read(String(template).replace("{handle}", String(handle)));
     assert.deepEqual(JSON.parse(read), { open: true, locked: false });
     assert.equal((await player.call("end_door", { handle })).isError, false);
-    const gone = await player.call("look", { handle });
-    assert.equal(gone.isError, true);
-    assert.match(gone.text, /start_door/);
+    const ended = await player.call("look", { handle });
+    assert.equal(ended.isError, true);
+    assert.match(ended.text, /start_door/);
     const missing = await player.call("look");
     assert.equal(missing.isError, true);
     assert.match(missing.text, /handle/);
   });
 
-  test("tells at /mcp/meta what is possible now, and why the rest is not #sources.list-mode.meta", async () => {
+  test("reports at /mcp/meta what is possible now, and why the rest is not #sources.list-mode.meta", async () => {
     await using player = await connect({ http: String(served.ready.meta) }, { sdk: "v1", era: "legacy" });
     const actions = async (): Promise<unknown> => JSON.parse((await player.call("actions")).text);
     assert.deepEqual(at(await actions(), "impossible"), [{ action: "close", why: "It is not open." }]);
@@ -81,7 +81,7 @@ describe("a door of one's own", () => {
     assert.match(nothing.text, /actions/);
   });
 
-  test("is the same door for the local client in every era, today and tomorrow", async () => {
+  test("is the same door for the local client in each era and after a restart", async () => {
     using place = folder();
     const steps = [
       ["unlock", "Click."],

@@ -1,4 +1,4 @@
-// Tasks of revision 2025-11-25 (Utilities, Tasks), by raw requests and by the official client v1.
+// Tasks of revision 2025-11-25 (Utilities, Tasks), with raw requests and the official client v1.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,13 +23,13 @@ import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { assertToolResult, settle, type TestClient, testServer, type Wires } from "../../src/testing/index.ts";
 
 const HOUR = 3_600_000;
-/** That a client of 2026-07-28 knows tasks. */
+/** Capabilities of a 2026-07-28 client that supports tasks. */
 const DECLARED = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };
 
-/** What `later_ask` waits for. */
+/** Resolved to let `later_ask` ask. */
 const mayAsk = Promise.withResolvers<void>();
 
-/** A tool for each course that a task can take. `finish` ends what waits. */
+/** A tool for each possible course of a task. `finish` ends the waiting ones. */
 const oven = actor("oven", {
   description: "An oven.",
   per: "user",
@@ -45,7 +45,7 @@ const oven = actor("oven", {
       },
     },
     must: { description: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
-    hidden: { description: "Never shown.", task: "required", enabled: () => false, run: ({ later }) => later() },
+    hidden: { description: "Never listed.", task: "required", enabled: () => false, run: ({ later }) => later() },
     now: { description: "Is done at once.", task: "optional", run: () => "done" },
     burn: {
       description: "Fails.",
@@ -91,7 +91,7 @@ const result = (client: TestClient, taskId: string): Promise<JsonObject> => clie
 const statusOf = async (client: TestClient, taskId: string): Promise<string> => GetTaskResultSchema.parse(await get(client, taskId)).status;
 
 describe("tasks of 2025-11-25", () => {
-  test("a server with a task tool declares them, and each tool says whether it can be one", async () => {
+  test("a server with a task tool declares tasks, and each tool declares its support", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     const { capabilities } = await client.initialize();
@@ -104,7 +104,7 @@ describe("tasks of 2025-11-25", () => {
     );
   });
 
-  test("older revisions and servers without task tools have none of it", async () => {
+  test("older revisions and servers without task tools have no tasks", async () => {
     await using server = await testServer([oven]);
     const old = server.client({ era: "legacy", revision: "2025-06-18" });
     assert.equal(Object((await old.initialize())["capabilities"])["tasks"], undefined);
@@ -112,17 +112,17 @@ describe("tasks of 2025-11-25", () => {
     assert.ok(!JSON.stringify(tools).includes("taskSupport"));
     await assert.rejects(old.request("tasks/list"), { code: -32601 });
     await using bare = await testServer([
-      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "gone" } } }),
+      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "done" } } }),
     ]);
     const client = bare.client({ era: "legacy" });
     assert.equal(Object((await client.initialize())["capabilities"])["tasks"], undefined);
-    // Not declared, so the request is performed as if it had not been asked for.
+    // Tasks are not declared, so the request for one is ignored.
     assert.deepEqual((await client.request("tools/call", { name: "go", arguments: {}, task: {} }))["content"], [
-      { type: "text", text: "gone" },
+      { type: "text", text: "done" },
     ]);
   });
 
-  test("a server that does not know yet what a mounted one has declares tasks, in either era", async () => {
+  test("a server whose mounted server is not ready declares tasks, in either era", async () => {
     await using server = await testServer((wires: Wires) => {
       const inner = registry({ tools: { far: { work: () => "far" } } });
       const unplanned: Source = {
@@ -142,7 +142,7 @@ describe("tasks of 2025-11-25", () => {
     assert.ok(JSON.stringify(found["capabilities"]).includes("io.modelcontextprotocol/tasks"));
   });
 
-  test("with tasks off no list offers one, and every client waits for the result", async () => {
+  test("with tasks disabled no list offers one, and every client waits for the result", async () => {
     await using server = await testServer((wires: Wires) => {
       const made = createServer("s", "1", { ...wires, tasks: false });
       for (const task of ["required", "optional"] as const) made.tools.register({ name: task, task }, () => "done");
@@ -155,7 +155,7 @@ describe("tasks of 2025-11-25", () => {
     }
   });
 
-  test("a call becomes a task at once, works, and its result waits for its end", async () => {
+  test("a call becomes a task at once, and tasks/result waits for its end", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     const created = CreateTaskResultSchema.parse(await start(client, "bake", { ttl: 60_000 }));
@@ -174,7 +174,7 @@ describe("tasks of 2025-11-25", () => {
     await assert.rejects(get(client, taskId), { code: -32602 });
   });
 
-  test("a call that is done at once is still a task", async () => {
+  test("a call that completes at once is still a task", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     const taskId = idOf(await start(client, "now"));
@@ -191,7 +191,7 @@ describe("tasks of 2025-11-25", () => {
     assert.equal(Object(outcome).isError, true);
   });
 
-  test("a tool that must be a task, or cannot be one, refuses the other kind of call", async () => {
+  test("a tool that requires or forbids tasks refuses the other kind of call", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     await assert.rejects(client.request("tools/call", { name: "must", arguments: {} }), { code: -32601, message: /params\.task/ });
@@ -203,7 +203,7 @@ describe("tasks of 2025-11-25", () => {
       });
   });
 
-  test("a cancelled task stays cancelled, and one that has ended cannot be cancelled", async () => {
+  test("a cancelled task stays cancelled, and a finished one cannot be cancelled", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     const taskId = idOf(await start(client, "bake"));
@@ -216,13 +216,13 @@ describe("tasks of 2025-11-25", () => {
     await assert.rejects(client.request("tasks/cancel", { taskId }), { code: -32602 });
   });
 
-  test("each caller lists its own tasks page by page, and finds no one else's", async () => {
+  test("each caller lists only its own tasks, page by page", async () => {
     await using server = await testServer([oven], { pageSize: 2 });
     const [ann, bob] = [server.client({ era: "legacy", principal: "ann" }), server.client({ era: "legacy", principal: "bob" })];
-    const [nobody, other] = [server.client({ era: "legacy", principal: null }), server.client({ era: "legacy", principal: null })];
+    const [anonymous, other] = [server.client({ era: "legacy", principal: null }), server.client({ era: "legacy", principal: null })];
     const made: string[] = [];
     for (let n = 0; n < 3; n += 1) made.push(idOf(await start(ann, "bake")));
-    const own = idOf(await start(nobody, "bake"));
+    const own = idOf(await start(anonymous, "bake"));
     const first = ListTasksResultSchema.parse(await ann.request("tasks/list"));
     const rest = ListTasksResultSchema.parse(await ann.request("tasks/list", { cursor: first.nextCursor ?? "" }));
     assert.deepEqual(
@@ -237,10 +237,10 @@ describe("tasks of 2025-11-25", () => {
         for (const taskId of [made[0] ?? "", own, "none"])
           await assert.rejects(client.request(method, { taskId }), { code: -32602, message: /no task/ });
     }
-    assert.equal(await statusOf(nobody, own), "working");
+    assert.equal(await statusOf(anonymous, own), "working");
   });
 
-  test("who lacks the tool's scope finds nothing of its tasks, in either era and after a restart", async () => {
+  test("a caller without the tool's scope finds none of its tasks, in either era and after a restart", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-legacy-tasks-"));
     let taskId = "";
     try {
@@ -269,26 +269,26 @@ describe("tasks of 2025-11-25", () => {
     }
   });
 
-  test("a question reaches a client that waits for the result, and names its task", async () => {
-    const asked: JsonObject[] = [];
+  test("a question is sent to a client that waits for the result, and names its task", async () => {
+    const questions: JsonObject[] = [];
     await using server = await testServer([oven]);
     const answers = {
       elicitation(params: JsonObject) {
-        asked.push(params);
+        questions.push(params);
         return { action: "accept", content: { name: "cherries" } };
       },
     };
     const client = server.client({ era: "legacy", answers });
     const taskId = idOf(await start(client, "ask"));
     await settle();
-    assert.deepEqual([await statusOf(client, taskId), asked.length], ["input_required", 0]);
+    assert.deepEqual([await statusOf(client, taskId), questions.length], ["input_required", 0]);
     const both = await Promise.all([result(client, taskId), result(client, taskId)]);
     for (const one of both) assert.deepEqual(one["content"], [{ type: "text", text: "With cherries." }]);
-    for (const { _meta } of asked) assert.deepEqual(Object(_meta)[RELATED_TASK_META_KEY], { taskId });
-    assert.ok(asked.length > 0);
+    for (const { _meta } of questions) assert.deepEqual(Object(_meta)[RELATED_TASK_META_KEY], { taskId });
+    assert.ok(questions.length > 0);
   });
 
-  test("a client that cannot be asked waits, and another one of its principal is asked", async () => {
+  test("a question goes to another client of the principal if the waiting one lacks elicitation", async () => {
     await using server = await testServer([oven]);
     const answers = { elicitation: () => ({ action: "accept", content: { name: "plums" } }) };
     const [able, unable] = [server.client({ era: "legacy", answers }), server.client({ era: "legacy" })];
@@ -302,7 +302,7 @@ describe("tasks of 2025-11-25", () => {
     assert.deepEqual(await waiting, done);
   });
 
-  test("the newest request for the result asks, since an older one may have lost its connection", async () => {
+  test("the newest request for the result carries the question, since older ones may be disconnected", async () => {
     await using server = await testServer([oven]);
     const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const lost = server.client({ era: "legacy", answers: never });
@@ -316,23 +316,23 @@ describe("tasks of 2025-11-25", () => {
     assert.deepEqual(await first, done);
   });
 
-  test("a request that waits asks once the one that asked is cancelled", async () => {
+  test("a waiting request carries the question once the one that carried it is cancelled", async () => {
     await using server = await testServer([oven]);
     const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const answers = { elicitation: () => ({ action: "accept", content: { name: "nuts" } }) };
-    const [asked, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
-    const taskId = idOf(await start(asked, "later_ask"));
+    const [first, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
+    const taskId = idOf(await start(first, "later_ask"));
     const second = result(waits, taskId);
     await settle();
-    void asked.raw({ jsonrpc: "2.0", id: 900, method: "tasks/result", params: { taskId } }).catch(() => undefined);
+    void first.raw({ jsonrpc: "2.0", id: 900, method: "tasks/result", params: { taskId } }).catch(() => undefined);
     await settle();
     mayAsk.resolve();
     await settle();
-    await asked.notify("notifications/cancelled", { requestId: 900 });
+    await first.notify("notifications/cancelled", { requestId: 900 });
     assert.deepEqual((await second)["content"], [{ type: "text", text: "With nuts." }]);
   });
 
-  test("a cancelled task withdraws its question and ends the request for its result", async () => {
+  test("cancelling a task withdraws its question and ends the request for its result", async () => {
     await using server = await testServer([oven]);
     const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const client = server.client({ era: "legacy", answers: never });
@@ -344,7 +344,7 @@ describe("tasks of 2025-11-25", () => {
     await waiting;
   });
 
-  test("a task that nobody hears of for an hour has failed, however short its ttl", async () => {
+  test("a task that is not polled for an hour fails, however short its ttl", async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era: "legacy" });
     const taskId = idOf(await start(client, "must", { ttl: 1_000 }));
@@ -355,7 +355,7 @@ describe("tasks of 2025-11-25", () => {
     await waiting;
   });
 
-  test("a result outlives a restart, and what was running has failed", async () => {
+  test("a result survives a restart, and a running task has failed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-legacy-tasks-"));
     const ids: string[] = [];
     try {
@@ -380,7 +380,7 @@ describe("tasks of 2025-11-25", () => {
 });
 
 describe("the official client v1", () => {
-  test("follows a task to its result, answers its question, lists and cancels", async () => {
+  test("follows a task to its result, answers its question, lists and cancels tasks", async () => {
     const made = createServer("tasks", "1.0.0");
     let finish = (): void => undefined;
     made.tools.register({ name: "slow", task: "required" }, async ({ signal }) => {

@@ -1,4 +1,4 @@
-// Links by argument over HTTP, in both eras: two windows of one person act on different incidents, and nothing lands on the wrong one.
+// Links by argument over HTTP, in both eras: two windows of one user act on different incidents, and no call reaches the wrong one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveActors } from "../../src/mcp/server/index.ts";
@@ -8,7 +8,7 @@ import { incident, responder } from "../guide/links-by-argument.fixture.ts";
 
 const KEYS = ["INC-1", "INC-2", "INC-3"];
 
-/** Serves responders over HTTP. Clients are windows of one person each. */
+/** Serves responders over HTTP. Each client is a window of one user. */
 async function serve() {
   const keys = ["ann", "bob"].map((name) => ({ name, sha256: hashApiKey(`key-of-${name}`) }));
   const served = await serveActors({ kinds: [responder, incident], http: { port: 0 }, auth: { keys } });
@@ -34,7 +34,7 @@ const stateIn = async (client: TestClient, key: string): Promise<unknown> => {
 };
 
 for (const era of ["legacy", "modern"] as const) {
-  test(`a link by argument offers tools, resources and completion of any of many actors (${era})`, async () => {
+  test(`a link by argument offers tools, resources and completion of many actors (${era})`, async () => {
     await using served = await serve();
     const client = served.client(era);
     for (const id of KEYS) await client.callTool("report", { id });
@@ -62,7 +62,7 @@ for (const era of ["legacy", "modern"] as const) {
     assertRefused(await client.callTool("incident__comment", { incident: "INC-1", text: "x" }), /You are off duty/, "NOT_NOW");
   });
 
-  test(`C8 a subscription to one of many is notified of that one alone (${era})`, async () => {
+  test(`C8 a subscription to one of many actors is notified of changes to that one only (${era})`, async () => {
     await using served = await serve();
     const writer = served.client(era);
     for (const id of KEYS) await writer.callTool("report", { id });
@@ -77,14 +77,14 @@ for (const era of ["legacy", "modern"] as const) {
     assert.deepEqual(updated(), ["incident://INC-2/state", "incident://INC-1/state"]);
   });
 
-  test(`two windows of one person act on different incidents, and each call reaches the one it names (${era})`, async () => {
+  test(`two windows of one user act on different incidents, and each call reaches the one it names (${era})`, async () => {
     await using served = await serve();
     const windows = [served.client(era), served.client(era)] as const;
     for (const id of KEYS) await windows[0].callTool("report", { id });
     const sent = new Map<string, string[]>(KEYS.map((key) => [key, []]));
     const steps = async (client: TestClient, window: number): Promise<void> => {
       for (let step = 0; step < 500; step += 1) {
-        // The first window goes through the incidents, the second stays at one, and they interleave.
+        // The first window acts on all incidents in turn, the second on one, and their calls interleave.
         const key = KEYS[window === 0 ? step % KEYS.length : 1] ?? "";
         const text = `${window}.${step}`;
         sent.get(key)?.push(text);

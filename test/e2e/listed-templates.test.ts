@@ -1,4 +1,4 @@
-// What stands behind a template is in the list of resources, for clients of both eras, and follows what it is made of.
+// Resources of a listed template are in the list of resources, in both eras, and follow the state.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -10,8 +10,8 @@ import { testServer } from "../../src/testing/index.ts";
 
 const unseen = (value: unknown) => Object(value);
 
-const shelf = actor("shelf", {
-  description: "A shelf of notes.",
+const notebook = actor("notebook", {
+  description: "A notebook of notes.",
   state: z.object({ notes: z.record(z.string(), z.string()).default({}) }),
   tools: {
     write: {
@@ -23,9 +23,9 @@ const shelf = actor("shelf", {
     },
   },
   resources: {
-    all: { uri: "shelf://all", view: ({ state }) => Object.keys(state.notes) },
+    all: { uri: "notebook://all", view: ({ state }) => Object.keys(state.notes) },
     note: {
-      uri: "shelf://note/{+name}",
+      uri: "notebook://note/{+name}",
       mimeType: "text/plain",
       listed: true,
       enabled: ({ state }) => Object.keys(state.notes).length < 4,
@@ -36,52 +36,52 @@ const shelf = actor("shelf", {
 });
 
 const HEADS = [
-  { name: "all", uri: "shelf://all" },
-  { name: "a", mimeType: "text/plain", uri: "shelf://note/a" },
-  { name: "in/b c", mimeType: "text/plain", uri: "shelf://note/in/b%20c" },
+  { name: "all", uri: "notebook://all" },
+  { name: "a", mimeType: "text/plain", uri: "notebook://note/a" },
+  { name: "in/b c", mimeType: "text/plain", uri: "notebook://note/in/b%20c" },
 ];
 
 for (const era of ["legacy", "modern"] as const)
-  test(`an actor's template lists what it has now, and clients hear when that is other (${era})`, async () => {
-    await using server = await testServer([shelf]);
+  test(`an actor's template lists its current values, and clients are notified of changes (${era})`, async () => {
+    await using server = await testServer([notebook]);
     const client = server.client({ era });
     assert.deepEqual(await client.listResources(), HEADS.slice(0, 1));
     const writer = server.client();
     await writer.callTool("write", { name: "a", text: "A." });
     await writer.callTool("write", { name: "in/b c", text: "B." });
     assert.deepEqual(await client.listResources(), HEADS);
-    if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it is nobody's to keep");
+    if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it must not be cached");
     assert.deepEqual(
       (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
-      ["shelf://note/{+name}"],
+      ["notebook://note/{+name}"],
     );
-    const { contents } = await client.readResource("shelf://note/in/b%20c");
-    assert.deepEqual(contents, [{ uri: "shelf://note/in/b%20c", mimeType: "text/plain", text: "B." }]);
-    await assert.rejects(client.readResource("shelf://note/none"), {
+    const { contents } = await client.readResource("notebook://note/in/b%20c");
+    assert.deepEqual(contents, [{ uri: "notebook://note/in/b%20c", mimeType: "text/plain", text: "B." }]);
+    await assert.rejects(client.readResource("notebook://note/none"), {
       code: era === "modern" ? -32602 : -32002,
       message: /Resource not found/,
-      data: { uri: "shelf://note/none" },
+      data: { uri: "notebook://note/none" },
     });
     for (const name of ["c", "d"]) await writer.callTool("write", { name, text: "" });
-    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "what is off lists nothing");
+    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "a disabled template lists nothing");
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a client hears that its list has changed where a value came, and not where a content did (${era})`, async () => {
-    await using server = await testServer([shelf]);
+  test(`list_changed is sent if a listed value is added, not if its content changes (${era})`, async () => {
+    await using server = await testServer([notebook]);
     const client = server.client({ era });
-    const told = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
+    const listChanges = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
     await client.listResources();
     await client.callTool("write", { name: "a", text: "A." });
     await client.notifications.first("notifications/resources/list_changed");
     await client.listResources();
     await client.callTool("write", { name: "a", text: "Another." });
     await server.clock.advance(0);
-    assert.equal(told(), 1);
+    assert.equal(listChanges(), 1);
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a long list is read to its end though values come meanwhile (${era})`, async () => {
+  test(`a long list can be read to its end while values are added (${era})`, async () => {
     const names = Array.from({ length: 500 }, (_, at) => `note ${at}`);
     await using own = createServer("notes", "1");
     own.resources.register({ name: "note", uri: "notes://{id}", list: () => names }, ({ args: { id } }) => id);
@@ -107,7 +107,7 @@ function files(): { readonly server: ReturnType<typeof createServer>; readonly n
       name: "file",
       title: "File",
       uri: "files://{+path}",
-      list({ viewer: { principal = "nobody" } }) {
+      list({ viewer: { principal = "anonymous" } }) {
         return principal === "ann" ? [...names, "ann.txt"] : names;
       },
     },
@@ -117,7 +117,7 @@ function files(): { readonly server: ReturnType<typeof createServer>; readonly n
 }
 
 for (const era of ["legacy", "modern"] as const)
-  test(`a server's template lists what its \`list\` gives each viewer, under a prefix too (${era})`, async () => {
+  test(`a server's template lists what \`list\` returns for each viewer, under a prefix too (${era})`, async () => {
     const { server: own, names } = files();
     await using _own = own;
     await using server = await testServer(merge(own.source, prefix("more", own.source)));
@@ -146,8 +146,8 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`what is listed is what is read under its URI, where several templates take it (${era})`, async () => {
-    const said = (name: string) => {
+  test(`a listed URI is read by the template that listed it, even if others match (${era})`, async () => {
+    const serverOf = (name: string) => {
       const server = createServer(name, "1");
       const answer = ({ args: { path } }: { readonly args: { readonly path: string } }): string => `${name} ${path}`;
       server.resources.register({ name: "file", uri: "files://{+path}", list: () => ["a.txt", "in/b.txt"] }, answer);
@@ -167,8 +167,8 @@ for (const era of ["legacy", "modern"] as const)
       );
       return server;
     };
-    await using first = said("first");
-    await using second = said("second");
+    await using first = serverOf("first");
+    await using second = serverOf("second");
     await using server = await testServer(merge(first.source, prefix("more", second.source)));
     const client = server.client({ era });
     const read: unknown[] = [];
@@ -193,7 +193,7 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`law 3: who lacks the scopes to read what stands behind a template is shown no names of it (${era})`, async () => {
+  test(`law 3: a viewer without a template's scopes is listed none of its names (${era})`, async () => {
     const safe = actor("safe", {
       description: "A safe.",
       state: z.object({ names: z.array(z.string()).default(["plan"]) }),
@@ -219,30 +219,30 @@ for (const era of ["legacy", "modern"] as const)
         (await server.client({ era, scopes }).listResources()).map((resource) => resource.uri);
       assert.deepEqual(await seen("another"), []);
       assert.deepEqual(await seen(scope), [uri]);
-      assert.equal((await server.client({ era }).listResourceTemplates()).length, 1, "by which clients know what to sign in for");
+      assert.equal((await server.client({ era }).listResourceTemplates()).length, 1, "so that clients can request its scopes");
     }
   });
 
-test("a `list` is asked for lists and completions, and not by calls", async () => {
-  let asked = 0;
+test("`list` runs for lists and completions, not for calls", async () => {
+  let calls = 0;
   await using own = createServer("files", "1");
   own.tools.register({ name: "count" }, () => "1");
   const list = (): readonly string[] => {
-    asked += 1;
+    calls += 1;
     return ["a"];
   };
   own.resources.register({ name: "file", uri: "files://{id}", list, complete: { id: () => [] } }, ({ args: { id } }) => id);
   await using server = await testServer(own);
   const client = server.client();
   await client.listResources();
-  const before = asked;
+  const before = calls;
   assert.ok(before > 0);
   await client.callTool("count");
   await client.readResource("files://a");
-  assert.equal(asked, before);
+  assert.equal(calls, before);
 });
 
-test("law 3: a `list` that cannot say lists nothing, the log has it once, and what it stands for is read all the same", async () => {
+test("law 3: a failing `list` lists nothing and is logged once, and its resources can still be read", async () => {
   const lines: unknown[] = [];
   await using own = createServer("files", "1", { log: (...line) => lines.push(line) });
   const broken = (name: string, list: () => unknown): void =>
@@ -266,16 +266,17 @@ test("law 3: a `list` that cannot say lists nothing, the log has it once, and wh
   );
 });
 
-test("a template that says it is listed and cannot be is refused, with what to do", async () => {
+test("a template that cannot be listed is refused with advice", async () => {
   const wrong = (resource: object) => () =>
-    actor("shelf", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
-  const told = (error: unknown): boolean =>
+    actor("notebook", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
+  const isBadDefinition = (error: unknown): boolean =>
     error instanceof TroupeError && error.code === "BAD_DEFINITION" && /give its URI one variable/.test(error.message);
   const a = () => ["a"];
-  assert.throws(wrong({ uri: "n://all", listed: true }), told);
-  assert.throws(wrong({ uri: "n://{a}/{b}", listed: true, choices: { a } }), told);
-  assert.throws(wrong({ uri: "n://{a}", listed: true }), told);
+  assert.throws(wrong({ uri: "n://all", listed: true }), isBadDefinition);
+  assert.throws(wrong({ uri: "n://{a}/{b}", listed: true, choices: { a } }), isBadDefinition);
+  assert.throws(wrong({ uri: "n://{a}", listed: true }), isBadDefinition);
   wrong({ uri: "n://{alias}/{a}", listed: true, choices: { a } })();
   await using server = createServer("s", "1");
-  for (const uri of ["n://all", "n://{a}/{b}"]) assert.throws(() => server.resources.register({ name: "n", uri, list: a }, () => ""), told);
+  for (const uri of ["n://all", "n://{a}/{b}"])
+    assert.throws(() => server.resources.register({ name: "n", uri, list: a }, () => ""), isBadDefinition);
 });

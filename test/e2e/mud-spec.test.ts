@@ -1,8 +1,8 @@
-// The MUD on the wire, entry by entry and shape by shape, as its specification writes them.
+// The MUD on the wire, compared with each entry and shape of its specification.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { mudHouse, type House, type Visitor } from "../mud-house.ts";
-import { saltmarsh } from "../quest-hands.ts";
+import { startMud, type MudServer, type Visitor } from "../mud-server.ts";
+import { saltmarsh } from "../quest-client.ts";
 import { at, isJsonObject } from "../wire.ts";
 
 const LOOK = {
@@ -54,17 +54,17 @@ const RESOURCES = [
   },
 ];
 
-// The revision the specification is written for.
+// The revision that the specification is written for.
 const REVISION = "2025-03-26";
 
-// A world for each test: a torch that is taken is gone.
-let house: House;
+// A world per test, since items can be taken only once.
+let mud: MudServer;
 beforeEach(async () => {
-  house = await mudHouse();
+  mud = await startMud();
 });
-afterEach(() => house[Symbol.asyncDispose]());
+afterEach(() => mud[Symbol.asyncDispose]());
 
-const enter = (): Promise<Visitor> => house.enter("test|ada", { version: REVISION });
+const enter = (): Promise<Visitor> => mud.enter("test|ada", { version: REVISION });
 
 const entries = async (session: Visitor, method: string, list: string): Promise<readonly unknown[]> => {
   const found = at(await session.request(method), "result", list);
@@ -97,7 +97,7 @@ describe("the MUD's tools", () => {
     assert.deepEqual(await entry(session, "tools/list", "tools", "move"), MOVE);
   });
 
-  test("pick_up takes the specified argument, whose values are what lies here now #spec.2.pick-up", async () => {
+  test("pick_up has the specified argument, whose values are the items in the room #spec.2.pick-up", async () => {
     const session = await enter();
     const schema = at(await entry(session, "tools/list", "tools", "pick_up"), "inputSchema");
     assert.deepEqual(at(schema, "properties", "item", "enum"), ["torch"]);
@@ -116,14 +116,14 @@ describe("the MUD's tools", () => {
     }
   });
 
-  test("look answers with one text block that describes the room and its exits #spec.2.look #spec.8.content", async () => {
+  test("look returns one text block that describes the room and its exits #spec.2.look #spec.8.content", async () => {
     const session = await enter();
     const result = await session.call("look");
     assert.equal(at(result, "content", 0, "type"), "text");
     assert.match(text(result), /^You are at the dungeon entrance\. Stone walls stretch up into darkness\. .*Exits: North\./);
   });
 
-  test("a step that cannot be is a tool's error that says why #spec.2.move.invalid #spec.2.errors #spec.7.error-messages #spec.8.errors", async () => {
+  test("an impossible move is a tool error that states the reason #spec.2.move.invalid #spec.2.errors #spec.7.error-messages #spec.8.errors", async () => {
     const session = await enter();
     const result = await session.call("move", { direction: "west" });
     assert.equal(at(result, "isError"), true);
@@ -135,19 +135,19 @@ describe("the MUD's tools", () => {
     assert.equal(at(await session.read("game://player/state"), "room"), "entrance");
   });
 
-  test("battle without a monster is a tool's error: No enemies here #spec.2.battle.none #spec.2.errors", async () => {
+  test("battle without a monster is a tool error: No enemies here #spec.2.battle.none #spec.2.errors", async () => {
     const session = await enter();
     const result = await session.call("battle");
     assert.deepEqual([at(result, "isError"), text(result)], [true, "No enemies here"]);
   });
 
-  test("a tool that does not exist is an error of the request, not of a tool #spec.7.errors #spec.7.error-format #spec.8.errors", async () => {
+  test("an unknown tool is a protocol error, not a tool error #spec.7.errors #spec.7.error-format #spec.8.errors", async () => {
     const session = await enter();
     const reply = await session.request("tools/call", { name: "fly", arguments: {} });
     assert.equal(at(reply, "error", "code"), -32602);
   });
 
-  test("battle and flee, open_chest and accept_quest, are listed where they can be done #mud.tools.accept-quest #spec.2.battle.destructive #spec.5.tools.battle #spec.5.tools.context", async () => {
+  test("battle, flee, open_chest and accept_quest are listed if they are possible #mud.tools.accept-quest #spec.2.battle.destructive #spec.5.tools.battle #spec.5.tools.context", async () => {
     const session = await enter();
     const listed = async (tool: string): Promise<boolean> => (await names(session, "tools/list", "tools")).includes(tool);
     for (const tool of ["battle", "flee", "open_chest", "accept_quest", "drop", "use", "give"])
@@ -165,8 +165,8 @@ describe("the MUD's tools", () => {
   });
 });
 
-test("open_chest is listed where a closed chest is, and everybody there is told when it has been opened", async () => {
-  await using shore = await mudHouse({ world: saltmarsh.world });
+test("open_chest is listed in a room with a closed chest, and all players there are notified when it opens", async () => {
+  await using shore = await startMud({ world: saltmarsh.world });
   await using ada = await shore.enter("test|ada");
   await using bob = await shore.enter("test|bob");
   for (const visitor of [ada, bob]) {
@@ -194,7 +194,7 @@ test("open_chest is listed where a closed chest is, and everybody there is told 
 });
 
 describe("the MUD's prompts", () => {
-  test("are listed as the specification defines them, quest_prompt once there is a quest #spec.3.discovery #spec.3.quest-prompt #spec.3.arguments", async () => {
+  test("are listed as the specification defines them, quest_prompt once a quest is offered #spec.3.discovery #spec.3.quest-prompt #spec.3.arguments", async () => {
     const session = await enter();
     assert.deepEqual(await entry(session, "prompts/list", "prompts", "room_description"), PROMPTS[0]);
     assert.equal(await entry(session, "prompts/list", "prompts", "quest_prompt"), undefined);
@@ -212,7 +212,7 @@ describe("the MUD's prompts", () => {
     );
   });
 
-  test("room_description tells the room, and the inventory where it is asked to #mud.prompts.room #spec.3.room-description #spec.8.prompts", async () => {
+  test("room_description contains the room, and the inventory on request #mud.prompts.room #spec.3.room-description #spec.8.prompts", async () => {
     const session = await enter();
     const get = (args: object): Promise<unknown> => session.request("prompts/get", { name: "room_description", arguments: args });
     await session.call("pick_up", { item: "torch" });
@@ -227,23 +227,23 @@ describe("the MUD's prompts", () => {
     assert.match(promptText(await get({ include_inventory: true })), /\n\nInventory: torch$/);
   });
 
-  test("quest_prompt tells the offer, then the progress #mud.prompts.quest #spec.1.has-quest #spec.1.updates #spec.3.quest-prompt.content #spec.5.prompts.quest", async () => {
+  test("quest_prompt contains the offer, then the progress #mud.prompts.quest #spec.1.has-quest #spec.1.updates #spec.3.quest-prompt.content #spec.5.prompts.quest", async () => {
     const session = await enter();
     await session.go("north");
-    const told = (): Promise<unknown> => session.request("prompts/get", { name: "quest_prompt", arguments: {} });
-    assert.equal(at(await told(), "result", "description"), "Current quest information and opportunities");
+    const questPrompt = (): Promise<unknown> => session.request("prompts/get", { name: "quest_prompt", arguments: {} });
+    assert.equal(at(await questPrompt(), "result", "description"), "Current quest information and opportunities");
     assert.equal(
-      at(await told(), "result", "messages", 0, "content", "text"),
+      at(await questPrompt(), "result", "messages", 0, "content", "text"),
       "A weathered note on the wall describes an ancient treasure hidden deep in the dungeon. The quest involves finding three magical keys and defeating the guardian. Do you wish to accept this quest?",
     );
     await session.call("accept_quest");
-    const active = promptText(await told());
+    const active = promptText(await questPrompt());
     assert.match(active, /active/);
     for (const part of ["Rusty Key", "Bone Key", "Moon Key", "Stone Guardian"]) assert.match(active, new RegExp(part));
     assert.equal(at(await session.read("game://player/state"), "hasQuest"), true);
   });
 
-  test("battle_prompt is there where a monster is, and tells what each carried thing would do #mud.prompts.battle #spec.3.battle-prompt #spec.3.battle-prompt.context #spec.3.battle-prompt.content #spec.5.prompts.battle", async () => {
+  test("battle_prompt is listed near a monster, and describes the effect of each carried item #mud.prompts.battle #spec.3.battle-prompt #spec.3.battle-prompt.context #spec.3.battle-prompt.content #spec.5.prompts.battle", async () => {
     const session = await enter();
     const away = await session.request("prompts/get", { name: "battle_prompt", arguments: {} });
     assert.ok(at(away, "error") !== undefined);
@@ -251,13 +251,13 @@ describe("the MUD's prompts", () => {
     await session.go("north", "east", "south");
     assert.ok((await names(session, "prompts/list", "prompts")).includes("battle_prompt"));
     const here = await session.request("prompts/get", { name: "battle_prompt", arguments: {} });
-    const told = String(at(here, "result", "messages", 0, "content", "text"));
-    assert.match(told, /Cave Goblin: health 45 of 45/);
-    assert.match(told, /You: health 100 of 100/);
-    assert.match(told, /Torch: no help in a fight/);
+    const prompt = String(at(here, "result", "messages", 0, "content", "text"));
+    assert.match(prompt, /Cave Goblin: health 45 of 45/);
+    assert.match(prompt, /You: health 100 of 100/);
+    assert.match(prompt, /Torch: no help in a fight/);
   });
 
-  test("game_help wants a topic it knows, and completes it #mud.prompts.help #spec.3.validation #spec.7.validation.uris #spec.8.prompts", async () => {
+  test("game_help requires a known topic, and completes it #mud.prompts.help #spec.3.validation #spec.7.validation.uris #spec.8.prompts", async () => {
     const session = await enter();
     const help = (args: object) => session.request("prompts/get", { name: "game_help", arguments: args });
     for (const topic of ["combat", "navigation", "inventory"]) {
@@ -289,7 +289,7 @@ describe("the MUD's resources", () => {
     assert.deepEqual(rest, { room: "entrance", inventory: [], health: 100, hasQuest: false, monsterPresent: false });
   });
 
-  test("the state follows what the player does, and the map what it has discovered #mud.resources.map #spec.1.room #spec.1.inventory #spec.1.monster-present #spec.4.room-current #spec.5.resources.state #spec.5.resources.map #spec.8.uris", async () => {
+  test("the state reflects the player's actions, and the map what was discovered #mud.resources.map #spec.1.room #spec.1.inventory #spec.1.monster-present #spec.4.room-current #spec.5.resources.state #spec.5.resources.map #spec.8.uris", async () => {
     const session = await enter();
     await session.call("pick_up", { item: "torch" });
     await session.go("north", "east", "south");
@@ -305,7 +305,7 @@ describe("the MUD's resources", () => {
     assert.deepEqual([at(room, "id"), at(room, "monster", "id")], ["cellar", "cave_goblin"]);
   });
 
-  test("a resource that is not there is an error of the request #spec.7.errors #spec.7.validation.uris #spec.8.errors", async () => {
+  test("an unknown resource is a protocol error #spec.7.errors #spec.7.validation.uris #spec.8.errors", async () => {
     const reply = await (await enter()).request("resources/read", { uri: "game://player/secrets" });
     assert.equal(at(reply, "error", "code"), -32002);
   });

@@ -1,7 +1,7 @@
 import { actor } from "troupe";
 import * as z from "zod";
 
-/** As many as are started, each found by its handle alone. */
+/** Any number of notebooks, each reached only by its handle. */
 export default actor("notebook", {
   description: "A notebook.",
   per: "handle",

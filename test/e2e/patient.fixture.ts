@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { actor } from "troupe";
 import * as z from "zod";
 
-/** Has a tool that ends only after the server was told to. */
+/** A tool that ends only after the server was signalled to stop. */
 export default actor("patient", {
   description: "Waits.",
   per: "shared",

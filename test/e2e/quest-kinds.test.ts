@@ -1,5 +1,5 @@
-// The quest as the clients there are finish it: one that never looks at a list again, one that opens a session for
-// each call, one without a name.
+// Different kinds of clients finish the quest: one that lists tools only once, one that opens a session for
+// each call, an anonymous one.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ClientHands } from "../../examples/mud/play/play-as-client.ts";
 import { connect, type Player, type Which } from "../clients.ts";
-import { byHandle, finishes, folder, keep, told } from "../quest-hands.ts";
+import { withHandle, playToEnding, folder, keep, textOf } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 import { at } from "../wire.ts";
 
@@ -16,7 +16,7 @@ const V1: Which = { sdk: "v1", era: "legacy" };
 
 const { module, world } = keep;
 
-test("one that never looks at a list again finishes the quest at /mcp/meta, whose two tools never change", async () => {
+test("a client that lists tools only once finishes the quest at /mcp/meta, whose two tools are static", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.meta !== undefined);
   await using player = await connect({ http: served.ready.meta }, V1);
@@ -33,11 +33,11 @@ test("one that never looks at a list again finishes the quest at /mcp/meta, whos
   const hands: ClientHands = {
     async call(tool, args) {
       assert.ok((await possible()).includes(tool), `${tool} is among the actions`);
-      return told(await player.call("act", { action: tool, arguments: args }), tool);
+      return textOf(await player.call("act", { action: tool, arguments: args }), tool);
     },
     read: (uri) => player.read(uri),
   };
-  await finishes(world, hands, player.name);
+  await playToEnding(world, hands, player.name);
   assert.deepEqual(await player.tools(), list);
   assert.deepEqual(
     player.heard.filter(({ method }) => method === "notifications/tools/list_changed"),
@@ -45,7 +45,7 @@ test("one that never looks at a list again finishes the quest at /mcp/meta, whos
   );
 });
 
-test("one that opens a session for each call finishes the quest, since its key names the player #spec.1.independent", async () => {
+test("a client with a session per call finishes the quest, since its key identifies the player #spec.1.independent", async () => {
   using place = folder();
   const key = "k3y-of-ada-which-is-long-enough";
   const file = join(place.path, "keys.json");
@@ -58,18 +58,18 @@ test("one that opens a session for each call finishes the quest, since its key n
     return await use(player);
   };
   const hands: ClientHands = {
-    call: (tool, args) => once(async (player) => told(await player.call(tool, args), tool)),
+    call: (tool, args) => once(async (player) => textOf(await player.call(tool, args), tool)),
     read: (uri) => once((player) => player.read(uri)),
   };
-  await finishes(world, hands, "a session for each call");
+  await playToEnding(world, hands, "a session for each call");
 });
 
-test("one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes #mud.handles #spec.6.tools.understanding", async () => {
+test("an anonymous client of 2026-07-28 finishes the quest with its first, static list #mud.handles #spec.6.tools.understanding", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);
   const list = await player.tools();
-  const hands = await byHandle(player);
+  const hands = await withHandle(player);
   const known: ClientHands = {
     call(tool, args) {
       assert.ok(
@@ -80,11 +80,11 @@ test("one of 2026-07-28 without a name finishes the quest by the list it was giv
     },
     read: (uri) => hands.read(uri),
   };
-  await finishes(world, known, player.name);
+  await playToEnding(world, known, player.name);
   assert.deepEqual(await player.tools(), list);
 });
 
-test("one of 2026-07-28 is told in a tool's error why something cannot be done now", async () => {
+test("a client of 2026-07-28 gets a tool error with the reason if something is impossible now", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);

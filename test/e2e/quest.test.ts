@@ -1,11 +1,11 @@
-// Official clients play both worlds to their ending, over every door and in both eras.
+// Official clients play both worlds to their ending, over every transport and in both eras.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CLIENTS, connect, type Way } from "../clients.ts";
-import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-hands.ts";
+import { withHandle, playToEnding, folder, keep, withoutHandle, saltmarsh } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 
-// The doors do not know what is played: the second world takes the ones the first one showed to be alike.
+// The first world shows that all transports are alike, so the second one is played over one only.
 const games = [
   { ...keep, doors: ["http", "tcp"], clients: CLIENTS },
   { ...saltmarsh, doors: ["http"], clients: CLIENTS.slice(-1) },
@@ -13,7 +13,7 @@ const games = [
 
 for (const { module, world, doors, clients } of games) {
   describe(world.title, () => {
-    test(`is finished by SDK v1 and v2, in both eras, over ${doors.join(" and ")}, one after the other in one world #mud.players.many`, async () => {
+    test(`SDK v1 and v2 finish the quest in one world, in both eras, over ${doors.join(" and ")} #mud.players.many`, async () => {
       await using served = await serveChild([module, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       const { http, tcp } = served.ready;
       assert.ok(http !== undefined && tcp !== undefined);
@@ -22,16 +22,16 @@ for (const { module, world, doors, clients } of games) {
         for (const which of CLIENTS) {
           await using player = await connect(way, which);
           assert.match(player.instructions ?? "", /Begin with look/);
-          // Without a name a request of 2026-07-28 plays by a handle; a legacy session stands in for its player.
-          await finishes(world, which.era === "modern" ? await byHandle(player) : plain(player), player.name);
+          // An anonymous request of 2026-07-28 needs a handle; an anonymous legacy session has its own player.
+          await playToEnding(world, which.era === "modern" ? await withHandle(player) : withoutHandle(player), player.name);
         }
     });
 
     for (const which of clients)
-      test(`is finished over stdio by the local player: SDK ${which.sdk}, ${which.era} #mud.worlds.serve`, async () => {
+      test(`the local player finishes the quest over stdio: SDK ${which.sdk}, ${which.era} #mud.worlds.serve`, async () => {
         using place = folder();
         await using player = await connect({ stdio: module, data: place.path }, which);
-        await finishes(world, plain(player), player.name);
+        await playToEnding(world, withoutHandle(player), player.name);
       });
   });
 }

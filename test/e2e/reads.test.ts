@@ -1,4 +1,4 @@
-// A resource that says which members of the state it reads: whoever subscribes hears of these, and of nothing else its actor does.
+// A resource may declare which members of the state it reads. Its subscribers are notified only of changes to those.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -19,7 +19,7 @@ const board = actor("board", {
 });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`C8 who subscribes is told of what the resource reads alone (${era})`, async () => {
+  test(`C8 a subscriber is notified only of changes to what the resource reads (${era})`, async () => {
     await using server = await testServer([board]);
     const client = server.client({ era });
     await client.callTool("put", { cell: "first" });
@@ -35,7 +35,7 @@ for (const era of ["legacy", "modern"] as const)
     assert.deepEqual(contents, [{ uri: "board://cells", text: '{"cells":["first","second"]}' }]);
   });
 
-test("a list of no names is refused, with what to do", () => {
+test("an invalid list of names is refused with advice", () => {
   const wrong = (reads: readonly never[]) => () =>
     actor("a", { description: "", initial: () => ({ n: 1 }), resources: { r: { uri: "a://r", reads, view: () => "" } } });
   assert.throws(wrong([]), { code: "BAD_DEFINITION", message: /resources\/r: `reads` names members of the state/ });

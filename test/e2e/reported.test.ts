@@ -1,4 +1,4 @@
-// A call that is answered by a later turn: its client hears how far it is, over each way in, and waits no longer than without a word.
+// A call that is answered by a later turn reports its progress to its client, over every transport.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -32,7 +32,7 @@ const oven = actor("oven", {
 });
 
 for (const era of ["legacy", "modern"] as const)
-  test(`C8 what turns report is progress before the answer, to who asked for it alone (${era})`, async () => {
+  test(`C8 progress reported by turns reaches only its requester, before the reply (${era})`, async () => {
     await using server = await testServer([oven]);
     const client = server.client({ era });
     const other = server.client({ era });
@@ -52,7 +52,7 @@ for (const era of ["legacy", "modern"] as const)
     assert.ok(!other.notifications.methods.includes("notifications/progress"));
   });
 
-test("nobody who waits is no matter: a turn reports to a caller who asked for no progress, or has left", async () => {
+test("a turn may report progress that no caller requested or waits for", async () => {
   await using server = await testServer([oven]);
   const client = server.client();
   const baked = client.callTool("bake");

@@ -1,9 +1,9 @@
-// A server that stops and starts again: sessions, subscriptions, handles and questions outlive it, running calls end
-// first, and no second one takes its place meanwhile.
+// A server that stops and starts again: sessions, subscriptions, handles and questions survive, running calls end
+// first, and no second server can use the directory.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { troupe } from "../cli/run.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import { at, envelope, events, type HttpAnswer, isJsonObject, modern, modernHeaders, opened, resumed, send } from "../wire.ts";
 
@@ -22,8 +22,8 @@ const ok = (answer: HttpAnswer): HttpAnswer => {
 const call = (name: string, args: object = {}) => ({ name, arguments: args });
 const updated = (message: unknown): boolean => at(message, "method") === "notifications/resources/updated";
 
-describe("a server that was started again", () => {
-  test("knows its legacy sessions, who stood behind them and what they subscribed to #sessions.restart", async () => {
+describe("a restarted server", () => {
+  test("restores its legacy sessions with their principals and subscriptions #sessions.restart", async () => {
     using place = folder();
     let id = "";
     {
@@ -49,7 +49,7 @@ describe("a server that was started again", () => {
     assert.equal((await session.request("tools/list")).status, 404);
   });
 
-  test("knows the handles it gave, also those nobody has used yet #sources.handles.expiry", async () => {
+  test("recognizes the handles it issued, also unused ones #sources.handles.expiry", async () => {
     using place = folder();
     const handles: string[] = [];
     {
@@ -67,7 +67,7 @@ describe("a server that was started again", () => {
     assert.match(await inventory(handles[1]), /You carry nothing/);
   });
 
-  test("takes the answer to a question it asked before #gateway.needs.modern", async () => {
+  test("accepts the answer to a question from before the restart #gateway.needs.modern", async () => {
     using place = folder();
     let handle = "";
     let question: unknown;
@@ -94,7 +94,7 @@ describe("a server that was started again", () => {
     assert.equal(at(ok(await battle(urlOf(served), answer)).reply, "result", "resultType"), "complete");
   });
 
-  test("has everything it acknowledged, also when it was killed #store.crashes", async () => {
+  test("has everything it acknowledged, even if it was killed #store.crashes", async () => {
     using place = folder();
     let acknowledged = 0;
     for (let round = 0; round < 3; round += 1) {
@@ -116,7 +116,7 @@ describe("a server that was started again", () => {
   });
 });
 
-test("a client whose stream broke is told what changed meanwhile when it comes back #gateway.http.event-ids", async () => {
+test("a client that resumes a broken stream is notified of changes it missed #gateway.http.event-ids", async () => {
   await using served = await serveChild([MUD]);
   const url = urlOf(served);
   const ada = await opened(url);
@@ -135,8 +135,8 @@ test("a client whose stream broke is told what changed meanwhile when it comes b
   await stream.until((message) => at(message, "method") === "notifications/tools/list_changed");
 });
 
-describe("a server that is told to stop", () => {
-  test("ends a running call first, refuses new ones, and ends with 0 #cli.sigterm", async () => {
+describe("a stopping server", () => {
+  test("completes running calls, refuses new ones, and exits with 0 #cli.sigterm", async () => {
     using place = folder();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     {
@@ -152,18 +152,18 @@ describe("a server that is told to stop", () => {
         },
         body: JSON.stringify(body),
       });
-      let said = "";
+      let received = "";
       const reading = (async () => {
         if (response.body === null) return;
         for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-          said += chunk;
-          if (said.includes("notifications/progress")) begin();
+          received += chunk;
+          if (received.includes("notifications/progress")) begin();
         }
       })();
       await begun;
       served.child.kill("SIGTERM");
       await reading;
-      assert.match(said, /"text":"Done\."/);
+      assert.match(received, /"text":"Done\."/);
       assert.equal(await served.ended, 0);
       await assert.rejects(modern(url, "tools/call", call("get")));
     }
@@ -171,19 +171,19 @@ describe("a server that is told to stop", () => {
     assert.equal(text(ok(await modern(urlOf(served), "tools/call", call("get")))), "1");
   });
 
-  test("does not wait for a person's answer beyond its grace, and applies nothing", async () => {
+  test("does not wait for a user's answer beyond its grace period, and applies nothing", async () => {
     using place = folder();
     const served = await serveChild([MUD, "--grace", "100"], { data: place.path });
     const session = await opened(urlOf(served), {}, "2025-11-25", { elicitation: {} });
     for (const direction of ["north", "east", "south"]) ok(await session.request("tools/call", call("move", { direction })));
-    const asked = await fetch(urlOf(served), {
+    const listening = await fetch(urlOf(served), {
       method: "POST",
       headers: { accept: "application/json, text/event-stream", "content-type": "application/json", ...session.headers },
       body: JSON.stringify({ jsonrpc: "2.0", id: 99, method: "tools/call", params: call("battle") }),
     });
-    const reader = asked.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let said = "";
-    while (!said.includes("elicitation/create")) said += (await reader?.read())?.value ?? "";
+    const reader = listening.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let received = "";
+    while (!received.includes("elicitation/create")) received += (await reader?.read())?.value ?? "";
     served.child.kill("SIGTERM");
     assert.equal(await served.ended, 0);
     await reader?.cancel().catch(() => undefined);
@@ -192,7 +192,7 @@ describe("a server that is told to stop", () => {
     assert.match(String(at(ok(room).reply, "result", "contents", 0, "text")), /pitch dark/);
   });
 
-  test("tells what listens that it is over", async () => {
+  test("completes open listen requests", async () => {
     await using served = await serveChild([MUD]);
     const params = { notifications: { toolsListChanged: true }, _meta: envelope() };
     const listening = send(
@@ -210,7 +210,7 @@ describe("a server that is told to stop", () => {
 });
 
 describe("one directory", () => {
-  test("has one server: the second is told who has it, and ends with 6; the first goes on #store.lock", async () => {
+  test("has one server: a second one names the holder and exits with 6, and the first goes on #store.lock", async () => {
     await using served = await serveChild(["examples/counter-disk"]);
     const second = await troupe("serve", "examples/counter-disk", "--http", "127.0.0.1:0", "--data", served.data, "--json");
     assert.equal(second.code, 6);
@@ -218,7 +218,7 @@ describe("one directory", () => {
     assert.equal(text(ok(await modern(urlOf(served), "tools/call", call("add")))), "1");
     served.child.kill("SIGKILL");
     assert.equal(await served.ended, "SIGKILL");
-    // A lock whose holder has died holds nobody back.
+    // The lock of a dead process is released.
     await using next = await serveChild(["examples/counter-disk"], { data: served.data });
     assert.equal(text(ok(await modern(urlOf(next), "tools/call", call("get")))), "1");
   });

@@ -1,4 +1,4 @@
-// A parent supervises its children: it hears that one has failed, and decides when it is tried again.
+// A parent supervises its children: it is notified of a failed one, and decides when to restart it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -46,7 +46,7 @@ const boss = actor("boss", {
   },
 });
 
-test("a child that crashes too often fails, its parent hears of it and has it tried again later, from the state it had", async () => {
+test("a child that crashes too often fails, and its notified parent restarts it with its last state", async () => {
   broken = true;
   await using server = await testServer([boss, worker]);
   const client = server.client();

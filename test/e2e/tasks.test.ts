@@ -1,4 +1,4 @@
-// Calls that go on after they were answered (SEP-2663), beyond what the official suite asks of them.
+// Tasks of 2026-07-28 (SEP-2663), beyond what the official suite tests.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,10 +20,10 @@ const HOUR = 3_600_000;
 
 const declared = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {}, extensions: { [TASKS]: {} } } };
 
-/** What `name` waits for before it asks. */
+/** Resolved to let `name` ask its questions. */
 let mayAsk = Promise.withResolvers<void>();
 
-/** How often `wait` was told to end. */
+/** How often `wait` was aborted. */
 let stopped = 0;
 
 const kiln = actor("kiln", {
@@ -48,7 +48,7 @@ const kiln = actor("kiln", {
     quick: { description: "Is done at once.", task: "optional", run: () => "done" },
     refuses: { description: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
     wait: {
-      description: "Waits until it is told to end.",
+      description: "Waits until it is aborted.",
       task: "optional",
       work: ({ signal, progress }) =>
         new Promise((_resolve, reject) => {
@@ -86,7 +86,7 @@ const kiln = actor("kiln", {
 
 const call = (client: TestClient, name: string): Promise<JsonObject> =>
   client.request("tools/call", { name, arguments: {} }, { meta: declared });
-/** What is not done after 50 ms is one. */
+/** A call that takes longer than 50 ms becomes a task. */
 async function begin({ clock }: TestServer, client: TestClient, name: string): Promise<JsonObject> {
   await client.listTools();
   const called = call(client, name);
@@ -101,8 +101,8 @@ const cancel = (client: TestClient, { taskId = null }: JsonObject): Promise<Json
 const update = (client: TestClient, { taskId = null }: JsonObject, inputResponses: JsonObject): Promise<JsonObject> =>
   client.request("tasks/update", { taskId, inputResponses }, { meta: declared });
 
-describe("a call of a client that knows tasks", () => {
-  test("is a task where it takes its time, which says how far it is and ends with the result", async () => {
+describe("a call of a client that supports tasks", () => {
+  test("becomes a task if it takes long, reports its progress and ends with the result", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     const task = await begin(server, client, "fire");
@@ -117,14 +117,14 @@ describe("a call of a client that knows tasks", () => {
     const done = await get(client, task);
     assert.equal(done["status"], "completed");
     assert.deepEqual(done["result"], { resultType: "complete", content: [{ type: "text", text: "It is fired." }] });
-    // An hour from its end on, as `ttlMs` says; not longer.
+    // Stored for an hour after its end (`ttlMs`), and no longer.
     await server.clock.advance(HOUR - 1);
     assert.equal((await get(client, task))["status"], "completed");
     await server.clock.advance(1);
     await assert.rejects(get(client, task), { code: -32602, message: /no task of this taskId/ });
   });
 
-  test("is answered as ever where it is done, refused or asks at once", async () => {
+  test("is answered directly if it completes, refuses or asks at once", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     assert.equal((await call(client, "quick"))["resultType"], "complete");
@@ -132,11 +132,11 @@ describe("a call of a client that knows tasks", () => {
     mayAsk = Promise.withResolvers();
     mayAsk.resolve();
     const answers = { elicitation: () => ({ action: "decline" }) };
-    const asked = server.client({ era: "modern", answers });
-    assert.match(JSON.stringify(await call(asked, "name")), /"text":"-\+-"/);
+    const elicited = server.client({ era: "modern", answers });
+    assert.match(JSON.stringify(await call(elicited, "name")), /"text":"-\+-"/);
   });
 
-  test("nobody else's task is there", async () => {
+  test("finds no tasks of other principals", async () => {
     await using server = await testServer([kiln]);
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const task = await begin(server, ann, "fire");
@@ -145,7 +145,7 @@ describe("a call of a client that knows tasks", () => {
     assert.equal((await get(ann, task))["status"], "working");
   });
 
-  test("cancelled, what it runs is told, and what comes of it is nothing to the task", async () => {
+  test("aborts its work when its task is cancelled, and ignores the outcome", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     const task = await begin(server, client, "wait");
@@ -159,16 +159,16 @@ describe("a call of a client that knows tasks", () => {
     await cancel(client, task);
   });
 
-  test("what is asked on the way is answered to the task, piece by piece, and checked", async () => {
+  test("asks through its task, which accepts and validates answers one by one", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     mayAsk = Promise.withResolvers();
     const task = await begin(server, client, "name");
     mayAsk.resolve();
     await settle();
-    const asked = await get(client, task);
-    assert.equal(asked["status"], "input_required");
-    assert.deepEqual(Object.keys(Object(asked["inputRequests"])), ["a", "b"]);
+    const waiting = await get(client, task);
+    assert.equal(waiting["status"], "input_required");
+    assert.deepEqual(Object.keys(Object(waiting["inputRequests"])), ["a", "b"]);
     await assert.rejects(update(client, task, { a: { action: "maybe" } }), {
       code: -32602,
       message: /The answer a is not the result of elicitation/,
@@ -181,7 +181,7 @@ describe("a call of a client that knows tasks", () => {
     assert.match(JSON.stringify(result), /"text":"Ann\+-"/);
   });
 
-  test("of what nobody hears for an hour it is given up", async () => {
+  test("fails if its task has no news for an hour", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern" });
     mayAsk = Promise.withResolvers();
@@ -198,7 +198,7 @@ describe("a call of a client that knows tasks", () => {
     await assert.rejects(get(client, never), { code: -32602 });
   });
 
-  test("a principal has so many at once, and half of all; without room its client waits, or is told to", async () => {
+  test("waits, or is refused, if its principal has too many tasks", async () => {
     await using server = await testServer([kiln], { limits: { inFlight: 2, tasks: 6 } });
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const first = await begin(server, ann, "must");
@@ -210,14 +210,14 @@ describe("a call of a client that knows tasks", () => {
     assert.equal((await waits)["resultType"], "complete");
     await server.clock.advance(HOUR);
     await assert.rejects(get(ann, first), { code: -32602 });
-    // Those that are done count as well, as long as they are kept.
+    // Finished tasks count as well, as long as they are stored.
     for (let n = 0; n < 3; n += 1) await cancel(ann, await begin(server, ann, "must"));
     await settle();
     await assert.rejects(call(ann, "must"), { code: -31429 });
     await begin(server, bob, "must");
   });
 
-  test("what was sent counts while it runs, and what came of it as long as it is kept", async () => {
+  test("counts its arguments against the memory limit while it runs, and its result while it is stored", async () => {
     await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
     const client = server.client({ era: "modern" });
     const long = client.request("tools/call", { name: "must", arguments: { text: "x".repeat(250_000) } }, { meta: declared });
@@ -230,7 +230,7 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, client, "must");
   });
 
-  test("what those of one principal take leaves room for others", async () => {
+  test("of one principal cannot use the memory for tasks of others", async () => {
     await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const long = ann.request("tools/call", { name: "must", arguments: { text: "x".repeat(90_000) } }, { meta: declared });
@@ -245,7 +245,7 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, bob, "must");
   });
 
-  test("C8 who listens to it is told how it stands, at once and with each change, and of nobody else's", async () => {
+  test("C8 notifies a listener of its own tasks' status, at once and at each change", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern", listen: false });
     const task = await begin(server, client, "fire");
@@ -263,26 +263,26 @@ describe("a call of a client that knows tasks", () => {
       return params;
     };
     assert.deepEqual((await next())["notifications"], { taskIds: [task["taskId"]] });
-    const told: unknown[] = [];
+    const statuses: unknown[] = [];
     const hear = async (): Promise<void> => {
       const { taskId, status, statusMessage } = await next();
       assert.equal(taskId, task["taskId"]);
-      told.push(statusMessage ?? status);
+      statuses.push(statusMessage ?? status);
     };
     await hear();
     for (let half = 0; half < 3; half += 1) {
       await server.clock.advance(HOUR / 2);
       await hear();
     }
-    assert.deepEqual(told.slice(0, 4), ["working", "half 1", "half 2", "half 3"]);
+    assert.deepEqual(statuses.slice(0, 4), ["working", "half 1", "half 2", "half 3"]);
   });
 });
 
-describe("a client that does not know tasks", () => {
+describe("a client that does not support tasks", () => {
   for (const era of ["legacy", "modern"] as const)
-    test(`waits, or is refused where it has to know them (${era})`, async () => {
+    test(`waits, or is refused if the tool requires tasks (${era})`, async () => {
       await using server = await testServer([kiln]);
-      // 2025-11-25 has tasks of its own.
+      // 2025-06-18, since 2025-11-25 has its own tasks.
       const client = server.client(era === "legacy" ? { era, revision: "2025-06-18" } : { era });
       const fired = client.callTool("fire");
       await server.clock.advance(1.5 * HOUR);
@@ -298,7 +298,7 @@ describe("a client that does not know tasks", () => {
     });
 });
 
-test("law 3: a hidden tool that is for who knows tasks is unknown to all", async () => {
+test("law 3: a hidden tool that requires tasks is unknown to every client", async () => {
   await using server = await testServer([kiln]);
   for (const era of ["legacy", "modern"] as const)
     await assert.rejects(server.client({ era }).callTool("hidden"), { code: -32602, message: /Unknown tool: hidden/ });
@@ -312,7 +312,7 @@ describe("a server", () => {
     return Object(capabilities)["extensions"];
   };
 
-  test("says that it has tasks where a tool has, and where they would be found again", async () => {
+  test("declares tasks if a tool has them and every node can find them", async () => {
     const plain = actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "" } } });
     assert.deepEqual(await extensions([kiln]), { [TASKS]: {} });
     assert.equal(await extensions([plain]), undefined);
@@ -324,13 +324,13 @@ describe("a server", () => {
     await assert.rejects(server.client({ era: "modern" }).request("tasks/get", { taskId: "a" }, { meta: declared }), { code: -32601 });
     await using shared = await testServer([kiln], { sessions, sharedSessions: true });
     const client = shared.client({ era: "modern" });
-    // Where there are none, whoever has to know them waits as well.
+    // Without tasks, calls of tools that require them wait as well.
     const fired = call(client, "fire");
     await shared.clock.advance(1.5 * HOUR);
     assert.equal((await fired)["resultType"], "complete");
   });
 
-  test("of registries has them, too, and a handler hears that it is cancelled", async () => {
+  test("of registries has tasks too, and cancelling one aborts its handler", async () => {
     const heard: string[] = [];
     await using server = await testServer((wires) => {
       const made = createServer("s", "1", { ...wires, tasks: true, handlerMs: 2 * HOUR });
@@ -339,7 +339,7 @@ describe("a server", () => {
         await new Promise((resolve) => {
           signal.addEventListener("abort", resolve);
         });
-        heard.push("told");
+        heard.push("aborted");
         signal.throwIfAborted();
         return "";
       });
@@ -351,11 +351,11 @@ describe("a server", () => {
     assert.equal((await get(client, task))["statusMessage"], "1");
     await cancel(client, task);
     await settle();
-    assert.deepEqual(heard, ["told"]);
+    assert.deepEqual(heard, ["aborted"]);
     assert.equal((await get(client, task))["status"], "cancelled");
   });
 
-  test("has them on one ordered stream too, whose end is not theirs", async () => {
+  test("has tasks on one ordered stream too, and they outlive the connection", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -390,7 +390,7 @@ describe("a server", () => {
     await back[Symbol.asyncDispose]();
   });
 
-  test("that keeps them tells after a restart what became of them, as far as it is known", async () => {
+  test("that stores tasks reports their known outcome after a restart", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-tasks-"));
     const path = join(folder, "sessions.db");
     const left: JsonObject[] = [];
@@ -415,9 +415,9 @@ describe("a server", () => {
         const lost = await get(client, never);
         assert.equal(lost["status"], "failed");
         assert.match(JSON.stringify(lost["error"]), /-31503.*The server closes before this was done/);
-        const told = { taskId: "killed", status: "input_required", inputRequests: {} };
+        const description = { taskId: "killed", status: "input_required", inputRequests: {} };
         const until = server.clock.now() + HOUR;
-        await taskStore.put({ id: "killed", principal: "tester", description: JSON.stringify(told), over: false, until });
+        await taskStore.put({ id: "killed", principal: "tester", description: JSON.stringify(description), over: false, until });
         const { error, inputRequests, ...killed } = await get(client, { taskId: "killed" });
         assert.deepEqual([killed["status"], inputRequests], ["failed", undefined]);
         assert.match(JSON.stringify(error), /-31503.*started anew while this ran/);
@@ -432,7 +432,7 @@ describe("a server", () => {
     }
   });
 
-  test("whose store is slow asks through the task alone, and ends what nobody waits for", async () => {
+  test("whose store is slow asks only through the task, and ends what no client waits for", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -469,7 +469,7 @@ describe("a server", () => {
     assert.equal(heard.length, 1);
   });
 
-  test("does not begin what was cancelled while its tool was looked for", async () => {
+  test("does not start a call that was cancelled while its tool was resolved", async () => {
     const found = Promise.withResolvers<void>();
     const offer = { name: "go", action: "go", readOnly: false, task: "optional", definition: { inputSchema: { type: "object" } } } as const;
     const surface = { catalogue: { tools: [offer], resources: [], prompts: [], links: {} }, off: {} };
@@ -494,7 +494,7 @@ describe("a server", () => {
     assert.deepEqual(begun, [true]);
   });
 
-  test("goes on without a store that fails, and says so", async () => {
+  test("goes on if its task store fails, and logs it", async () => {
     const logged: string[] = [];
     const broken = (): Promise<never> => Promise.reject(new Error("full"));
     const taskStore = { put: broken, get: broken, expire: broken, [Symbol.asyncDispose]: async () => undefined };
@@ -505,7 +505,7 @@ describe("a server", () => {
     assert.match(logged.join(), /task-not-kept/);
   });
 
-  test("that closes waits for them as for requests, tells those that are left, and stops what they run", async () => {
+  test("that closes waits for tasks as for requests, then aborts the rest", async () => {
     await using store = memoryStore();
     await using engine = await LocalEngine.start({ kinds: [kiln], store });
     const clock = new SimulatedClock();
@@ -528,7 +528,7 @@ describe("a server", () => {
     assert.equal(stopped, before + 1);
   });
 
-  test("refuses a definition that cannot be meant", () => {
+  test("refuses contradictory definitions", () => {
     const wrong = (tool: object) => () =>
       Reflect.apply(actor, undefined, ["a", { description: "", initial: () => ({}), tools: { go: { description: "", ...tool } } }]);
     assert.throws(wrong({ task: "optional", view: () => "" }), { code: "BAD_DEFINITION", message: /only reads/ });

@@ -1,12 +1,12 @@
-// Who is told what, and when: two clients in one room, one elsewhere, and the order on one stream.
+// Which client is notified of what, and when: two clients in one room, one elsewhere, and the order on one stream.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect, type Player, type Which } from "../clients.ts";
-import { mudHouse } from "../mud-house.ts";
-import { folder } from "../quest-hands.ts";
+import { startMud } from "../mud-server.ts";
+import { folder } from "../quest-client.ts";
 import { serveChild } from "../serve-child.ts";
 import { eventually } from "../transport/settle.ts";
 import { at, envelope, isJsonObject, lineClient } from "../wire.ts";
@@ -34,7 +34,7 @@ const methodOf = (frame: unknown): string => {
 const handleOf = async (player: Player): Promise<string> => String(at((await player.call("start_player")).structured, "handle"));
 
 describe("two clients in one room, and one elsewhere", () => {
-  test("one takes the torch: the other's room resource updates and its tools list changes; the one elsewhere hears nothing #gateway.resources.subscribe #mud.list-changed #spec.5.tools.notify #spec.5.resources.room #spec.5.resources.notify #spec.8.notifications", async () => {
+  test("if one takes the torch, the other's room and tools change, and a client elsewhere is not notified #gateway.resources.subscribe #mud.list-changed #spec.5.tools.notify #spec.5.resources.room #spec.5.resources.notify #spec.8.notifications", async () => {
     await using served = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = served.ready;
     assert.ok(http !== undefined && tcp !== undefined);
@@ -47,7 +47,7 @@ describe("two clients in one room, and one elsewhere", () => {
       await player.tools();
       await player.subscribe(ROOM);
     }
-    // The streams of all are open once each has heard of something of its own.
+    // All streams are open once each client has received a notification.
     const pickUp = async (player: Player, item: string): Promise<void> => {
       const before = player.heard.length;
       await does(player, "pick_up", { item });
@@ -58,7 +58,7 @@ describe("two clients in one room, and one elsewhere", () => {
       );
     };
     await pickUp(cid, "leather_pouch");
-    // Who comes and goes changes what the room shows; what is said does not.
+    // Arrivals and departures change the room resource; speech does not.
     await does(cid, "move", { direction: "south" });
     await eventually(() => updates(ada).length > 0, "ada's stream is open");
     await does(cid, "move", { direction: "north" });
@@ -77,19 +77,19 @@ describe("two clients in one room, and one elsewhere", () => {
     );
 
     await does(ada, "pick_up", { item: "torch" });
-    await eventually(() => methods(bob).slice(heardByBob).includes(TOOLS_CHANGED) && updates(bob).length > 0, "bob is told");
+    await eventually(() => methods(bob).slice(heardByBob).includes(TOOLS_CHANGED) && updates(bob).length > 0, "bob is notified");
     assert.equal(
       (await bob.tools()).find(({ name }) => name === "pick_up"),
       undefined,
     );
     assert.doesNotMatch(await bob.read(ROOM), /"torch"/);
 
-    // What was on its way to cid came before the answer of what cid does now.
+    // Pending notifications to cid arrive before the reply to cid's next call.
     await does(cid, "drop", { item: "leather_pouch" });
     await eventually(() => methods(cid).slice(heardByCid).includes(TOOLS_CHANGED), "cid's own change");
-    const told = methods(bob).slice(heardByBob);
-    assert.equal(told.filter((method) => method === TOOLS_CHANGED).length, 1, "bob's list changed once");
-    assert.deepEqual(new Set(told), new Set([TOOLS_CHANGED, UPDATED]));
+    const received = methods(bob).slice(heardByBob);
+    assert.equal(received.filter((method) => method === TOOLS_CHANGED).length, 1, "bob's list changed once");
+    assert.deepEqual(new Set(received), new Set([TOOLS_CHANGED, UPDATED]));
     assert.deepEqual(new Set(updates(bob)), new Set([ROOM]));
     assert.equal(
       methods(cid)
@@ -100,7 +100,7 @@ describe("two clients in one room, and one elsewhere", () => {
     );
   });
 
-  test("in 2026-07-28 a listener with a name is told of lists and rooms, and without one of the rooms of its handle", async () => {
+  test("in 2026-07-28 a named listener is notified of lists and rooms, an anonymous one of its handle's room", async () => {
     using place = folder();
     const keys = { ada: "a-key-of-ada-that-is-long", bob: "a-key-of-bob-that-is-long" };
     const file = join(place.path, "keys.json");
@@ -116,17 +116,17 @@ describe("two clients in one room, and one elsewhere", () => {
     await does(ada, "say", { text: "hello" });
     await does(bob, "say", { text: "hello" });
     await bob.tools();
-    const filter = { toolsListChanged: true, resourceSubscriptions: [ROOM, "game://nobody/state"] };
+    const filter = { toolsListChanged: true, resourceSubscriptions: [ROOM, "game://unknown/state"] };
     assert.deepEqual(await bob.listen(filter), { toolsListChanged: true, resourceSubscriptions: [ROOM] });
     await does(ada, "pick_up", { item: "torch" });
-    await eventually(() => methods(bob).includes(TOOLS_CHANGED) && updates(bob).includes(ROOM), "bob is told");
+    await eventually(() => methods(bob).includes(TOOLS_CHANGED) && updates(bob).includes(ROOM), "bob is notified");
     assert.equal(
       (await bob.tools()).find(({ name }) => name === "pick_up"),
       undefined,
     );
   });
 
-  test("in 2026-07-28 without a name, a handle's room is listened to, and no other's #mud.handles #spec.6.privacy.access", async () => {
+  test("in 2026-07-28 an anonymous client can listen only to its handle's room #mud.handles #spec.6.privacy.access", async () => {
     await using served = await serveChild(["examples/mud"]);
     const { http } = served.ready;
     assert.ok(http !== undefined);
@@ -141,7 +141,7 @@ describe("two clients in one room, and one elsewhere", () => {
       resourceSubscriptions: [room],
     });
     await does(ada, "pick_up", { item: "torch", handle: hers });
-    await eventually(() => updates(bob).length > 0, "bob is told");
+    await eventually(() => updates(bob).length > 0, "bob is notified");
     assert.deepEqual(new Set(updates(bob)), new Set([room]));
     assert.deepEqual(
       methods(bob).filter((method) => method === TOOLS_CHANGED),
@@ -150,14 +150,14 @@ describe("two clients in one room, and one elsewhere", () => {
     );
   });
 
-  test("one player from two clients at once: what one does, the other hears of #mud.two-clients #spec.5.resources.notify", async () => {
-    await using house = await mudHouse();
-    await using desk = await house.enter("test|ada");
-    await using phone = await house.enter("test|ada");
+  test("of two clients of one player, each is notified of what the other does #mud.two-clients #spec.5.resources.notify", async () => {
+    await using mud = await startMud();
+    await using desk = await mud.enter("test|ada");
+    await using phone = await mud.enter("test|ada");
     await phone.request("tools/list");
     await phone.request("resources/subscribe", { uri: "game://player/state" });
     await desk.call("pick_up", { item: "torch" });
-    await house.quiet();
+    await mud.quiet();
     assert.equal(phone.heard.filter((method) => method === TOOLS_CHANGED).length, 1);
     assert.ok(phone.heard.includes(UPDATED));
     assert.deepEqual(at(await phone.read("game://player/state"), "inventory"), ["torch"]);
@@ -165,7 +165,7 @@ describe("two clients in one room, and one elsewhere", () => {
 });
 
 describe("C8 the order on one stream", () => {
-  test("what a call changed is told before its reply #spec.5.prompts.notify #spec.5.notification.prompts", async () => {
+  test("changes of a call are notified before its reply #spec.5.prompts.notify #spec.5.notification.prompts", async () => {
     await using served = await serveChild(["examples/mud", "--tcp", "127.0.0.1:0"]);
     await using ada = await lineClient(String(served.ready.tcp));
     await ada.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "wire", version: "1" } });
@@ -188,9 +188,9 @@ describe("C8 the order on one stream", () => {
     }
   });
 
-  test("what a call changed is told before its reply, to a listener of 2026-07-28 on the same stream", async () => {
-    await using house = await mudHouse({ gateway: { listMode: { modern: "dynamic" } } });
-    await using ada = house.modern("test|ada");
+  test("changes of a call are notified before its reply to a listener of 2026-07-28 on the same stream", async () => {
+    await using mud = await startMud({ gateway: { listMode: { modern: "dynamic" } } });
+    await using ada = mud.modern("test|ada");
     await ada.call("say", { text: "hello" });
     ada.say({
       jsonrpc: "2.0",

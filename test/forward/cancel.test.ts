@@ -1,4 +1,4 @@
-// A caller that leaves cancels what was forwarded for it: a message that waits does not run, and the `signal` of work aborts.
+// A caller that disconnects cancels what was forwarded for it: a waiting message does not run, and the `signal` of work aborts.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor, refuse } from "troupe";
@@ -8,7 +8,7 @@ import { LocalEngine } from "../../src/core/engine/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { callToolRequest, settle, SimulatedClock, testServer } from "../../src/testing/index.ts";
 import { World } from "../../src/hosts/restate/world.fixture.ts";
-import { onRestate } from "./places.ts";
+import { onRestate } from "./engines.ts";
 
 const printer = actor("printer", {
   description: "Prints for as long as it is let.",
@@ -64,7 +64,7 @@ const office = actor("office", {
     scanned: {
       of: printer.message("scan"),
       run: () => "scanned",
-      // What it requests after a cancellation is not cancelled: it may have to undo something.
+      // Its requests after a cancellation are not cancelled, since it may have to undo something.
       refused({ state, refused, request }) {
         state.failed.push(refused.code);
         return request(printer.at("main").print({ text: "sorry" }), "printed");
@@ -108,7 +108,7 @@ const clerk = actor("clerk", {
 const KINDS = [printer, tray, office, clerk];
 const ANN = { principal: "ann", scopes: [] };
 const tool = (name: string, args = {}): Outgoing => ({ to: clerk.id("ann"), action: `tools/${name}`, args, viewer: ANN });
-/** When the time of a simulated Restate server begins. */
+/** The start time of a simulated Restate server. */
 const START = 1_704_067_200_000;
 const PRINTER = printer.id("main");
 const OFFICE = office.id("main");
@@ -210,7 +210,7 @@ describe("a caller that leaves", () => {
       await place.atRest();
     });
 
-  test("while the last actor commits is too late, and changes no later call", async () => {
+  test("while the last actor commits has no effect, and changes no later call", async () => {
     await using place = await opened();
     const leaving = new AbortController();
     const stop = place.engine.watch(PRINTER, () => leaving.abort());
@@ -224,8 +224,8 @@ describe("a caller that leaves", () => {
 
   test("by its deadline ends the work, too", async () => {
     await using place = await opened();
-    const late = place.engine.call({ ...tool("scan"), deadline: place.clock.now() + 500 });
-    const checked = assert.rejects(late, { code: "DEADLINE", applied: true });
+    const expiring = place.engine.call({ ...tool("scan"), deadline: place.clock.now() + 500 });
+    const checked = assert.rejects(expiring, { code: "DEADLINE", applied: true });
     await place.clock.advance(600);
     await checked;
     await place.atRest();
@@ -317,7 +317,7 @@ test("on Restate, a caller that leaves aborts the work that its call was forward
 
 const TASKS = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };
 
-/** What the test reads of a server whose printer works. */
+/** The state that the test reads of a server whose printer works. */
 async function served() {
   const server = await testServer(KINDS);
   return {
@@ -358,10 +358,10 @@ describe("cancelling over MCP ends work two forwards away", () => {
       const client = place.server.client({ era });
       const more = era === "modern" ? { meta: TASKS } : {};
       const params = { name: "scan", arguments: {}, ...(era === "legacy" && { task: {} }) };
-      const asked = client.request("tools/call", params, more);
+      const request = client.request("tools/call", params, more);
       await settle();
       await place.server.clock.advance(50);
-      const result = await asked;
+      const result = await request;
       const taskId = String(result["taskId"] ?? Object(result["task"])["taskId"]);
       await client.request("tasks/cancel", { taskId }, more);
       await place.isCancelled();

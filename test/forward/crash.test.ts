@@ -1,5 +1,5 @@
-// C2, C4, C5: processes crash around every await of the store while calls go through random graphs of actors. Each caller that comes back
-// gets the one reply that the model says, each actor counts each call as often as the model says, and nothing is left waiting.
+// C2, C4, C5: processes crash around every await of the store while calls go through random graphs of actors. Each caller that repeats its call
+// gets the model's one reply, each actor counts each call as often as in the model, and nothing is left waiting.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -12,19 +12,19 @@ import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf
 const CRASHES = 40 * GRAPHS;
 const CALLERS = 4;
 
-interface Asked {
+interface PlannedCall {
   readonly call: Call;
-  /** The caller leaves while it waits: what becomes of the call is open. */
+  /** The caller disconnects while it waits, so the outcome of the call is open. */
   readonly left: boolean;
   reply?: string;
 }
 
-test(`over ${CRASHES} crashes around every await of the store, each forwarded call has one outcome, the model's #actors.forward #actors.request #actors.settled #actors.forward.cancel`, async (t) => {
+test(`over ${CRASHES} crashes around every await of the store, each forwarded call has the model's outcome #actors.forward #actors.request #actors.settled #actors.forward.cancel`, async (t) => {
   const random = seeded(20_261_129);
   await withSeed(random.seed, async () => {
     await using machine = new Machine(random, KINDS);
     const made = fc.sample(calls$, { numRuns: 100 * CRASHES, seed: random.seed });
-    const all: Asked[] = [];
+    const all: PlannedCall[] = [];
     const state = { over: false };
     let now = Promise.withResolvers<Life>();
 
@@ -32,29 +32,29 @@ test(`over ${CRASHES} crashes around every await of the store, each forwarded ca
       while (!state.over) {
         const next = made[all.length];
         assert.ok(next !== undefined, "there are enough calls");
-        const asked: Asked = { call: { ...next, call: `c${all.length}` }, left: random.under(8) === 0 };
-        all.push(asked);
-        await ask(asked);
-        // C4: a reply that is asked for again is the same.
-        if (!state.over && !asked.left && random.under(8) === 0) await ask(asked);
+        const planned: PlannedCall = { call: { ...next, call: `c${all.length}` }, left: random.under(8) === 0 };
+        all.push(planned);
+        await ask(planned);
+        // C4: a repeated call gets the same reply.
+        if (!state.over && !planned.left && random.under(8) === 0) await ask(planned);
       }
     };
-    const ask = async (asked: Asked): Promise<void> => {
+    const ask = async (planned: PlannedCall): Promise<void> => {
       for (;;) {
         const life = await now.promise;
         const leaving = new AbortController();
-        const options = { key: asked.call.call, signal: leaving.signal };
-        const answer = life.engine.call(outgoingOf(asked.call), options).catch((error: unknown) => error);
-        if (asked.left) {
+        const options = { key: planned.call.call, signal: leaving.signal };
+        const answer = life.engine.call(outgoingOf(planned.call), options).catch((error: unknown) => error);
+        if (planned.left) {
           for (let round = random.under(4); round > 0; round -= 1) await rounds();
           leaving.abort();
         }
         const reply = await Promise.race([answer, life.faulty.whenCrashed]);
-        if (asked.left) return;
+        if (planned.left) return;
         if (isReply(reply)) {
           const text = short(reply);
-          assert.equal(text, asked.reply ?? text, `${asked.call.call} gets its first reply again`);
-          asked.reply = text;
+          assert.equal(text, planned.reply ?? text, `${planned.call.call} gets its first reply again`);
+          planned.reply = text;
           return;
         }
         assert.ok(reply === undefined || reply instanceof EngineError, String(reply));

@@ -11,7 +11,7 @@ import { type Cut, PLACES } from "../../src/hosts/restate/journal.fixture.ts";
 import { FaultyStore, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 import { freshSeed, seeded, withSeed } from "../torture/seed.ts";
 import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
-import { onRestate } from "./places.ts";
+import { onRestate } from "./engines.ts";
 
 const CALLS = 2;
 
@@ -44,7 +44,7 @@ function check(graph: Graph, { replies, states, pending, deadLetters }: Left, wh
 
 // ── LocalEngine ───────────────────────────────────────────────────────────────
 
-/** More than any of these calls takes: retries of messages included. */
+/** More than any of these calls takes, including retries of messages. */
 const MOST_ROUNDS = 60;
 
 /** `ends`: at which await of its store each process ends. Returns how many awaits the last one had, which ends at none. */
@@ -56,14 +56,14 @@ async function onDisk(graph: Graph, ends: readonly number[]): Promise<number> {
     const end = ends[life];
     const met = { awaits: 0, isOver: false };
     const faulty = new FaultyStore(store, () => (!met.isOver && (met.awaits += 1) === end ? "crash" : "pass"));
-    // Timers of a process die with it.
+    // Timers of a process end with it.
     const clock = new SimulatedClock(disk.now());
     const crashed = faulty.whenCrashed.then(() => undefined);
     const entropy = new SimulatedEntropy(1 + life);
     const engine = await Promise.race([LocalEngine.start({ kinds: KINDS, store: faulty, clock, entropy }), crashed]);
     if (engine !== undefined) {
       const state = { waiting: graph.length };
-      // Those that have a reply ask again under their keys.
+      // Answered calls are repeated under their keys.
       const ask = async (call: Call, index: number): Promise<void> => {
         const reply = await engine.call(outgoingOf(call), { key: call.call }).then(short, codeOf);
         replies[index]?.push(reply);
@@ -106,7 +106,7 @@ test("LocalEngine: a process that ends at any await of its store changes no repl
     for (const graph of graphs(random.seed)) {
       const awaits = await onDisk(graph, []);
       for (let end = 1; end <= awaits; end += 1) {
-        // Every other time the next process ends too.
+        // Every second time the next process ends too.
         await onDisk(graph, end % 2 === 0 ? [end] : [end, 1 + random.under(awaits)]);
         runs += 1;
       }
@@ -146,7 +146,7 @@ test("Restate: an attempt that ends at any step changes no reply of random graph
       for (const [nth, steps] of (await onServer(graph, -1, [])).entries())
         for (let step = 0; step < steps; step += 1) {
           const place = random.pick(PLACES) ?? "before";
-          // Every other time the next attempt ends too.
+          // Every second time the next attempt ends too.
           const again: readonly Cut[] = step % 2 === 0 ? [] : [{ step: random.under(steps), place: random.pick(PLACES) ?? "kept" }];
           await onServer(graph, nth, [{ step, place }, ...again]);
           runs += 1;

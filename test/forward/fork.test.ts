@@ -1,4 +1,4 @@
-// What a fork sends is not delivered. Its callers get a reply all the same.
+// Messages of a fork are not delivered. Its callers get a reply nevertheless.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";

@@ -1,11 +1,11 @@
-// `forward` in both engines: whatever the other actor replies reaches the caller, once.
+// `forward` in both engines: any reply of the other actor reaches the caller, once.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor } from "troupe";
 import * as z from "zod";
 import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
 import { board, KINDS, order, reader, release, shelf, writer } from "./kinds.fixture.ts";
-import { BOTH, LOCAL, type Place } from "./places.ts";
+import { ENGINES, LOCAL, type TestEngine } from "./engines.ts";
 
 const ANN = { principal: "ann", scopes: [] };
 const ANN_ID: ActorId = reader.id("ann");
@@ -14,17 +14,17 @@ const FORM = { can: ["elicitation"] };
 const tool = (name: string, args: Json = {}) => ({ to: ANN_ID, action: `tools/${name}`, args, viewer: ANN, start: null });
 const ORDER: ActorId = order.id("ann");
 const pay = (name: string, args: Json = {}) => ({ to: ORDER, action: `tools/${name}`, args, viewer: ANN });
-const logOf = async (place: Place): Promise<unknown> => Object(await place.state(ORDER)).log;
+const logOf = async (place: TestEngine): Promise<unknown> => Object(await place.state(ORDER)).log;
 
 const WRITER: ActorId = writer.id("ann");
 const write = (name: string) => ({ to: WRITER, action: `tools/${name}`, args: {}, viewer: ANN });
-const notesOf = async (place: Place, key: string): Promise<unknown> => Object(await place.state(board.id(key))).notes;
+const notesOf = async (place: TestEngine, key: string): Promise<unknown> => Object(await place.state(board.id(key))).notes;
 
 const refusal = (reply: Reply): string => ("refused" in reply ? reply.refused.code : JSON.stringify(reply));
-const pending = async (place: Place): Promise<number> =>
+const pending = async (place: TestEngine): Promise<number> =>
   (await Promise.all(([ANN_ID, "desk/main", "shelf/main"] as const).map((id) => place.pending(id)))).reduce((sum, n) => sum + n, 0);
 
-for (const { name, open } of BOTH)
+for (const { name, open } of ENGINES)
   describe(name, () => {
     test("the other actor's reply becomes the caller's, a refusal with its code and data #actors.forward", async () => {
       await using place = await open(KINDS);
@@ -32,15 +32,15 @@ for (const { name, open } of BOTH)
       assert.deepEqual(await place.call(tool("borrow", { title: "Emma" })), {
         refused: { code: "LENT", message: "Emma is lent.", data: { title: "Emma" } },
       });
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune"], asked: ["ann"], open: [] }, "on behalf of the caller");
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune"], calls: ["ann"], open: [] }, "on behalf of the caller");
       assert.equal(await pending(place), 0);
     });
 
-    test("a call that is forwarded twice is answered to its first caller", async () => {
+    test("a call that is forwarded twice is answered to the original caller", async () => {
       await using place = await open(KINDS);
       assert.deepEqual(await place.call(tool("through", { title: "Dune" })), { ok: "Dune" });
       assert.equal(refusal(await place.call(tool("through", { title: "Dune" }))), "LENT");
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Emma"], asked: ["ann"], open: [] });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Emma"], calls: ["ann"], open: [] });
       assert.equal(await pending(place), 0);
     });
 
@@ -63,9 +63,9 @@ for (const { name, open } of BOTH)
 
     test("a question behind two forwards reaches the client, and its answers reach the question", async () => {
       await using place = await open(KINDS);
-      const asked = await place.call(tool("rate", { title: "Emma" }), FORM);
-      assert.ok("needs" in asked, JSON.stringify(asked));
-      assert.deepEqual(Object.keys(asked.needs), ["stars"]);
+      const question = await place.call(tool("rate", { title: "Emma" }), FORM);
+      assert.ok("needs" in question, JSON.stringify(question));
+      assert.deepEqual(Object.keys(question.needs), ["stars"]);
       const answers = { stars: { action: "accept", content: { stars: 5 } } };
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers }), { ok: 5 });
       const declined = { stars: { action: "decline" } };
@@ -73,16 +73,16 @@ for (const { name, open } of BOTH)
       assert.equal(await pending(place), 0);
     });
 
-    test("C4 a keyed call that is asked a question is not answered by it when it comes again", async () => {
+    test("C4 repeating a keyed call that asks a question does not answer the question", async () => {
       await using place = await open(KINDS);
       assert.ok("needs" in (await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" })));
       const answers = { stars: { action: "accept", content: { stars: 4 } } };
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers, key: "k" }), { ok: 4 });
       assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" }), { ok: 4 });
-      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], asked: ["Emma 4"], open: [] });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], calls: ["Emma 4"], open: [] });
     });
 
-    test("a client that cannot be asked is refused, and a plain send says to use forward", async () => {
+    test("a client without elicitation is refused, and a plain send advises to use forward", async () => {
       await using place = await open(KINDS);
       const refused = await place.call(tool("rate", { title: "Emma" }));
       assert.ok("refused" in refused && refused.refused.code === "CANNOT_ASK");
@@ -220,7 +220,7 @@ for (const { name, open } of BOTH)
     });
   });
 
-test("LocalEngine: a reply that the last life of an actor requested does nothing in the next one", async () => {
+test("LocalEngine: a reply requested by an earlier incarnation of an actor does nothing in the next one", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const source = actor("source", {
     description: "Gives, when it can.",
@@ -249,7 +249,7 @@ test("LocalEngine: a reply that the last life of an actor requested does nothing
   assert.deepEqual(await place.state(taker.id("main")), { got: ["noted"] });
 });
 
-// What holds a message is a promise of the test, which the engine on Restate would wait for.
+// The message is blocked by a promise of the test, which the engine on Restate would wait for.
 test("LocalEngine: a settled reply waits for the last of several messages, and comes once", async () => {
   await using place = await LOCAL.open(KINDS);
   const state: { reply?: Reply } = {};

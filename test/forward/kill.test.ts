@@ -10,8 +10,8 @@ import * as fc from "fast-check";
 import { stateFrom } from "../../src/core/chain/index.ts";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { checkFile, sqliteStore } from "../../src/core/store/index.ts";
-import { callTool, lightClient, type Told } from "../torture/light-client.ts";
-import { MortalServer } from "../torture/mortal-server.ts";
+import { callTool, lightClient, type CallOutcome } from "../torture/light-client.ts";
+import { RestartableServer } from "../torture/restartable-server.ts";
 import { freshSeed, seeded, withSeed } from "../torture/seed.ts";
 import { type Call, calls$, countsIn, expectedOf, IDS } from "./model.fixture.ts";
 
@@ -25,7 +25,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
   const path = mkdtempSync(join(tmpdir(), "troupe-forward-"));
   writeFileSync(join(path, "keys.json"), JSON.stringify({ ann: createHash("sha256").update(KEY).digest("hex") }));
   const args = ["test/forward/served.fixture.ts", "--rate", "0", "--api-keys", join(path, "keys.json")];
-  await using server = new MortalServer(args, { data: join(path, "data") });
+  await using server = new RestartableServer(args, { data: join(path, "data") });
   await withSeed(random.seed, async () => {
     const made = fc.sample(calls$, { numRuns: 4_000, seed: random.seed });
     const all: Call[] = [];
@@ -38,7 +38,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
         assert.ok(next !== undefined, "there are enough calls");
         const call: Call = { ...next, call: `c${all.length}` };
         all.push(call);
-        const given: Told = await answered(async () =>
+        const given: CallOutcome = await answered(async () =>
           callTool(client, await server.url, "call", { ...call, steps: [...call.steps] }, { id: call.call, trace: TRACE }),
         );
         assert.ok("text" in given, JSON.stringify(given));
@@ -50,7 +50,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
     await server.start();
     const playing = Promise.all(CLIENTS.map(play));
     for (let kills = 0; kills < KILLS; kills += 1) {
-      // In the middle of calls, however slow the machine is.
+      // During calls, however slow the machine is.
       for (const enough = state.answered + 3 + random.under(20); state.answered < enough;) await Promise.race([sleep(5), playing]);
       await server.kill();
       await server.start();
@@ -58,8 +58,8 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
     state.over = true;
     await playing;
     {
-      await using beside = sqliteStore({ directory: server.data, readOnly: true });
-      while ((await beside.undelivered(1)).length > 0) await sleep(20);
+      await using reader = sqliteStore({ directory: server.data, readOnly: true });
+      while ((await reader.undelivered(1)).length > 0) await sleep(20);
     }
     assert.equal(await server.stop(), 0);
     await using store = sqliteStore({ directory: server.data, readOnly: true });
@@ -79,7 +79,7 @@ test(`killed ${KILLS} times, a server gives each forwarded call its one reply, a
 });
 
 /** Repeats a call until it is answered: the connection breaks with its server. */
-async function answered(ask: () => Promise<Told>): Promise<Told> {
+async function answered(ask: () => Promise<CallOutcome>): Promise<CallOutcome> {
   for (let tries = 0; tries < 500; tries += 1) {
     try {
       return await ask();

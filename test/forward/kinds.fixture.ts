@@ -1,4 +1,4 @@
-// Kinds whose actors forward calls to each other, in every way a reply can turn out.
+// Kinds whose actors forward calls to each other, with every outcome of a reply.
 import { actor, elicit, refuse, type StateOf } from "troupe";
 import type { ActorId } from "../../src/core/contract/index.ts";
 import * as z from "zod";
@@ -9,7 +9,7 @@ export const shelf = actor("shelf", {
   autoStart: true,
   state: z.object({
     free: z.array(z.string()).default(["Dune", "Emma"]),
-    asked: z.array(z.string()).default([]),
+    calls: z.array(z.string()).default([]),
     open: z.array(z.string()).default([]),
   }),
   messages: {
@@ -19,7 +19,7 @@ export const shelf = actor("shelf", {
       run({ state, args, viewer }) {
         if (!state.free.includes(args.title)) refuse(`${args.title} is lent.`, { code: "LENT", data: { title: args.title } });
         state.free = state.free.filter((title) => title !== args.title);
-        state.asked.push(viewer.principal ?? "anonymous");
+        state.calls.push(viewer.principal ?? "anonymous");
         return args.title;
       },
     },
@@ -28,7 +28,7 @@ export const shelf = actor("shelf", {
       run({ state, args, ask }) {
         const { stars } = ask({ stars: elicit(`How many stars has ${args.title}?`, z.object({ stars: z.number() })) });
         if (stars.action !== "accept") return refuse("Then none.");
-        state.asked.push(`${args.title} ${stars.content.stars}`);
+        state.calls.push(`${args.title} ${stars.content.stars}`);
         return stars.content.stars;
       },
     },
@@ -181,7 +181,7 @@ export const reader = actor("reader", {
   replies: { looked: { of: gate.tool("look"), run: ({ reply }) => ["You look.", reply] } },
 });
 
-/** Its output is checked by a predicate, so its type says less than its schema. */
+/** Its output is checked by a predicate, so its type is weaker than its schema. */
 export const bank = actor("bank", {
   description: "Charges and pays back.",
   per: "link",
@@ -235,7 +235,7 @@ export const order = actor("order", {
     decline: { description: "The handler refuses.", run: ({ request }) => request(bank.at("main").charge({ amount: 4 }), "declines") },
     misnamed: {
       description: "The handler is another message's.",
-      // Both reply with what the handler takes, so only the run time can tell.
+      // Both reply with a type that the handler accepts, so only a run-time check can find the mistake.
       run: ({ request }) => request({ ...bank.at("main").charge({ amount: 1 }), action: "check" }, "plain"),
     },
   },
@@ -304,7 +304,7 @@ const holdOf = (id: ActorId): PromiseWithResolvers<void> => {
   return held;
 };
 
-/** Ends what `hold` of this board waits for. */
+/** Lets `hold` of this board continue. */
 export const release = (key: string): void => {
   holdOf(board.id(key)).resolve();
   holds.delete(board.id(key));

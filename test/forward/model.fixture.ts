@@ -1,14 +1,14 @@
-// Actors that pass calls on to each other as the calls say, and the model: what each such call leads to.
+// Actors that pass calls on to each other as the calls specify, and a model of each call's outcome.
 import * as fc from "fast-check";
 import { actor, refuse } from "troupe";
 import * as z from "zod";
 import type { Forwarded, Value } from "../../src/core/actor/index.ts";
 import type { ActorId, Json, Outgoing, Reply } from "../../src/core/contract/index.ts";
 
-/** How much random tests do: `FORWARD_GRAPHS=100` does a hundred times as much. */
+/** How many graphs random tests try: `FORWARD_GRAPHS=100` tries a hundred times as many. */
 export const GRAPHS = Number(process.env["FORWARD_GRAPHS"] ?? 1);
 
-/** How many nodes there are. Few, so that some calls come back to where they were. */
+/** How many nodes there are. Few, so that some calls form cycles. */
 export const NODES = 6;
 
 const hop = z.object({
@@ -16,7 +16,7 @@ const hop = z.object({
   to: z.int(),
   /** `work` passes the call on from work. */
   action: z.enum(["go", "work"]),
-  /** What a refused request replies instead. */
+  /** The reply in place of a refused request's. */
   rescue: z.boolean(),
 });
 /** `onward`: where the handler of a request's reply passes the call on to, instead of replying. */
@@ -44,7 +44,7 @@ export const board = actor("board", {
   },
 });
 
-/** What the handler of a reply gets. */
+/** The input of a reply's handler. */
 const back = z.object({ call: z.string(), rescue: z.boolean(), onward: z.array(step), end: input.shape.end });
 
 interface Passing extends PassingOn {
@@ -148,7 +148,7 @@ export const outgoingOf = ({ at, action, call, steps, end }: Call): Outgoing & {
   args: { call, steps, end },
 });
 
-/** What a call leads to. */
+/** The outcome of a call. */
 export interface Expected {
   readonly reply: string;
   /** How often each actor has counted the call: `node/1 seen`, `node/1 back`, `board/a notes`. */
@@ -177,7 +177,7 @@ export function expectedOf({ at, action, steps, end }: Call): Expected {
     count(`${id} seen`);
     return replyTo(id, next, rest, path);
   };
-  /** What the actor replies that passes a call on to the next. */
+  /** The reply of an actor that passes a call on. */
   const replyTo = (id: string, next: Step, rest: readonly Step[], path: readonly string[]): number | string => {
     const reply = replyAt(nameOf(next), rest, path);
     if (next.how === "forward") return reply;
@@ -230,7 +230,7 @@ const onward$ = fc.oneof(
   fc.array(fc.record(hop$), { minLength: 1, maxLength: 2 }),
 );
 
-/** Calls without names. The first actor does not throw by itself: such a call has no reply, and may be made again. */
+/** Calls without ids. The first actor does not throw by itself: such a call has no reply, and may be repeated. */
 export const calls$ = fc.record({
   at: node$,
   action: action$,

@@ -1,4 +1,4 @@
-// A question behind a forward, for clients of both eras: the client is asked once, and the call goes on with its answer.
+// A question behind a forward, for clients of both eras: the client gets it once, and the call goes on with its answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testServer } from "../../src/testing/index.ts";
@@ -15,7 +15,7 @@ for (const era of ["legacy", "modern"] as const) {
     const client = server.client({ era, answers: { elicitation: [{ action: "accept", content: { stars: 5 } }] } });
     const { content } = await client.callTool("rate", { title: "Emma" });
     assert.deepEqual(content, [{ type: "text", text: "5" }]);
-    assert.deepEqual((await server.engine.read("shelf/main"))?.state, { free: ["Dune", "Emma"], asked: ["Emma 5"], open: [] });
+    assert.deepEqual((await server.engine.read("shelf/main"))?.state, { free: ["Dune", "Emma"], calls: ["Emma 5"], open: [] });
     assert.deepEqual(server.faults, []);
   });
 

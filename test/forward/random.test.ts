@@ -1,23 +1,23 @@
 // Random graphs of actors that forward to and request from each other, over restarts at random moments: each keyed call gets one reply,
-// and leads to what the model says.
+// and has the model's outcome.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { type Cut, PLACES } from "../../src/hosts/restate/journal.fixture.ts";
 import { type Call, calls$, countsIn, expectedOf, GRAPHS, IDS, KINDS, outgoingOf, short } from "./model.fixture.ts";
-import { BOTH, onRestate, type Place } from "./places.ts";
+import { ENGINES, onRestate, type TestEngine } from "./engines.ts";
 
 const program$ = fc.array(fc.tuple(calls$, fc.boolean()), { minLength: 1, maxLength: 4 });
 
-/** Makes the calls one after the other; the flag says that the process ends while the call is under way. */
-async function play(opened: Place, program: readonly (readonly [Omit<Call, "call">, boolean])[]): Promise<void> {
+/** Makes the calls one after the other; the flag means that the process ends during the call. */
+async function play(opened: TestEngine, program: readonly (readonly [Omit<Call, "call">, boolean])[]): Promise<void> {
   let place = opened;
   let deadLetters = 0;
   for (const [index, [made, restart]] of program.entries()) {
     const call: Call = { ...made, call: `c${index}` };
     const expected = expectedOf(call);
-    const first = place.call(outgoingOf(call), { key: call.call }).then(short, () => "gone");
+    const first = place.call(outgoingOf(call), { key: call.call }).then(short, () => "lost");
     if (restart) {
       place = await place.reopen();
       // It has a reply, or was refused because the engine closed.
@@ -37,8 +37,8 @@ async function play(opened: Place, program: readonly (readonly [Omit<Call, "call
   await place[Symbol.asyncDispose]();
 }
 
-for (const { name, open } of BOTH)
-  test(`${name}: every call through a random graph does what the model says, over restarts #actors.forward #actors.request #actors.settled`, async () => {
+for (const { name, open } of ENGINES)
+  test(`${name}: every call through a random graph has the model's outcome, over restarts #actors.forward #actors.request #actors.settled`, async () => {
     await fc.assert(
       fc.asyncProperty(program$, async (program) => play(await open(KINDS), program)),
       { numRuns: 15 * GRAPHS },
@@ -50,7 +50,7 @@ const cuts$ = fc.array(fc.array(fc.record<Cut>({ step: fc.nat({ max: 8 }), place
   maxLength: 20,
 });
 
-test("Restate: attempts that crash at random steps change nothing of what the model says #actors.forward #actors.request #actors.settled", async () => {
+test("Restate: attempts that crash at random steps do not change the model's outcome #actors.forward #actors.request #actors.settled", async () => {
   await fc.assert(
     fc.asyncProperty(program$, cuts$, async (program, cuts) => {
       const faults = (_: string, nth: number) => ({ cuts: cuts[nth % cuts.length] ?? [] });

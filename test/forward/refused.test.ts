@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
 import * as z from "zod";
-import { BOTH } from "./places.ts";
+import { ENGINES } from "./engines.ts";
 
 const stock = actor("stock", {
   description: "Takes orders back.",
@@ -28,7 +28,7 @@ const order = actor("order", {
   },
 });
 
-for (const { name, open } of BOTH)
+for (const { name, open } of ENGINES)
   test(`C4 ${name}: a refusal of an author with the code CANCELLED is remembered for its key`, async () => {
     await using place = await open([stock, order]);
     const call = order.at("one").place();

@@ -1,4 +1,4 @@
-// The code of docs/guide/long-work.md, besides elsewhere.fixture.ts.
+// The code of docs/guide/long-work.md, except that of elsewhere.fixture.ts.
 import { setTimeout } from "node:timers/promises";
 import { actor } from "troupe";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-// The code of docs/guide/messages.md, besides later.fixture.ts and the examples.
+// The code of docs/guide/messages.md, except that of later.fixture.ts and the examples.
 import { actor, isSignedIn } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// The code of docs/guide/questions.md, besides sample.fixture.ts.
+// The code of docs/guide/questions.md, except that of sample.fixture.ts.
 import { actor, elicit, refuse } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// The code of docs/guide/time.md, besides timers.fixture.ts.
+// The code of docs/guide/time.md, except that of timers.fixture.ts.
 import { actor } from "troupe";
 import * as z from "zod";
 

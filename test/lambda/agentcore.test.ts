@@ -1,4 +1,4 @@
-// The example for Bedrock AgentCore Runtime as a process on loopback, called as the platform calls it:
+// The example for Bedrock AgentCore Runtime in a process on loopback, called as the platform does:
 // https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-mcp-protocol-contract.html
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

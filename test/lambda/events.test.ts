@@ -1,4 +1,4 @@
-// Events of every kind as requests, and responses as answers, each as the documentation of AWS has them.
+// Events of every kind as requests, and responses as answers, each as AWS documents them.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -15,8 +15,8 @@ interface Seen {
   readonly source: LambdaSource | undefined;
 }
 
-/** The request that a server gets for an event, and the answer. */
-const asked = async (
+/** The request that a server receives for an event, and the answer. */
+const requested = async (
   event: unknown,
   options: LambdaOptions = { hosts },
   response = () => new Response("ok"),
@@ -31,12 +31,13 @@ const asked = async (
 };
 
 const seenIn = async (event: unknown, options?: LambdaOptions): Promise<Seen> => {
-  const [seen, answer] = await asked(event, options);
+  const [seen, answer] = await requested(event, options);
   assert.ok(seen !== undefined, answer.body);
   return seen;
 };
 
-const answered = async (event: unknown, response: () => Response): Promise<LambdaAnswer> => (await asked(event, { hosts }, response))[1];
+const answered = async (event: unknown, response: () => Response): Promise<LambdaAnswer> =>
+  (await requested(event, { hosts }, response))[1];
 
 test("each sample follows a page of AWS's documentation", () => {
   assert.deepEqual(readdirSync(FOLDER).toSorted(), Object.keys(PAGES).toSorted());
@@ -52,7 +53,7 @@ describe("an event as a request", () => {
       assert.equal(request.method, "POST");
       assert.match(url.host, /^(?:\w+\.(?:execute-api|lambda-url)\.eu-central-1\.(?:amazonaws\.com|on\.aws)|tools\.example)$/);
       assert.equal(url.pathname, "/mcp");
-      // One value of a name is all that a load balancer without multi-value headers tells.
+      // A load balancer without multi-value headers sends one value per name.
       assert.deepEqual(url.searchParams.getAll("a"), name === "alb.json" ? ["2"] : ["1", "2"]);
       assert.equal(url.searchParams.get("b"), "x y&z");
       assert.equal(request.headers.get("x-tag")?.replaceAll(" ", ""), name === "alb.json" ? "two" : "one,two");
@@ -72,7 +73,7 @@ describe("an event as a request", () => {
     const pathOf = async (...given: Parameters<typeof seenIn>) => new URL((await seenIn(...given)).request.url).pathname;
     assert.equal(await pathOf(changed("rest.json", { path: "/tools/mcp" }), { basePath: "/tools" }), "/mcp");
     assert.equal(await pathOf(changed("rest.json", { path: "/toolshed/mcp" }), { basePath: "/tools" }), "/toolshed/mcp");
-    // Of a REST API a path that begins with the stage's name is a resource of that name.
+    // In a REST API a path that begins with the stage's name is a resource of that name.
     assert.equal(await pathOf(changed("rest.json", { path: "/prod/mcp" })), "/prod/mcp");
     assert.equal(await pathOf(changed("rest.json", { version: "1.0", path: "/prod/mcp" })), "/mcp");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/prod" })), "/");
@@ -91,9 +92,9 @@ describe("an event as a request", () => {
   test("the host is from the platform; behind a load balancer it must be an allowed one", async () => {
     const forged = changed("http.json", { headers: { host: "evil.example" } });
     assert.equal(new URL((await seenIn(forged)).request.url).host, "fghij67890.execute-api.eu-central-1.amazonaws.com");
-    const [seen, refused] = await asked(sample("alb.json"), {});
+    const [seen, refused] = await requested(sample("alb.json"), {});
     assert.deepEqual([seen, refused.statusCode, JSON.parse(refused.body).error], [undefined, 403, "HOST_UNKNOWN"]);
-    assert.equal((await asked(sample("alb.json"), { hosts: ["*"] }))[1].statusCode, 200);
+    assert.equal((await requested(sample("alb.json"), { hosts: ["*"] }))[1].statusCode, 200);
   });
 });
 
@@ -133,18 +134,18 @@ describe("invalid events", () => {
     "a cookie that is none": [changed("http.json", { cookies: [1] }), /cookies has an entry/],
     "a body that is an object": [changed("http.json", { body: {} }), /body is no text/],
     "a body that is no base64": [changed("http.json", { body: "a?b=", isBase64Encoded: true }), /base64/],
-    "base64 or not, nobody knows": [changed("http.json", { isBase64Encoded: "yes" }), /isBase64Encoded/],
+    "an invalid isBase64Encoded": [changed("http.json", { isBase64Encoded: "yes" }), /isBase64Encoded/],
     "no host at all": [changed("http.json", { headers: {} }, { domainName: null }), /names no host/],
     "a host that is none": [changed("http.json", {}, { domainName: "a/b" }), /names no host/],
   };
   for (const [what, [event, why]] of Object.entries(wrong))
     test(`${what}: 400, and why`, async () => {
-      const [seen, answer] = await asked(event);
+      const [seen, answer] = await requested(event);
       assert.equal(seen, undefined);
       assert.equal(answer.statusCode, 400, answer.body);
-      const told = JSON.parse(answer.body);
-      assert.equal(told.error, "BAD_EVENT");
-      assert.match(told.message, why);
+      const report = JSON.parse(answer.body);
+      assert.equal(report.error, "BAD_EVENT");
+      assert.match(report.message, why);
     });
 });
 
@@ -177,7 +178,7 @@ describe("a response as an answer", () => {
     assert.deepEqual(await bodyOf(Uint8Array.of(0x89, 0x50), "image/png"), ["iVA=", true]);
     assert.deepEqual(await bodyOf("✓", "application/problem+json; charset=utf-8"), ["✓", false]);
     assert.deepEqual(await bodyOf("\uFEFF✓", "text/plain"), ["\uFEFF✓", false]);
-    // Said to be text, and is none.
+    // Declared as text, but not valid UTF-8.
     assert.deepEqual(await bodyOf(Uint8Array.of(0xff), "text/plain"), ["/w==", true]);
     assert.deepEqual(await bodyOf("{}", "application/json", { "content-encoding": "br" }), ["e30=", true]);
     assert.deepEqual(await bodyOf(null, "application/json"), ["", false]);
@@ -193,7 +194,7 @@ describe("a response as an answer", () => {
     assert.deepEqual([none.statusCode, none.body], [204, ""]);
   });
 
-  test("an answer over Lambda's size, as JSON, is an error that says to stream", async () => {
+  test("a JSON answer over Lambda's limit is an error that advises to stream", async () => {
     const text =
       (size: number, letter = "a") =>
       () =>
@@ -234,15 +235,15 @@ test("the caller is read from each kind of authorizer", () => {
   const pooled = (identityId: string) => authorizedCaller({ iam: { userArn, cognitoIdentity: { identityId, amr: ["authenticated"] } } });
   assert.deepEqual(pooled("eu-central-1:a"), { principal: "cognito-identity.amazonaws.com|eu-central-1:a", scopes: [] });
   assert.notDeepEqual(pooled("eu-central-1:b"), pooled("eu-central-1:a"));
-  // What the route wants is no grant.
+  // The route's required scopes are not granted ones.
   const scoped = { jwt: { claims: { iss: "i", sub: "s", scp: "[read write]" }, scopes: ["admin"] } };
   assert.deepEqual(authorizedCaller(scoped), { principal: "i|s", scopes: ["read", "write"] });
-  // A bracket within a scope is a part of it.
+  // A bracket inside a scope is part of it.
   assert.deepEqual(authorizedCaller({ claims: { iss: "i", sub: "s", scope: "read[admin] x[" } })?.scopes, ["read[admin]", "x["]);
   assert.deepEqual(authorizedCaller({ claims: { iss: "i", sub: "s" }, scopes: ["admin"] }), { principal: "i|s", scopes: [] });
   assert.deepEqual(authorizedCaller({ lambda: { principalId: "bo", scope: ["a", 1] } }), { principal: "bo", scopes: ["a"] });
-  for (const nobody of [{}, { jwt: { claims: { sub: "a" } } }, { claims: { iss: "", sub: "a" } }, { principalId: 7 }, { iam: {} }])
-    assert.equal(authorizedCaller(nobody), undefined);
+  for (const anonymous of [{}, { jwt: { claims: { sub: "a" } } }, { claims: { iss: "", sub: "a" } }, { principalId: 7 }, { iam: {} }])
+    assert.equal(authorizedCaller(anonymous), undefined);
 });
 
 test("the caller of a REST API with IAM is read from its identity", async () => {

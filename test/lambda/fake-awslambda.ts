@@ -1,9 +1,9 @@
-// What the Node.js runtime of Lambda gives a function that streams, and records when bytes arrive: status and headers go out with
+// The streaming API of Lambda's Node.js runtime, which records when bytes arrive: status and headers are sent with
 // the first write, as in https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html.
 import { Writable } from "node:stream";
 import type { AwsLambda, StreamMetadata } from "troupe/lambda";
 
-/** Where a response goes. */
+/** Receives a response. */
 export interface Receiver {
   head(metadata: StreamMetadata): void;
   bytes(chunk: Buffer): void;
@@ -15,7 +15,7 @@ export class FakeResponseStream extends Writable {
   readonly #to: Receiver;
   #begun = false;
 
-  /** `highWaterMark`: with 1, each write waits until it was taken. */
+  /** `highWaterMark`: with 1, each write waits until it is consumed. */
   constructor(to: Receiver, highWaterMark = 16_384) {
     super({ highWaterMark });
     this.#to = to;
@@ -28,7 +28,7 @@ export class FakeResponseStream extends Writable {
   }
 
   override _final(done: () => void): void {
-    // As the runtime: what never wrote has no status of its own.
+    // As in the runtime, a response without writes has no status.
     if (this.#begun) this.#to.end();
     done();
   }

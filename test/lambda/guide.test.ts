@@ -1,4 +1,4 @@
-// Whoever follows the pages "a first server" and "deploying" gets there: in an empty directory, with the packed package.
+// Following the pages "a first server" and "deploying" works in an empty directory, with the packed package.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { type JsonObject, isJsonObject } from "troupe/contract";
 import { CLIENTS, connect } from "../clients.ts";
-import { NOBODY, startDynamo } from "../dynamo/tables.ts";
+import { FAKE_CREDENTIALS, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
 import { serveChild } from "../serve-child.ts";
 import { blocksOf, lineWith, PAGES, root } from "./pages.ts";
@@ -34,25 +34,25 @@ const headers = { "content-type": "application/json", accept: "application/json,
 
 const fake = pathToFileURL(join(root, "test/lambda/fake-awslambda.ts")).href;
 
-/** What a process of its own, as an environment that has just started, streams for an event. */
+/** The response that a new process, like a new environment, streams for an event. */
 const invoked = async (folder: string, file: string, more: JsonObject, env: Readonly<Record<string, string>> = {}): Promise<string> => {
   const script = `
     import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
     globalThis.awslambda = fakeAwsLambda;
     const { handler } = await import("./${file}");
-    const told = { text: "" };
-    const stream = new FakeResponseStream({ head: (metadata) => Object.assign(told, { status: metadata.statusCode, headers: metadata.headers }), bytes: (chunk) => (told.text += chunk), end() {} });
+    const sent = { text: "" };
+    const stream = new FakeResponseStream({ head: (metadata) => Object.assign(sent, { status: metadata.statusCode, headers: metadata.headers }), bytes: (chunk) => (sent.text += chunk), end() {} });
     await handler(JSON.parse(process.env.EVENT), stream, { getRemainingTimeInMillis: () => 60_000 });
-    process.stdout.write(JSON.stringify(told), () => process.exit());`;
+    process.stdout.write(JSON.stringify(sent), () => process.exit());`;
   const event = changed("function-url.json", { isBase64Encoded: false, ...more });
   const all = { ...process.env, KEY_SHA256, ...env, EVENT: JSON.stringify(event) };
   return (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env: all })).stdout;
 };
 
-/** Who has no key is refused, and so is a Host that was not allowed. */
+/** Callers without a key are refused, and so is a Host that is not allowed. */
 const asksForTheKey = async (url: string, authorization: string): Promise<void> => {
-  // fetch writes Host by itself.
-  const asked = (more: Readonly<Record<string, string>>): Promise<number | undefined> =>
+  // fetch sets Host itself.
+  const statusOf = (more: Readonly<Record<string, string>>): Promise<number | undefined> =>
     new Promise((settle, fail) => {
       const sent = request(url, { method: "POST", headers: { ...headers, ...more } }, (response) => {
         response.resume();
@@ -61,10 +61,10 @@ const asksForTheKey = async (url: string, authorization: string): Promise<void> 
       sent.once("error", fail);
       sent.end(JSON.stringify(initialize));
     });
-  assert.equal(await asked({}), 401);
-  assert.equal(await asked({ authorization }), 200);
-  assert.equal(await asked({ authorization, host: "mcp.example" }), 200);
-  assert.equal(await asked({ authorization, host: "evil.example" }), 403);
+  assert.equal(await statusOf({}), 401);
+  assert.equal(await statusOf({ authorization }), 200);
+  assert.equal(await statusOf({ authorization, host: "mcp.example" }), 200);
+  assert.equal(await statusOf({ authorization, host: "evil.example" }), 403);
 };
 
 const objectIn = (value: unknown): JsonObject => {
@@ -72,7 +72,7 @@ const objectIn = (value: unknown): JsonObject => {
   return value;
 };
 
-/** The first of code. */
+/** The first block of code. */
 const blockIn = (text: string): string => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
 
 describe("the guide's instructions", () => {
@@ -130,11 +130,11 @@ describe("the guide's instructions", () => {
       assert.ok(server?.["command"] === "node" && Array.isArray(server["args"]));
       const args = server["args"].map((word) => String(word).replace("/path/to/hello", project.folder));
       for (const file of args.filter((word) => /\.[jt]s$/.test(word))) assert.ok(existsSync(file), file);
-      // What was packed here has no command line but its own file: this repository's is the same.
+      // The packed test package has no command; this repository's command is the same.
       const [program = "", ...rest] = args;
       const own = program.replace(join(project.folder, "node_modules/troupe"), root);
       const client = new Client({ name: "guide", version: "1" });
-      // A client starts it from a folder of its own.
+      // A client starts it from its own folder.
       await client.connect(new StdioClientTransport({ command: process.execPath, args: [own, ...rest], cwd: root, stderr: "inherit" }));
       const { tools } = await client.listTools();
       await client.close();
@@ -169,7 +169,7 @@ describe("the guide's instructions", () => {
     const [program, serve, ...words] = command.map(String);
     assert.deepEqual([program, serve], ["node_modules/.bin/troupe", "serve"]);
     const data = join(project.folder, "data-deployed");
-    // Loopback in place of every address: this is no container.
+    // Loopback instead of every address, since this is not a container.
     const args = words.map((word) => word.replace("0.0.0.0:3000", "127.0.0.1:0").replace(/^\/data$/, data));
     await using served = await serveChild(args, { cwd: project.folder, data });
     await asksForTheKey(served.ready.http ?? "", `Bearer ${stdout.trim()}`);
@@ -180,7 +180,7 @@ describe("the guide's instructions", () => {
     mkdirSync(task);
     const line = lineWith("deploy-aws.md", "zip -qr");
     const files = line.split(" ").slice(3).join(" ");
-    // A machine without zip gets the same folder by copying what the command names.
+    // Without zip, copying the files that the command names gives the same folder.
     await project.shell(
       `if command -v zip && command -v unzip; then ${line}; unzip -q hello.zip -d ../task; else cp -R ${files} ../task; fi`,
     );
@@ -193,14 +193,14 @@ describe("the guide's instructions", () => {
     );
   });
 
-  test("with its tables, a session survives its environment (DynamoDB is simulated, the AWS SDK is this repository's)", async () => {
+  test("with its tables, a session survives its environment (with a simulated DynamoDB)", async () => {
     await using dynamo = await startDynamo();
     symlinkSync(join(root, "node_modules/@aws-sdk"), join(project.folder, "node_modules/@aws-sdk"));
     const env = {
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       AWS_REGION: "local",
-      AWS_ACCESS_KEY_ID: NOBODY.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: NOBODY.secretAccessKey,
+      AWS_ACCESS_KEY_ID: FAKE_CREDENTIALS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: FAKE_CREDENTIALS.secretAccessKey,
       REQUEST_STATE_KEY: "ab".repeat(32),
     };
     await run(process.execPath, ["tables.mjs"], { cwd: project.folder, env: { ...process.env, ...env } });
@@ -213,7 +213,7 @@ describe("the guide's instructions", () => {
     );
     const id = /"mcp-session-id":"([^"]+)"/.exec(begun)?.[1];
     assert.ok(id !== undefined, begun);
-    // Nobody ends a session that is not there: only where it is known, DELETE is no 404.
+    // DELETE of an unknown session is 404, so it must be known here.
     const end = async (session: string) => {
       const more = { headers: { authorization, "mcp-session-id": session }, body: null };
       const http = { method: "DELETE", path: "/mcp", protocol: "HTTP/1.1", sourceIp: "192.0.2.3", userAgent: "t" };

@@ -10,7 +10,7 @@ export const PAGES = ["first-server.md", "deploy.md", "deploy-aws.md"];
 export interface Block {
   readonly language: string;
   readonly text: string;
-  /** What its first line says it is called: `// hello.ts`, `# Dockerfile`. */
+  /** The file name in the block's first line: `// hello.ts`, `# Dockerfile`. */
   readonly file: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export const blocksOf = (page: string): readonly Block[] => {
   }));
 };
 
-/** The command of a page that contains this, with all of its line. */
+/** The line of a command of a page that contains this. */
 export const lineWith = (page: string, part: string): string => {
   const line = blocksOf(page)
     .filter(({ language }) => language === "sh")

@@ -1,4 +1,4 @@
-// A project as somebody makes it who follows the page: an empty directory, the packed package, its files.
+// A project made by following the page: an empty directory, the packed package, its files.
 import { execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 export interface Project extends AsyncDisposable {
   readonly folder: string;
-  /** A block of commands, as it stands, in the project's folder. */
+  /** Runs a block of commands unchanged in the project's folder. */
   shell(commands: string): Promise<{ readonly stdout: string; readonly stderr: string }>;
   /** Starts a file with Node, and waits for the address it prints. */
   start(file: string, env: Readonly<Record<string, string>>): Promise<Running>;
@@ -21,7 +21,7 @@ export interface Running extends AsyncDisposable {
   readonly url: string;
 }
 
-// A test that runs within a test says nothing of its own.
+// Without this, a nested `node --test` prints nothing.
 const { NODE_TEST_CONTEXT: _context, ...outside } = process.env;
 
 /** With this repository's Node first in the path, and without prompts. */
@@ -34,7 +34,7 @@ const environment = {
   npm_config_fund: "false",
 };
 
-/** What `npm pack` is given in place of this repository: built elsewhere, since others use `dist` meanwhile. */
+/** The folder that `npm pack` gets instead of this repository: built elsewhere, since other tests use `dist`. */
 async function stage(folder: string): Promise<void> {
   mkdirSync(folder);
   for (const part of ["package.json", "README.md", "LICENSE", "bin"]) cpSync(join(root, part), join(folder, part), { recursive: true });

@@ -1,4 +1,4 @@
-// What a function answers by itself has a row in the guide to errors, with its status.
+// Each refusal of the function itself has a row in the guide to errors, with its status.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -43,7 +43,7 @@ export function sample(name: Sample): JsonObject {
   return event;
 }
 
-/** The sample with members of its own, or of its requestContext, put in place of what is there. */
+/** The sample with some members, or members of its requestContext, replaced. */
 export function changed(name: Sample, more: JsonObject, about: JsonObject = {}): JsonObject {
   const event = sample(name);
   const context = event["requestContext"];

@@ -1,4 +1,4 @@
-// The official clients play a session through functions: whole answers and streams, each way in, warm and newly started environments.
+// The official clients use a session through functions: buffered and streamed answers, each front end, warm and new environments.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { authorizedCaller, bufferedHandler, type EventKind, forLambda, streamingHandler } from "troupe/lambda";
@@ -6,15 +6,15 @@ import { createServer, type Server } from "troupe/server";
 import { CLIENTS, connect } from "../clients.ts";
 import { callerOf } from "../server/progress.ts";
 import { fakeAwsLambda } from "./fake-awslambda.ts";
-import { type Environments, standIn } from "./stand-in.ts";
+import { type Environments, simulatePlatform } from "./simulated-platform.ts";
 
 const requestStateKey = new Uint8Array(32).fill(7);
 
 const environment = (work: () => Promise<void> = async () => undefined): Server => {
   const server = createServer("function", "1.0.0", { ...forLambda, requestStateKey });
   server.tools.register({ name: "whoami", description: "Who calls." }, ({ viewer: { principal } }) =>
-    // Without a token a legacy client is its session.
-    principal === undefined || principal.startsWith("session|") ? "nobody" : principal,
+    // Without a token, the principal of a legacy client is its session.
+    principal === undefined || principal.startsWith("session|") ? "anonymous" : principal,
   );
   server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async ({ emit }) => {
     emit("started");
@@ -28,7 +28,7 @@ const environment = (work: () => Promise<void> = async () => undefined): Server 
 };
 
 const hosts = ["127.0.0.1"];
-/** A load balancer's Host has a port here. */
+/** The simulated load balancer's Host has a port. */
 const anyHost = ["*"];
 const buffered = (servers: readonly Server[]): Environments => ({
   buffered: servers.map((server) => bufferedHandler(server, { hosts: anyHost })),
@@ -51,18 +51,18 @@ for (const [name, [kind, environments]] of Object.entries(WAYS))
       for (const count of [1, 3])
         test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"} #apptheory.streaming.buffered #apptheory.sessions.store`, async () => {
           const servers = Array.from({ length: count }, () => environment());
-          await using standing = await standIn(kind, environments(servers));
-          await using client = await connect({ http: standing.url }, which);
+          await using platform = await simulatePlatform(kind, environments(servers));
+          await using client = await connect({ http: platform.url }, which);
           assert.deepEqual(
             (await client.tools()).map((tool) => tool.name),
             ["whoami", "long_task"],
           );
-          assert.equal((await client.call("whoami")).text, "nobody");
+          assert.equal((await client.call("whoami")).text, "anonymous");
           assert.equal((await client.call("long_task")).text, "ok");
           assert.equal(await client.read("file://hello.txt"), "hello world");
           assert.equal(await client.prompt("greet", { name: "Ana" }), "hello Ana");
           assert.deepEqual(
-            standing.statuses.filter((status) => status >= 500),
+            platform.statuses.filter((status) => status >= 500),
             [],
           );
           for (const server of servers) await server.close();
@@ -78,12 +78,12 @@ describe("a streaming function", () => {
         async () => {
           const seen = Promise.withResolvers<void>();
           await using server = environment(() => seen.promise);
-          await using standing = await standIn(kind, streaming([server]));
-          const client = await callerOf(which, standing.url);
+          await using platform = await simulatePlatform(kind, streaming([server]));
+          const client = await callerOf(which, platform.url);
           const steps: (string | undefined)[] = [];
           const result = await client.call("long_task", (step) => {
             steps.push(step);
-            // The tool goes on only now that its client has heard of its start.
+            // The tool goes on only once its client has been notified of the start.
             seen.resolve();
           });
           assert.deepEqual(steps, ["started", "done"]);
@@ -94,26 +94,26 @@ describe("a streaming function", () => {
 });
 
 describe("a function behind an authorizer", () => {
-  const behind = async (kind: EventKind, authorizer: Parameters<typeof standIn>[2]) => {
+  const behind = async (kind: EventKind, authorizer: Parameters<typeof simulatePlatform>[2]) => {
     const server = environment();
-    const standing = await standIn(kind, { buffered: [bufferedHandler(server, { caller: authorizedCaller })] }, authorizer);
-    return { server, standing };
+    const platform = await simulatePlatform(kind, { buffered: [bufferedHandler(server, { caller: authorizedCaller })] }, authorizer);
+    return { server, platform };
   };
 
   for (const which of CLIENTS)
     test(`its callers have the gateway's principal, ${which.sdk}, ${which.era}`, async () => {
-      const { server, standing } = await behind("http", { jwt: { claims: { iss: "https://login.example", sub: "ana" }, scopes: null } });
+      const { server, platform } = await behind("http", { jwt: { claims: { iss: "https://login.example", sub: "ana" }, scopes: null } });
       await using _server = server;
-      await using _standing = standing;
-      await using client = await connect({ http: standing.url }, which);
+      await using _platform = platform;
+      await using client = await connect({ http: platform.url }, which);
       assert.equal((await client.call("whoami")).text, "https://login.example|ana");
     });
 
   test("requests without an authorizer are refused", async () => {
-    const { server, standing } = await behind("rest", null);
+    const { server, platform } = await behind("rest", null);
     await using _server = server;
-    await using _standing = standing;
-    const answer = await fetch(standing.url, { method: "POST", body: "{}" });
+    await using _platform = platform;
+    const answer = await fetch(platform.url, { method: "POST", body: "{}" });
     assert.deepEqual([answer.status, JSON.parse(await answer.text()).error], [401, "NOT_AUTHORIZED"]);
   });
 
@@ -126,8 +126,8 @@ describe("a function behind an authorizer", () => {
 
 test("without forLambda the server refuses requests with advice", async () => {
   await using server = createServer("careful", "1.0.0");
-  await using standing = await standIn("http", buffered([server]));
-  const answer = await fetch(standing.url, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
+  await using platform = await simulatePlatform("http", buffered([server]));
+  const answer = await fetch(platform.url, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
   assert.equal(answer.status, 403);
   assert.match(await answer.text(), /allowedHosts/);
 });

@@ -1,4 +1,4 @@
-// Streams of a function by themselves: what goes first, when it ends, who has left, and when the time is over.
+// Streams of a function: what is sent first, how they end, clients that disconnect, and timeouts.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
@@ -34,7 +34,7 @@ const invoke = (server: LambdaServer, event: unknown, options: StreamingOptions 
       closed = true;
     },
   };
-  // Each write is one that waits: what a slow reader does to a fast body.
+  // Each write waits, as with a slow reader of a fast body.
   const stream = new FakeResponseStream(receiver, 1);
   const handler = streamingHandler(server, { awslambda: fakeAwsLambda, ...options });
   const context = leftMs === undefined ? {} : { getRemainingTimeInMillis: () => leftMs };
@@ -87,18 +87,18 @@ test("a hostile event is answered 400, and why", async () => {
 });
 
 test("a client that disconnects ends the request and the handler", async () => {
-  let asked: Request | undefined;
+  let received: Request | undefined;
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ start: (to) => to.enqueue(encode("hello")), cancel: () => cancelled.resolve() });
   const invoked = invoke(async (request) => {
-    asked = request;
+    received = request;
     return new Response(body);
   }, sample("rest.json"));
   await until("hello", () => invoked.text() === "hello");
   invoked.stream.destroy(new Error("reset"));
   await invoked.ended;
   await cancelled.promise;
-  assert.equal(asked?.signal.aborted, true);
+  assert.equal(received?.signal.aborted, true);
 });
 
 test("a body that fails ends the stream", async () => {
@@ -114,18 +114,18 @@ test("a body that fails ends the stream", async () => {
 describe("a function whose time is nearly over", () => {
   test("aborts the request and answers in time: streaming", async () => {
     const clock = new SimulatedClock();
-    let asked: Request | undefined;
+    let received: Request | undefined;
     const never = (request: Request): Promise<Response> => {
-      asked = request;
+      received = request;
       return new Promise(() => undefined);
     };
     const invoked = invoke(never, sample("rest.json"), { clock }, 3_000);
-    await until("the request", () => asked !== undefined);
+    await until("the request", () => received !== undefined);
     await clock.advance(2_499);
-    assert.equal(asked?.signal.aborted, false);
+    assert.equal(received?.signal.aborted, false);
     await clock.advance(1);
     await invoked.ended;
-    assert.equal(asked?.signal.aborted, true);
+    assert.equal(received?.signal.aborted, true);
     assert.equal(invoked.head()?.statusCode, 504);
     assert.match(invoked.text(), /FUNCTION_DEADLINE.*more time/);
   });
@@ -153,13 +153,13 @@ describe("a function whose time is nearly over", () => {
       return invoked.text().slice(begun.length);
     };
     const call = JSON.stringify({ jsonrpc: "2.0", id: "seven", method: "tools/call", params: {} });
-    const told = await last("data: 1\n\n", changed("rest.json", { body: call, isBase64Encoded: false }));
-    const { message, ...rest } = JSON.parse(told.slice("data: ".length)).error;
-    assert.match(told, /"id":"seven".*\n\n$/);
+    const ended = await last("data: 1\n\n", changed("rest.json", { body: call, isBase64Encoded: false }));
+    const { message, ...rest } = JSON.parse(ended.slice("data: ".length)).error;
+    assert.match(ended, /"id":"seven".*\n\n$/);
     assert.match(message, /not known/);
     assert.deepEqual(rest, { code: -31504, data: { error: "FUNCTION_DEADLINE" } });
     const encoded = changed("rest.json", { body: Buffer.from(call).toString("base64"), isBase64Encoded: true });
-    assert.equal(await last("data: 1\n\n", encoded), told);
+    assert.equal(await last("data: 1\n\n", encoded), ended);
     assert.equal(await last("data: 1", changed("rest.json", { body: call, isBase64Encoded: false })), "");
     for (const body of ["{", "[]", '{"jsonrpc":"2.0","method":"notifications/x"}', `{"id":1}`])
       assert.equal(await last("data: 1\n\n", changed("rest.json", { body, isBase64Encoded: false })), "");
@@ -180,8 +180,8 @@ describe("a function whose time is nearly over", () => {
     const clock = new SimulatedClock();
     const cancelled = Promise.withResolvers<void>();
     const body = () => new ReadableStream({ start: (to) => to.enqueue(encode("half")), cancel: () => cancelled.resolve() });
-    const late = Promise.withResolvers<Response>();
-    for (const fetch of [async () => new Response(body()), () => late.promise]) {
+    const delayed = Promise.withResolvers<Response>();
+    for (const fetch of [async () => new Response(body()), () => delayed.promise]) {
       const context = { getRemainingTimeInMillis: () => 3_000 };
       const answer = bufferedHandler(fetch, { clock })(sample("http.json"), context);
       await clock.advance(2_500);
@@ -189,12 +189,12 @@ describe("a function whose time is nearly over", () => {
     }
     await cancelled.promise;
     const dropped = Promise.withResolvers<void>();
-    late.resolve(new Response(new ReadableStream({ cancel: () => dropped.resolve() })));
+    delayed.resolve(new Response(new ReadableStream({ cancel: () => dropped.resolve() })));
     await dropped.promise;
   });
 });
 
-describe("a question within a whole answer", () => {
+describe("a question within a buffered answer", () => {
   const through = async (message: object, path = "/mcp") => {
     let body = "";
     const handler = bufferedHandler(async (request) => {
@@ -213,7 +213,7 @@ describe("a question within a whole answer", () => {
     params: { protocolVersion: "2025-11-25", capabilities },
   });
 
-  test("is not put, since the client would read it with the answer: it is said to know none", async () => {
+  test("is not sent, since the client would read it with the answer: elicitation is reported as unsupported", async () => {
     const { body } = await through(initialize({ elicitation: {}, sampling: {}, roots: { listChanged: true }, experimental: { a: 1 } }));
     assert.deepEqual(JSON.parse(body), initialize({ experimental: { a: 1 } }));
     for (const other of [{ ...initialize({ elicitation: {} }), method: "tools/call" }, { method: "initialize" }, [1]]) {
@@ -225,7 +225,7 @@ describe("a question within a whole answer", () => {
   test("is refused at once, and can be avoided", async () => {
     await using server = createServer("asking", "1.0.0", forLambda);
     server.tools.register({ name: "ask" }, ({ ask, can }) =>
-      can("elicitation") ? JSON.stringify(ask({ name: elicit("Your name?", z.object({ name: z.string() })) })) : "Nobody was asked.",
+      can("elicitation") ? JSON.stringify(ask({ name: elicit("Your name?", z.object({ name: z.string() })) })) : "No question was asked.",
     );
     const handler = bufferedHandler(server);
     const call = async (message: object, more: object = {}) => {
@@ -237,7 +237,7 @@ describe("a question within a whole answer", () => {
     const begun = await call({ ...begin, params: { ...params, clientInfo } });
     const session = { "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "", "mcp-protocol-version": "2025-11-25" };
     const answer = await call({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "ask", arguments: {} } }, session);
-    assert.match(answer.body, /Nobody was asked/);
+    assert.match(answer.body, /No question was asked/);
   });
 });
 
@@ -251,15 +251,15 @@ describe("a stream that only listens", () => {
   );
 
   test("is refused, since the function's time costs money, unless it resumes or is enabled", async () => {
-    const told = async (event: unknown, options: StreamingOptions = {}) => {
+    const answerTo = async (event: unknown, options: StreamingOptions = {}) => {
       const invoked = invoke(opened, event, options);
       await invoked.ended;
       return [invoked.head()?.statusCode, invoked.head()?.headers["allow"]];
     };
-    assert.deepEqual(await told(listening), [405, "POST, DELETE, OPTIONS"]);
-    assert.deepEqual(await told(resuming), [200, undefined]);
-    assert.deepEqual(await told(listening, { standaloneStreams: true }), [200, undefined]);
-    for (const event of vague) assert.deepEqual(await told(event), [405, "POST, DELETE, OPTIONS"]);
+    assert.deepEqual(await answerTo(listening), [405, "POST, DELETE, OPTIONS"]);
+    assert.deepEqual(await answerTo(resuming), [200, undefined]);
+    assert.deepEqual(await answerTo(listening, { standaloneStreams: true }), [200, undefined]);
+    for (const event of vague) assert.deepEqual(await answerTo(event), [405, "POST, DELETE, OPTIONS"]);
   });
 
   test("is always refused with buffered answers; other pages are not", async () => {
@@ -267,7 +267,7 @@ describe("a stream that only listens", () => {
     const page = changed("rest.json", { ...listen, headers: { Accept: "*/*" } });
     const statuses = await Promise.all([listening, resuming, ...vague, page].map(async (event) => (await handler(event)).statusCode));
     assert.deepEqual(statuses, [405, 405, 405, 405, 200]);
-    // Of 2026-07-28: it would be answered when the function's time is over, and paid until then.
+    // A listen of 2026-07-28 would only end with the function's time, which is billed.
     const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen" };
     const subscribing = changed("rest.json", { multiValueHeaders: null, headers });
     assert.equal((await handler(subscribing)).statusCode, 405);

@@ -247,7 +247,7 @@ test("a job goes on after its call has returned", async () => {
   assertToolResult(await ann.tools.status(), { waiting: 0, summaries: ["One …", "Two …", "Three …"] });
 });
 
-test("a picture is uploaded, shown and read", async () => {
+test("a picture is uploaded, displayed and read", async () => {
   await using server = await testServer([avatar]);
   const ann = server.client({ principal: "ann" });
   assertRefused(await ann.tools.upload({ png: "R0lGODdh" }), "That is not a PNG file.");

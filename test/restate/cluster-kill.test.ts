@@ -9,7 +9,7 @@ import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { connect, type Which } from "../clients.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { freshSeed, seeded, type Seeded, withSeed } from "../torture/seed.ts";
 import { ClusterPlace } from "./cluster-place.ts";
 import { Fates } from "./fates.ts";

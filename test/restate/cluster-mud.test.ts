@@ -9,8 +9,8 @@ import { verify } from "../../src/core/chain/index.ts";
 import type { ChainEvent } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
-import { connect, type Player, type Said, type Which } from "../clients.ts";
-import { finishes, folder, keep, plain } from "../quest-hands.ts";
+import { connect, type Player, type ElicitAnswer, type Which } from "../clients.ts";
+import { playToEnding, folder, keep, withoutHandle } from "../quest-client.ts";
 import { root } from "../serve-child.ts";
 import { at } from "../wire.ts";
 import { ClusterPlace } from "./cluster-place.ts";
@@ -21,7 +21,7 @@ import { RestateServer } from "./restate-server.ts";
 const V1: Which = { sdk: "v1", era: "legacy" };
 const MODERN: Which = { sdk: "v2", era: "modern" };
 const ROOM = "game://room/current";
-const YES: Said = { action: "accept", content: { confirm: true } };
+const YES: ElicitAnswer = { action: "accept", content: { confirm: true } };
 const NAMES = ["ada", "bob"];
 
 const bearer = (name: string) => ({ authorization: `Bearer a-key-of-${name}-that-is-long` });
@@ -103,7 +103,7 @@ test("two official clients play the MUD through two nodes: they see each other, 
     return fetch(urls[turn % urls.length] ?? "", init);
   };
   let declined = 0;
-  const no = (): Said => {
+  const no = (): ElicitAnswer => {
     declined += 1;
     return { action: "decline" };
   };
@@ -137,7 +137,7 @@ test("two official clients play the MUD through two nodes: they see each other, 
     for (const direction of ["north", "west", "south"]) await does(bob, "move", { direction });
     await does(bob, "drop", { item: "torch" });
 
-    await finishes(keep.world, plain(ada), "ada");
+    await playToEnding(keep.world, withoutHandle(ada), "ada");
     assert.ok(saidElsewhere > 0, "she was asked, and answered at the other node");
     assert.match(await bob.read(ROOM), /"id":"entrance"/);
 

@@ -10,7 +10,7 @@ import type { ActorId, ChainEvent } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { lines, troupe } from "../cli/run.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { at, modern } from "../wire.ts";
 import { ClusterPlace } from "./cluster-place.ts";
 import { Gates } from "./gates.ts";

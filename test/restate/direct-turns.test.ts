@@ -8,7 +8,7 @@ import { verify } from "../../src/core/chain/index.ts";
 import { keyText } from "../../src/hosts/restate/key-text.fixture.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { chainOf, tallyKind } from "../../src/testing/conformance/index.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { cuttingEndpoint } from "./cutting-endpoint.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";

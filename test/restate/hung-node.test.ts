@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 import { startBalancer } from "../../src/cli/cluster/balancer.ts";
 import { nodeAnswers } from "../../src/cli/cluster/health-checks.ts";
-import { folder } from "../quest-hands.ts";
+import { folder } from "../quest-client.ts";
 import { CutLink } from "./cut-link.ts";
 import { install } from "./install.ts";
 import { modernCaller } from "./purse-callers.ts";

@@ -1,4 +1,4 @@
-// A user's project with the package in it as it is published, and a suite of theirs; the runners are this folder's own.
+// A user's project with the published package and a suite; the runners are installed in this folder.
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,8 +11,8 @@ const run = promisify(execFile);
 
 export interface Ran {
   readonly code: unknown;
-  /** What the runner said, on both streams. */
-  readonly said: string;
+  /** The output of the runner, both streams. */
+  readonly output: string;
 }
 
 export interface Project extends AsyncDisposable {
@@ -26,7 +26,7 @@ export async function newProject(files: Readonly<Record<string, string>>): Promi
   const own = join(folder, "node_modules/troupe");
   mkdirSync(own, { recursive: true });
   copyFileSync(join(root, "package.json"), join(own, "package.json"));
-  // Beside the package, as npm nests what a package needs; and zod and the runners beside the suite.
+  // The package's dependencies are nested next to it, as by npm; zod and the runners are next to the suite.
   symlinkSync(join(root, "node_modules"), join(own, "node_modules"));
   symlinkSync(join(root, "node_modules/zod"), join(folder, "node_modules/zod"));
   symlinkSync(join(import.meta.dirname, "node_modules/vitest"), join(folder, "node_modules/vitest"));
@@ -41,10 +41,10 @@ export async function newProject(files: Readonly<Record<string, string>>): Promi
       try {
         const options = { cwd: folder, env: { ...inherited, ...env, NO_COLOR: "1" }, timeout: 60_000 };
         const { stdout, stderr } = await run(process.execPath, [...script, ...args], options);
-        return { code: 0, said: stdout + stderr };
+        return { code: 0, output: stdout + stderr };
       } catch (error) {
         const { code, stdout, stderr } = Object(error);
-        return { code, said: `${stdout}${stderr}` };
+        return { code, output: `${stdout}${stderr}` };
       }
     },
     async [Symbol.asyncDispose]() {

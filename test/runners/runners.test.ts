@@ -1,14 +1,14 @@
-// The test kit in the runners people use, from the package as it is published.
+// The test kit of the published package, in common test runners.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newProject, type Project, type Ran } from "./project.ts";
 import { failing, passing } from "./suite.ts";
 
 interface Runner {
-  /** What a suite begins with. */
+  /** The first lines of a suite. */
   readonly head: string;
   readonly run: (project: Project, file: string) => Promise<Ran>;
-  /** What it says of three tests that passed. */
+  /** Its output for three passed tests. */
   readonly passed: RegExp;
 }
 
@@ -44,16 +44,16 @@ describe("troupe/testing", () => {
   for (const [name, { run, passed }] of Object.entries(runners)) {
     test(`passes under ${name}`, async () => {
       assert.ok(project);
-      const { code, said } = await run(project, `${name}-good.test.js`);
-      assert.match(said, passed);
-      assert.equal(code, 0, said);
+      const { code, output } = await run(project, `${name}-good.test.js`);
+      assert.match(output, passed);
+      assert.equal(code, 0, output);
     });
 
     test(`fails readably under ${name}`, async () => {
       assert.ok(project);
-      const { code, said } = await run(project, `${name}-bad.test.js`);
-      assert.equal(code, 1, said);
-      assert.match(said, /The tool's text is "this", not that/);
+      const { code, output } = await run(project, `${name}-bad.test.js`);
+      assert.equal(code, 1, output);
+      assert.match(output, /The tool's text is "this", not that/);
     });
   }
 });

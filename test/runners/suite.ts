@@ -1,4 +1,4 @@
-// One suite in plain JavaScript, as users of each runner write it; what differs is where `test` is from.
+// One suite in plain JavaScript for each runner; only the import of `test` differs.
 const body = `
 import { actor } from "troupe";
 import { createServer } from "troupe/server";

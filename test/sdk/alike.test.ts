@@ -1,4 +1,4 @@
-// The same questions to a server of the official SDK over its own transport, and through Troupe: the answers are alike.
+// The same requests to a server of the official SDK over its own transport and through Troupe get the same answers.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fromMcpServer } from "troupe/mount";
@@ -18,7 +18,7 @@ interface Met extends AsyncDisposable {
   readonly seen: Everything["seen"];
 }
 
-/** One way to a server of its own. */
+/** A connection to a new server. */
 type Way = (everything: Everything, which: Which, answers?: Answers) => Promise<Met>;
 
 const direct: Way = async ({ connect, seen }, which, answers) => {
@@ -49,10 +49,10 @@ const outcome = async (run: Promise<unknown>): Promise<unknown> => {
   }
 };
 
-// What an era says of every result; and how a tool would run as a task, which nothing does here.
+// Members that an era adds to every result, and a tool's task support, which is unused here.
 const OTHERWISE = /^(?:resultType|ttlMs|cacheScope|execution)$|^io\.modelcontextprotocol\//;
 
-/** Without what is otherwise by intention, and with the members in order. */
+/** Removes intended differences, and sorts members. */
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-// The official clients as a test of answers needs them: everything an answer says, whichever way it came.
+// The official clients with complete answers, over each transport.
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -15,7 +15,7 @@ import { connectInMemory, type MemoryClient } from "troupe/transport";
 import { INFO, MODERN, type Which } from "../clients.ts";
 import type { Everything } from "./everything.ts";
 
-/** Where a server is met: itself, over the SDK's own transport; through Troupe in process, or over HTTP. */
+/** How a server is reached: directly, over the SDK's own transport, or through Troupe, in process or over HTTP. */
 export type Place =
   | { readonly direct: Everything["connect"] }
   | { readonly gateway: Gateway; readonly principal?: string }
@@ -43,13 +43,13 @@ export interface Asker extends AsyncDisposable {
     ref: { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string },
     argument: { name: string; value: string },
   ): Promise<unknown>;
-  /** To one resource and all lists, as the era does it. */
+  /** Subscribes to one resource and all lists, as in the era. */
   subscribe(uri: string): Promise<unknown>;
   readonly heard: readonly { readonly method: string; readonly params?: unknown }[];
   readonly instructions: string | undefined;
 }
 
-/** A gateway in this process as the SDK's clients take it. */
+/** A transport of the SDK's clients to a gateway in this process. */
 class InProcess {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -74,7 +74,7 @@ class InProcess {
   }
 }
 
-/** A person's answer; without it the client has no elicitation. */
+/** A user's answer; without it the client does not support elicitation. */
 export interface Answers {
   readonly elicitation: { action: "accept" | "decline"; content?: Record<string, string | boolean> };
 }
@@ -120,7 +120,7 @@ async function meetV1(place: Place, answers: Answers | undefined): Promise<Asker
 }
 
 async function meetV2(place: Place, era: Which["era"], answers: Answers | undefined): Promise<Asker> {
-  // An SDK server by itself speaks the legacy era on a connection.
+  // A plain SDK server uses the legacy era on a connection.
   const mode = era === "legacy" || "direct" in place ? "legacy" : { pin: MODERN };
   const client = new ClientV2(INFO, { capabilities: answers === undefined ? {} : CAN, versionNegotiation: { mode } });
   if (answers !== undefined) {

@@ -1,4 +1,4 @@
-// As it is published: no SDK is named in what is emitted, and the servers of both fit its declarations.
+// The published declarations import no SDK, and the servers of both SDKs match them.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

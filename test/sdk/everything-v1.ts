@@ -1,4 +1,4 @@
-// A server with everything, as one writes it with the official SDK v1.
+// A server with every feature, written with the official SDK v1.
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -41,8 +41,8 @@ export function everythingV1(): Everything {
   }));
   server.registerTool("dig", { inputSchema: { steps: z.number() } }, async ({ steps }, extra) => {
     const progressToken = extra._meta?.progressToken;
-    const told = progressToken === undefined ? 0 : steps;
-    for (let progress = 1; progress <= told; progress += 1)
+    const reported = progressToken === undefined ? 0 : steps;
+    for (let progress = 1; progress <= reported; progress += 1)
       await extra.sendNotification({
         method: "notifications/progress",
         params: { progressToken: progressToken ?? "", progress, total: steps, message: `step ${progress}` },
@@ -70,7 +70,7 @@ export function everythingV1(): Everything {
     content: [{ type: "text", text: JSON.stringify([extra.authInfo?.clientId, extra.authInfo?.scopes]) }],
   }));
   server.registerTool("say", {}, async () => {
-    await server.sendLoggingMessage({ level: "warning", logger: "sayer", data: { said: true } });
+    await server.sendLoggingMessage({ level: "warning", logger: "sayer", data: { warned: true } });
     return { content: [] };
   });
   server.registerTool("wait", {}, async ({ signal }) => {

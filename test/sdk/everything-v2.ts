@@ -1,4 +1,4 @@
-// A server with everything, as one writes it with the official SDK v2.
+// A server with every feature, written with the official SDK v2.
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { CITIES, type Everything, PIXEL } from "./everything.ts";
@@ -39,8 +39,8 @@ export function everythingV2(): Everything {
   }));
   server.registerTool("dig", { inputSchema: z.object({ steps: z.number() }) }, async ({ steps }, { mcpReq }) => {
     const progressToken = mcpReq._meta?.progressToken;
-    const told = progressToken === undefined ? 0 : steps;
-    for (let progress = 1; progress <= told; progress += 1)
+    const reported = progressToken === undefined ? 0 : steps;
+    for (let progress = 1; progress <= reported; progress += 1)
       await mcpReq.notify({
         method: "notifications/progress",
         params: { progressToken: progressToken ?? "", progress, total: steps, message: `step ${progress}` },
@@ -68,7 +68,7 @@ export function everythingV2(): Everything {
     content: [{ type: "text", text: JSON.stringify([http?.authInfo?.clientId, http?.authInfo?.scopes]) }],
   }));
   server.registerTool("say", {}, async () => {
-    await server.sendLoggingMessage({ level: "warning", logger: "sayer", data: { said: true } });
+    await server.sendLoggingMessage({ level: "warning", logger: "sayer", data: { warned: true } });
     return { content: [] };
   });
   server.registerTool("wait", {}, async ({ mcpReq: { signal } }) => {

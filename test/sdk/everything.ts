@@ -1,4 +1,4 @@
-// What the servers with everything have in common, whichever SDK they are written with.
+// The common interface of the servers with every feature, for either SDK.
 import type { InMemoryTransport } from "@modelcontextprotocol/server";
 import type { SdkServer } from "troupe/mount";
 
@@ -7,14 +7,14 @@ export const CITIES = ["Athens", "Amsterdam", "Berlin"];
 
 export interface Everything {
   readonly server: SdkServer;
-  /** To the SDK's own transport. */
+  /** Connects to the SDK's own transport. */
   readonly connect: (transport: InMemoryTransport) => Promise<void>;
-  /** Outside of any call. */
+  /** Logs outside of any call. */
   readonly log: (text: string) => Promise<void>;
   readonly seen: {
     /** Calls of `wait` that were cancelled. */
     aborted: number;
-    /** Runs of what asks or waits. */
+    /** Runs of tools that ask or wait. */
     runs: number;
     readonly subscribed: string[];
   };

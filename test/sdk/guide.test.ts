@@ -1,4 +1,4 @@
-// The guide to migrating is true: its code is code that is tested, and each name of its table is one that can be imported.
+// The guide to migrating is tested: its code, and that each name of its table can be imported.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
@@ -38,12 +38,12 @@ import type { Complete } from "troupe/source";
 import { memoryStreamStore, sqliteSessionStores } from "troupe/store";
 import { testServer } from "troupe/testing";
 import { authenticator } from "troupe/transport";
-import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
+import { assertTestedCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const guide = guideCalled("migrating.md");
 
-test("the guide to migrating: its code is part of the examples, which are tested #server.sdk", () => {
-  assertShownCode(guide, "examples/migrating/*.ts");
+test("the guide to migrating: its code is part of the tested examples #server.sdk", () => {
+  assertTestedCode(guide, "examples/migrating/*.ts");
 });
 
 // One entry per name of the table: this object does not compile where one is missing.
@@ -87,7 +87,7 @@ const named = {
   Viewer: (one: Viewer) => one,
 };
 
-test("the guide to migrating: each name of its table can be imported, and none besides", () => {
+test("the guide to migrating: its table has each name that can be imported, and no other", () => {
   assert.deepEqual(namesInTable(guide, "| SDK | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

@@ -1,4 +1,4 @@
-// What calls itself a server and is none: everything ends, in time, with an error that says so.
+// Misbehaving servers: every operation ends in time, with an error that states the cause.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type JsonObject, Cancellation, type Json, type Reply } from "troupe/contract";
@@ -14,7 +14,7 @@ const reply = (transport: SdkTransport, id: Json | undefined, result: unknown): 
 const HELLO = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "h", version: "1" } };
 const TOOLS = { tools: [{ name: "go", inputSchema: { type: "object" } }] };
 
-/** A server that says what it is and what it has, and does what the test says with the rest. */
+/** A server that answers `initialize` and handles other messages as a test specifies. */
 class Hostile implements SdkServer {
   readonly heard: JsonObject[] = [];
   readonly #on: Readonly<Record<string, Handler>>;
@@ -52,7 +52,7 @@ const mount = (on: Readonly<Record<string, Handler>>, options: McpServerOptions 
   return { server, clock, faults, source, go };
 };
 
-it("one that never answers: connecting, lists and calls time out #server.sdk", async () => {
+it("a server that never answers: connecting, lists and calls time out #server.sdk", async () => {
   const deaf = mount({ initialize: () => undefined }, { listMs: 100 });
   const surface = assert.rejects(async () => deaf.source.surface(VIEWER), { code: "WORK_TIMEOUT" });
   await deaf.clock.advance(100);
@@ -66,11 +66,11 @@ it("one that never answers: connecting, lists and calls time out #server.sdk", a
   await assert.rejects(call, { code: "WORK_TIMEOUT" });
   assert.ok(
     server.heard.some(({ method }) => method === "notifications/cancelled"),
-    "it is told that nobody waits",
+    "it is notified of the cancellation",
   );
 });
 
-it("one that answers twice, or without a request: the first answer counts", async () => {
+it("a server that answers twice, or without a request: the first answer counts", async () => {
   const { go, faults } = mount({
     "tools/call": ({ id }, to) => {
       reply(to, id, { content: [{ type: "text", text: "first" }] });
@@ -82,7 +82,7 @@ it("one that answers twice, or without a request: the first answer counts", asyn
   assert.equal(faults.length, 2);
 });
 
-it("one that throws when it connects, or on a notification", async () => {
+it("a server that throws when it connects, or on a notification", async () => {
   const broken: SdkServer = {
     connect: () => Promise.reject(new Error("Already connected.")),
     close: () => Promise.reject(new Error("No.")),
@@ -100,7 +100,7 @@ it("one that throws when it connects, or on a notification", async () => {
   await assert.rejects(go(), (error: Error) => !error.message.includes("secret") && "code" in error && error.code === "CRASHED");
 });
 
-it("one that closes during a call, or while its client is asked", async () => {
+it("a server that closes during a call, or while its client has a question", async () => {
   const { go, source } = mount({ "tools/call": (_message, to) => void to.close() });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
@@ -111,14 +111,14 @@ it("one that closes during a call, or while its client is asked", async () => {
       to.send({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: { message: "?" } }, { relatedRequestId: 3 }),
   });
   await asking.source.surface(VIEWER);
-  const asked = await asking.go({ can: ["elicitation"] });
-  assert.ok("needs" in asked);
+  const question = await asking.go({ can: ["elicitation"] });
+  assert.ok("needs" in question);
   await asking.server.close();
-  const answers = Object.fromEntries(Object.keys(asked.needs).map((key) => [key, { action: "decline" }]));
+  const answers = Object.fromEntries(Object.keys(question.needs).map((key) => [key, { action: "decline" }]));
   await assert.rejects(asking.go({ can: ["elicitation"], answers }), { code: "CRASHED", message: /closed/ });
 });
 
-it("one that sends invalid messages: cyclic, too long, not a result, not a message", async () => {
+it("a server that sends invalid messages: cyclic, too long, not a result, not a message", async () => {
   const ring: { self?: unknown } = {};
   ring.self = ring;
   for (const rubbish of [ring, "x".repeat(2_000), 1n, "text", null, []]) {
@@ -197,7 +197,7 @@ it("members that would make clients refuse the whole list are omitted and report
   assert.equal(faults.length, tools.length + 4 + 1 + 2);
 });
 
-it("one that asks outside of a call, asks what servers may not, or asks too much is refused", async () => {
+it("a server's questions outside of a call, of other methods or too many are refused", async () => {
   const { server, source } = mount({});
   await source.ready;
   const { transport } = server;
@@ -215,13 +215,13 @@ it("one that asks outside of a call, asks what servers may not, or asks too much
     },
     { maxAsking: 2 },
   );
-  const asked = await many.go({ can: ["roots"] });
-  assert.ok("needs" in asked);
-  assert.equal(Object.keys(asked.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
+  const questions = await many.go({ can: ["roots"] });
+  assert.ok("needs" in questions);
+  assert.equal(Object.keys(questions.needs).length, 2, "concurrent questions are sent together, up to the limit");
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 
-it("a client that disconnects while it is asked ends the call in the server too", async () => {
+it("a client that disconnects during a question ends the call in the server too", async () => {
   const ask: Handler = (_message, to) => to.send({ jsonrpc: "2.0", id: "q", method: "roots/list" });
   const { server, go } = mount({ "tools/call": ask });
   const signal = new Cancellation();
@@ -244,9 +244,9 @@ it("lists that cannot be read again are unchanged", async () => {
 
 it("a factory that is too slow: calls and closing time out, and its server is closed", async () => {
   const clock = new SimulatedClock();
-  const late = Promise.withResolvers<SdkServer>();
+  const delayed = Promise.withResolvers<SdkServer>();
   const closed = Promise.withResolvers<void>();
-  const source = fromMcpServer(() => late.promise, { clock, listMs: 100, instructions: "" });
+  const source = fromMcpServer(() => delayed.promise, { clock, listMs: 100, instructions: "" });
   const surface = assert.rejects(async () => source.surface(VIEWER), { code: "WORK_TIMEOUT", message: /was not made within 100 ms/ });
   await clock.advance(100);
   await surface;
@@ -254,11 +254,11 @@ it("a factory that is too slow: calls and closing time out, and its server is cl
   const closing = source[Symbol.asyncDispose]();
   await clock.advance(100);
   await Promise.all([again, closing]);
-  late.resolve({ connect: () => Promise.reject(new Error("It was connected.")), close: async () => closed.resolve() });
+  delayed.resolve({ connect: () => Promise.reject(new Error("It was connected.")), close: async () => closed.resolve() });
   await closed.promise;
 });
 
-it("one whose close never ends does not delay its owner", async () => {
+it("a server whose close never ends does not delay its owner", async () => {
   const { clock, source, server } = mount({}, { listMs: 100 });
   await source.ready;
   server.close = () => new Promise(() => undefined);

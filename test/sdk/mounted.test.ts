@@ -1,4 +1,4 @@
-// What a mounted server is to its viewers, and what is otherwise than over the SDK's own transports.
+// Mounted servers of the official SDK, and their differences from the SDK's own transports.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -32,7 +32,7 @@ type Mounted = Parameters<typeof fromMcpServer>[0];
 
 const YES = { elicitation: [{ action: "accept", content: { yes: true } }] };
 
-/** Served by itself on a clock that stands still; closed with the test server. */
+/** Serves a mounted server on a simulated clock; closed with the test server. */
 const serve = (mounted: Mounted, options: McpServerOptions = {}): Promise<TestServer> =>
   testServer(async ({ clock, entropy, ...wires }) => {
     const source = fromMcpServer(mounted, { clock, entropy, ...options });
@@ -47,7 +47,7 @@ const serve = (mounted: Mounted, options: McpServerOptions = {}): Promise<TestSe
     };
   });
 
-/** A server that says who it is for, counts its calls, and tells when it was closed. */
+/** A factory of servers that count their calls and record when they are closed. */
 const counting = () => {
   const made: McpServer[] = [];
   const closed: number[] = [];
@@ -71,35 +71,35 @@ for (const [sdk, everything] of [
   ["v2", everythingV2],
 ] as const) {
   it(`${sdk}: a handler finds its viewer's principal and scopes`, async () => {
-    await using house = await serve(everything().server);
-    assertToolResult(await house.client({ principal: "ada", scopes: ["a", "b"] }).callTool("whoami"), '["ada",["a","b"]]');
-    assertToolResult(await house.client({ principal: null }).callTool("whoami"), "[null,null]");
+    await using served = await serve(everything().server);
+    assertToolResult(await served.client({ principal: "ada", scopes: ["a", "b"] }).callTool("whoami"), '["ada",["a","b"]]');
+    assertToolResult(await served.client({ principal: null }).callTool("whoami"), "[null,null]");
   });
 
   it(`${sdk}: authInfo is made by the option`, async () => {
     const authInfo = ({ principal = "" }) => ({ token: "t", clientId: principal.toUpperCase(), scopes: [] });
-    await using house = await serve(everything().server, { authInfo });
-    assertToolResult(await house.client({ principal: "ada" }).callTool("whoami"), '["ADA",[]]');
+    await using served = await serve(everything().server, { authInfo });
+    assertToolResult(await served.client({ principal: "ada" }).callTool("whoami"), '["ADA",[]]');
   });
 
   it(`${sdk}: log lines of a call reach its client, others the owner`, async () => {
-    await using house = await serve(everything().server);
-    const client = house.client();
+    await using served = await serve(everything().server);
+    const client = served.client();
     await client.callTool("say");
     const { params } = await client.notifications.first("notifications/message");
-    assert.deepEqual(params, { level: "warning", logger: "sayer", data: { said: true } });
+    assert.deepEqual(params, { level: "warning", logger: "sayer", data: { warned: true } });
     const logged: unknown[] = [];
     const mine = everything();
-    await using source = fromMcpServer(mine.server, { onLog: (...said) => void logged.push(said) });
+    await using source = fromMcpServer(mine.server, { onLog: (...entry) => void logged.push(entry) });
     await source.ready;
     await mine.log("alone");
     assert.deepEqual(logged, [["notice", "alone"]]);
   });
 
   it(`${sdk}: asking a client without the capability fails in the handler`, async () => {
-    await using house = await serve(everything().server);
+    await using served = await serve(everything().server);
     for (const era of ["legacy", "modern"] as const) {
-      const refused = await house.client({ era }).callTool("confirm", { what: "go" });
+      const refused = await served.client({ era }).callTool("confirm", { what: "go" });
       assert.equal(refused.isError, true);
       assert.match(toolText(refused), /Client does not support elicitation/);
     }
@@ -108,13 +108,13 @@ for (const [sdk, everything] of [
   it(`${sdk}: a call whose modern client never answers ends by itself`, async () => {
     const { server, seen } = everything();
     const source = fromMcpServer(server);
-    const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
-    assert.ok("needs" in asked);
+    const question = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
+    assert.ok("needs" in question);
     assert.equal(seen.runs, 1);
-    const [key = ""] = Object.keys(asked.needs);
+    const [key = ""] = Object.keys(question.needs);
     const answers = { [key]: { action: "accept", content: { yes: true } } };
     const foreign = await source.act({ principal: "eve", scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
-    assert.ok("refused" in foreign && foreign.refused.code === "NOT_NOW", "nobody answers for another");
+    assert.ok("refused" in foreign && foreign.refused.code === "NOT_NOW", "another principal cannot answer");
     const other = await source.act({ scopes: [] }, "tools/confirm", { what: "stay" }, { can: ["elicitation"], answers });
     assert.ok("refused" in other && other.refused.code === "NOT_NOW", "nor another call");
     const reply = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
@@ -126,27 +126,27 @@ for (const [sdk, everything] of [
   });
 
   it(`${sdk}: a call that waits for its client times out`, async () => {
-    await using house = await testServer((wires) => createServer("clock", "1", wires));
-    const source = fromMcpServer(everything().server, { clock: house.clock, askMs: 1_000 });
-    const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
-    assert.ok("needs" in asked);
-    await house.clock.advance(1_000);
-    const answers = Object.fromEntries(Object.keys(asked.needs).map((key) => [key, { action: "accept", content: { yes: true } }]));
-    const late = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
-    assert.ok("refused" in late && late.refused.code === "NOT_NOW");
+    await using served = await testServer((wires) => createServer("clock", "1", wires));
+    const source = fromMcpServer(everything().server, { clock: served.clock, askMs: 1_000 });
+    const question = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
+    assert.ok("needs" in question);
+    await served.clock.advance(1_000);
+    const answers = Object.fromEntries(Object.keys(question.needs).map((key) => [key, { action: "accept", content: { yes: true } }]));
+    const expired = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
+    assert.ok("refused" in expired && expired.refused.code === "NOT_NOW");
     await source[Symbol.asyncDispose]();
   });
 
   it(`${sdk}: names and URIs can have a prefix, next to a registry and another server`, async () => {
     const [one, two] = [fromMcpServer(everything().server), fromMcpServer(everythingV1().server)];
-    await using house = await testServer((wires) => {
+    await using served = await testServer((wires) => {
       const own = createServer("ours", "1.0.0", { ...wires, sources: [prefix("one", one), prefix("two", two)] });
       own.tools.register({ name: "add", description: "Ours." }, () => "ours");
       return own;
     });
     await one.ready;
     await two.ready;
-    const client = house.client({ answers: YES });
+    const client = served.client({ answers: YES });
     assertHasTools(await client.listTools(), "add", "one__add", "two__add");
     assertToolResult(await client.callTool("one__add", { a: 1, b: 2 }), "3");
     assertToolResult(await client.callTool("two__confirm", { what: "go" }), /accept/);
@@ -160,8 +160,8 @@ for (const [sdk, everything] of [
   });
 
   it(`${sdk}: differences from a direct connection are those in the guide #server.sdk`, async () => {
-    await using house = await serve(everything().server);
-    const client = house.client();
+    await using served = await serve(everything().server);
+    const client = served.client();
     await client.initialize();
     assertError(await client.raw(callToolRequest(7, "nothing")), -32602);
     assertError(await client.raw(callToolRequest(8, "secret")), -32602);
@@ -176,11 +176,11 @@ for (const [sdk, everything] of [
 
 it("one name at two sources is an error that is logged with advice", async () => {
   const [one, two] = [fromMcpServer(everythingV1().server), fromMcpServer(everythingV2().server)];
-  const said: unknown[] = [];
-  const log = (_level: string, data: unknown): void => void said.push(data);
-  await using house = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, log, sources: [one, two] }));
-  await assert.rejects(house.client().listTools(), { message: /misconfigured/ });
-  assert.match(JSON.stringify(said), /a mounted MCP server and by a mounted MCP server.*prefix\(\)/);
+  const logged: unknown[] = [];
+  const log = (_level: string, data: unknown): void => void logged.push(data);
+  await using served = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, log, sources: [one, two] }));
+  await assert.rejects(served.client().listTools(), { message: /misconfigured/ });
+  assert.match(JSON.stringify(logged), /a mounted MCP server and by a mounted MCP server.*prefix\(\)/);
   await one[Symbol.asyncDispose]();
   await two[Symbol.asyncDispose]();
 });
@@ -205,14 +205,14 @@ it("one server is shared by all; with a factory each principal has its own #serv
 
 it("idle servers are closed, and their number is limited", async () => {
   const { make, closed, made } = counting();
-  await using house = await serve(make, { idleMs: 1_000, maxServers: 2, instructions: "" });
-  const as = (principal: string) => house.client({ principal, listen: false, era: "modern" });
+  await using served = await serve(make, { idleMs: 1_000, maxServers: 2, instructions: "" });
+  const as = (principal: string) => served.client({ principal, listen: false, era: "modern" });
   assertToolResult(await as("ada").callTool("count"), "1");
   assertToolResult(await as("bob").callTool("count"), "1");
   assertToolResult(await as("cyd").callTool("count"), "1");
   await until("the idlest to be closed", () => closed.length === 1);
   assert.deepEqual(closed, [0]);
-  await house.clock.advance(1_000);
+  await served.clock.advance(1_000);
   await until("the idle to be closed", () => closed.length === 3);
   assertToolResult(await as("ada").callTool("count"), "1");
   assert.equal(made.length, 4);
@@ -220,17 +220,17 @@ it("idle servers are closed, and their number is limited", async () => {
 
 it("if all servers are in use, another viewer is refused", async () => {
   const { server, seen } = everythingV1();
-  await using house = await serve(() => server, { maxServers: 1, instructions: "" });
-  const busy = house.client({ principal: "ada" }).callTool("wait");
+  await using served = await serve(() => server, { maxServers: 1, instructions: "" });
+  const busy = served.client({ principal: "ada" }).callTool("wait");
   await until("the tool to run", () => seen.runs === 1);
-  await assert.rejects(house.client({ principal: "bob" }).listTools(), { message: /call again later/ });
+  await assert.rejects(served.client({ principal: "bob" }).listTools(), { message: /call again later/ });
   await server.close();
   assert.equal((await busy).isError, true);
 });
 
 it("a server with a call that waits for its client is in use, until the answer or for askMs", async () => {
-  await using house = await testServer((wires) => createServer("clock", "1", wires));
-  const { clock } = house;
+  await using served = await testServer((wires) => createServer("clock", "1", wires));
+  const { clock } = served;
   const closed: string[] = [];
   const make = ({ principal = "" }): SdkServer => {
     const { server } = everythingV1();
@@ -262,8 +262,8 @@ it("a server with a call that waits for its client is in use, until the answer o
 
 it("an idle server with listeners is closed to make room, and its listeners get the next one", async () => {
   const { make, closed, made } = counting();
-  await using house = await testServer((wires) => createServer("clock", "1", wires));
-  await using source = fromMcpServer(make, { clock: house.clock, idleMs: 1_000, maxServers: 1, instructions: "" });
+  await using served = await testServer((wires) => createServer("clock", "1", wires));
+  await using source = fromMcpServer(make, { clock: served.clock, idleMs: 1_000, maxServers: 1, instructions: "" });
   const [ada, bob] = [
     { principal: "ada", scopes: [] },
     { principal: "bob", scopes: [] },
@@ -272,8 +272,8 @@ it("an idle server with listeners is closed to make room, and its listeners get 
   const undo = source.watch(ada, () => (heard += 1));
   assert.match(JSON.stringify(await source.act(ada, "tools/count", {}, {})), /"1"/);
   await assert.rejects(async () => source.surface(bob), { code: "MAILBOX_FULL" });
-  await house.clock.advance(1_000);
-  assert.deepEqual(closed, [], "nobody wants its place");
+  await served.clock.advance(1_000);
+  assert.deepEqual(closed, [], "its place is not needed");
   await source.surface(bob);
   await until("the one only listened to to be closed", () => closed.length === 1);
   assert.deepEqual(closed, [0]);
@@ -283,14 +283,14 @@ it("an idle server with listeners is closed to make room, and its listeners get 
   made.at(-1)?.registerTool("more", {}, () => ({ content: [] }));
   await until("ada to hear of the new server's tools", () => heard === 2);
   undo();
-  await house.clock.advance(1_000);
-  await until("one that nobody listens to any more to be closed", () => closed.length === 3);
+  await served.clock.advance(1_000);
+  await until("a server without listeners is closed", () => closed.length === 3);
 });
 
 it("with a factory, a call after a server closed itself gets a new one", async () => {
   const { make, made } = counting();
-  await using house = await serve(make, { instructions: "" });
-  const client = house.client({ principal: "ada", era: "modern", listen: false });
+  await using served = await serve(make, { instructions: "" });
+  const client = served.client({ principal: "ada", era: "modern", listen: false });
   assertToolResult(await client.callTool("count"), "1");
   await made[0]?.close();
   assertToolResult(await client.callTool("count"), "1");
@@ -307,14 +307,14 @@ it("a call of a client with a session can ask at most eight times", async () => 
   server.registerTool("nag", {}, async () => {
     for (;;) await server.server.listRoots();
   });
-  await using house = await serve(server);
-  const nagged = await house.client({ answers: { roots: () => ({ roots: [] }) } }).callTool("nag");
+  await using served = await serve(server);
+  const nagged = await served.client({ answers: { roots: () => ({ roots: [] }) } }).callTool("nag");
   assert.equal(nagged.isError, true);
 });
 
 const ERROR = { code: -1, message: "no window is open" };
 
-/** What a client of 2025-11-25 gets for its call of that tool, if it answers every question so. Undefined: it never answers. */
+/** The result for a client of 2025-11-25 that answers every question like this. Undefined: it never answers. */
 const resultWhere = async (own: McpServer, name: string, answer: object | undefined, clock?: SimulatedClock): Promise<unknown> => {
   const options = clock === undefined ? {} : { clock };
   await using source = fromMcpServer(own, options);
@@ -336,7 +336,7 @@ const resultWhere = async (own: McpServer, name: string, answer: object | undefi
 
 const MESSAGE = z.object({ id: z.unknown().optional(), method: z.string().optional(), result: z.unknown().optional() });
 
-/** Asks as often as the test says, whatever the answers are. */
+/** Asks a given number of times, regardless of the answers. */
 const asking = (times: number) => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
   const seen: unknown[] = [];
@@ -354,7 +354,7 @@ const asking = (times: number) => {
   return { server, seen };
 };
 
-it("a client's error for an answer is the handler's, whose result the caller gets", async () => {
+it("a client's error for a question reaches the handler, whose result the caller gets", async () => {
   const { server, seen } = asking(1);
   assert.deepEqual(await resultWhere(server, "buy", { error: ERROR }), { content: [{ type: "text", text: "Reserved." }] });
   assert.deepEqual(seen, [[-1, "MCP error -1: no window is open"]]);
@@ -366,7 +366,7 @@ it("a client's error that the SDK would ignore reaches the handler, too", async 
   assert.deepEqual(seen, [[-32000, "MCP error -32000: half"]]);
 });
 
-it("an answer that is not valid is an error for the handler that asked", async () => {
+it("an invalid answer is an error for the handler that asked", async () => {
   const { server, seen } = asking(1);
   assert.deepEqual(await resultWhere(server, "buy", { result: { action: "perhaps" } }), { content: [{ type: "text", text: "Reserved." }] });
   assert.match(JSON.stringify(seen), /^\[\[-32000,".*is not the result of elicitation\/create/);
@@ -384,10 +384,10 @@ it("after eight rounds the next question of a handler fails, and one that asks o
   assert.ok(endless.seen.includes("aborted"));
 });
 
-it("the caller of a handler that waited in vain does not read that nothing was applied", async () => {
+it("the caller of a handler whose question failed is not promised that nothing was applied", async () => {
   const { server, seen } = asking(1);
-  const late = JSON.stringify(await resultWhere(server, "buy", undefined, new SimulatedClock()));
-  assert.match(late, /did not answer.*may stay.*"isError":true.*"applied":"unknown"/);
+  const expired = JSON.stringify(await resultWhere(server, "buy", undefined, new SimulatedClock()));
+  assert.match(expired, /did not answer.*may stay.*"isError":true.*"applied":"unknown"/);
   assert.equal(seen[0], "aborted");
 });
 
@@ -403,8 +403,8 @@ it("a low-level server with many pages is listed completely", async () => {
     return { content: [{ type: "text", text: params.name }] };
   });
   const source: SdkServer = server;
-  await using house = await serve(source);
-  const client = house.client();
+  await using served = await serve(source);
+  const client = served.client();
   assertHasTools(await client.listTools(), "tool-0", "tool-1", "tool-2", "tool-3", "tool-4");
   assertToolResult(await client.callTool("tool-4"), "tool-4");
   const failed = await client.callTool("tool-1");
@@ -433,7 +433,7 @@ const shops = {
 
 for (const [sdk, shop] of Object.entries(shops))
   it(`${sdk}: a URL elicitation is sent in the form of the client's revision`, async () => {
-    const told = async (protocolVersion: string, capabilities: object): Promise<Readonly<Record<string, unknown>>> => {
+    const resultFor = async (protocolVersion: string, capabilities: object): Promise<Readonly<Record<string, unknown>>> => {
       await using source = fromMcpServer(shop());
       await using server = createServer("ours", "1.0.0", { sources: [source] });
       await using client = connectInMemory(server.gateway, { principal: "ada", scopes: [] });
@@ -455,14 +455,14 @@ for (const [sdk, shop] of Object.entries(shops))
       return {};
     };
     const url = { elicitation: { url: {} } };
-    const { error } = await told("2025-11-25", url);
+    const { error } = await resultFor("2025-11-25", url);
     assert.deepEqual(z.object({ code: z.number(), data: z.unknown() }).parse(error), { code: -32042, data: { elicitations: [PAGE] } });
     for (const [revision, capabilities] of [
       ["2025-11-25", { elicitation: {} }],
       ["2025-06-18", url],
       ["2026-07-28", url],
     ] as const) {
-      const { result } = await told(revision, capabilities);
+      const { result } = await resultFor(revision, capabilities);
       const { content } = z.object({ content: z.array(z.object({ text: z.string() })), isError: z.literal(true) }).parse(result);
       assert.match(content[0]?.text ?? "", /Connect first\. Connect your account\. https:\/\/shop\.example\/connect$/, revision);
     }

@@ -31,15 +31,15 @@ const echo = (): Server => {
 
 it("each URI arrives as it was requested", async () => {
   await using source = fromMcpServer(echo());
-  await using house = await testServer(source);
-  const client = house.client();
+  await using served = await testServer(source);
+  const client = served.client();
   for (const uri of WITHIN) assert.deepEqual((await client.readResource(uri)).contents, [{ uri, text: uri }], uri);
   for (const uri of ["one://a/b", "dir://xa", "other://a"]) await assert.rejects(client.readResource(uri), { code: -32002 }, uri);
 });
 
 it("a resource under a prefix is read and returned under its prefixed URI", async () => {
   await using source = fromMcpServer(echo());
-  await using house = await testServer(prefix("p", source));
-  const { contents } = await house.client().readResource("search://p/in/all?q=x%26y");
+  await using served = await testServer(prefix("p", source));
+  const { contents } = await served.client().readResource("search://p/in/all?q=x%26y");
   assert.deepEqual(contents, [{ uri: "search://p/in/all?q=x%26y", text: "search://in/all?q=x%26y" }]);
 });

@@ -1,4 +1,4 @@
-// Who calls reaches handlers; what a token does not allow is asked for, in both eras, by the official clients too.
+// Handlers receive the caller, and missing scopes are challenged, in both eras and for the official clients.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
@@ -21,36 +21,36 @@ async function guarded(authority: AuthorizationServer): Promise<Server> {
   const auth = await authenticator({ issuers: [{ issuer: authority.issuer, keys: authority.keys }], scopes: [DOOR], name: "Tried" });
   const server = createServer("s", "1", { auth });
   server.tools.register({ name: "who" }, ({ viewer }) => JSON.stringify(viewer));
-  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "anonymous"}.`);
   return server;
 }
 
-/** As an application keeps a user's tokens, whose browser goes where it is sent. */
+/** An application's token storage for a user whose browser follows redirects. */
 function signedIn() {
-  const kept: { tokens?: { access_token: string; token_type: string }; verifier: string; code: string; discovered?: OAuthDiscoveryState } =
+  const saved: { tokens?: { access_token: string; token_type: string }; verifier: string; code: string; discovered?: OAuthDiscoveryState } =
     { verifier: "", code: "" };
   const provider = {
     redirectUrl: "http://127.0.0.1/back",
     clientMetadata: { redirect_uris: ["http://127.0.0.1/back"] },
     clientInformation: () => ({ client_id: "tried" }),
-    tokens: () => kept.tokens,
+    tokens: () => saved.tokens,
     saveTokens(tokens: { access_token: string; token_type: string }) {
-      kept.tokens = tokens;
+      saved.tokens = tokens;
     },
     async redirectToAuthorization(url: URL) {
       const answer = await fetch(url, { redirect: "manual" });
-      kept.code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? "";
+      saved.code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? "";
     },
     saveCodeVerifier(verifier: string) {
-      kept.verifier = verifier;
+      saved.verifier = verifier;
     },
-    codeVerifier: () => kept.verifier,
+    codeVerifier: () => saved.verifier,
     saveDiscoveryState(state: OAuthDiscoveryState) {
-      kept.discovered = state;
+      saved.discovered = state;
     },
-    discoveryState: () => kept.discovered,
+    discoveryState: () => saved.discovered,
   } satisfies ProviderV2;
-  return { provider, code: () => kept.code };
+  return { provider, code: () => saved.code };
 }
 
 interface SignedIn {
@@ -58,7 +58,7 @@ interface SignedIn {
   close(): Promise<void>;
 }
 
-/** Connects, by signing in where the server says that one has to; `call` does what it takes once. */
+/** Connects, and signs in if the server requires it; `call` steps up at most once. */
 async function connected({ sdk, era }: (typeof CLIENTS)[number], url: string): Promise<SignedIn> {
   const { provider, code } = signedIn();
   if (sdk === "v1") {
@@ -94,7 +94,7 @@ const stepping = (call: (name: string) => Promise<unknown>, signIn: () => Promis
 
 for (const which of CLIENTS)
   test(
-    `the official client ${which.sdk}, ${which.era}, signs in, and steps up for the tool that takes more #server.callers`,
+    `the official client ${which.sdk}, ${which.era}, signs in, and steps up for a tool with more scopes #server.callers`,
     { timeout: 20_000 },
     async () => {
       await using authority = await authorizationServer();
@@ -104,9 +104,9 @@ for (const which of CLIENTS)
       const who = { principal: `${authority.issuer}|ana`, scopes: [DOOR] };
       assert.deepEqual(await client.call("who"), [{ type: "text", text: JSON.stringify(who) }]);
       assert.deepEqual(await client.call("wipe"), [{ type: "text", text: `Wiped by ${who.principal}.` }]);
-      // What it had is asked for again with what it lacks: the first call still goes.
+      // The new token has the earlier scopes too, so the first call still succeeds.
       assert.deepEqual(await client.call("who"), [{ type: "text", text: JSON.stringify({ ...who, scopes: [DOOR, "admin", "wipe"] }) }]);
-      assert.deepEqual(authority.asked, [DOOR, `${DOOR} admin wipe`]);
+      assert.deepEqual(authority.requests, [DOOR, `${DOOR} admin wipe`]);
       await client.close();
     },
   );
@@ -115,7 +115,7 @@ const META = 'resource_metadata="https://app.example/.well-known/oauth-protected
 
 const legacyHeaders = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 
-/** The same call in either era, by whatever sends it. */
+/** The same call in either era, sent with `send`. */
 async function calling(era: string, send: (init: RequestInit) => Promise<Response>, name: string): Promise<Response> {
   const ask = (headers: Readonly<Record<string, string>>, body: object): Promise<Response> =>
     send({ method: "POST", headers: { ...legacyHeaders, ...headers }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
@@ -133,7 +133,7 @@ async function calling(era: string, send: (init: RequestInit) => Promise<Respons
 
 for (const era of ["legacy", "modern"])
   describe(`in the ${era} era`, () => {
-    test("a tool's scopes are refused with 403 and a challenge that names them, what is held and where to go #server.callers", async () => {
+    test("missing scopes get 403 and a challenge that names them, the granted ones and the issuer #server.callers", async () => {
       await using authority = await authorizationServer();
       const auth = await authenticator({
         issuers: [{ issuer: authority.issuer, keys: authority.keys }],
@@ -154,8 +154,8 @@ for (const era of ["legacy", "modern"])
       assert.equal(many.headers.get("www-authenticate"), `Bearer error="insufficient_scope", scope="admin wipe", ${META}`);
       assert.match(await (await calling(era, by(["admin", "wipe"]), "wipe")).text(), /Wiped\./);
 
-      const nobody = await server.fetch(new Request("https://app.example/mcp", { method: "POST", headers: legacyHeaders, body: "{}" }));
-      assert.deepEqual([nobody.status, nobody.headers.get("www-authenticate")], [401, `Bearer ${META}`]);
+      const anonymous = await server.fetch(new Request("https://app.example/mcp", { method: "POST", headers: legacyHeaders, body: "{}" }));
+      assert.deepEqual([anonymous.status, anonymous.headers.get("www-authenticate")], [401, `Bearer ${META}`]);
       const document = await server.fetch(new Request("https://app.example/.well-known/oauth-protected-resource/mcp"));
       assert.deepEqual(await document.json(), {
         resource: "https://app.example/mcp",
@@ -164,7 +164,7 @@ for (const era of ["legacy", "modern"])
       });
     });
 
-    test("with keys alone there is nowhere to go, and the challenge says what lacks #server.callers", async () => {
+    test("with API keys only, the challenge names the missing scopes and no issuer #server.callers", async () => {
       const auth = await authenticator({ keys: [{ name: "ana", sha256: hashApiKey("fB7cKq0yRz5n1XwTt3LhQ9"), scopes: ["read"] }] });
       await using server = createServer("s", "1", { auth });
       server.tools.register({ name: "who" }, ({ viewer }) => `${viewer.principal} ${viewer.scopes.join()}`);
@@ -183,7 +183,7 @@ for (const era of ["legacy", "modern"])
     });
   });
 
-test("a server with an issuer and no address listens, and is not mounted until it has one", async () => {
+test("a server with an issuer but no public address can listen, but not be mounted", async () => {
   await using authority = await authorizationServer();
   await using server = await guarded(authority);
   const refused = { code: "BAD_OPTION", message: /a mounted server need the resource or audience/ };
@@ -193,10 +193,10 @@ test("a server with an issuer and no address listens, and is not mounted until i
   assert.equal((await fetch(http.url, { method: "POST" })).status, 401);
 });
 
-test("where there is no HTTP, a scope that lacks is an error that names it #server.callers", async () => {
+test("without HTTP, a missing scope is an error that names it #server.callers", async () => {
   await using server = createServer("s", "1");
   server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "Wiped.");
-  const told = async (scopes: readonly string[]): Promise<string> => {
+  const refusalFor = async (scopes: readonly string[]): Promise<string> => {
     await using client = connectInMemory(server.gateway, { principal: "ana", scopes });
     client.send({
       jsonrpc: "2.0",
@@ -209,6 +209,6 @@ test("where there is no HTTP, a scope that lacks is an error that names it #serv
     for await (const text of client.messages) if (text.includes('"id":2')) return text;
     return "";
   };
-  assert.match(await told(["read"]), /"code":-31403,"message":"This needs the scope admin; sign in again with it\."/);
-  assert.match(await told(["admin"]), /Wiped\./);
+  assert.match(await refusalFor(["read"]), /"code":-31403,"message":"This needs the scope admin; sign in again with it\."/);
+  assert.match(await refusalFor(["admin"]), /Wiped\./);
 });

@@ -1,4 +1,4 @@
-// An authorization server on loopback, as small as the official clients accept: it grants what is asked for, to whoever asks.
+// A minimal authorization server on loopback that the official clients accept. It grants every requested scope to every client.
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
@@ -8,8 +8,8 @@ import { onLoopback } from "../on-loopback.ts";
 export interface AuthorizationServer extends AsyncDisposable {
   readonly issuer: string;
   readonly keys: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
-  /** What was asked for at each authorization. */
-  readonly asked: readonly string[];
+  /** The scopes requested at each authorization. */
+  readonly requests: readonly string[];
 }
 
 const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
@@ -22,7 +22,7 @@ interface Grant {
 }
 
 export async function authorizationServer(): Promise<AuthorizationServer> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const grants = new Map<string, Grant>();
   const http = createServer((request, response) => {
     const run = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export async function authorizationServer(): Promise<AuthorizationServer> {
     if (pathname === "/authorize") {
       const code = randomUUID();
       const scope = asks.get("scope") ?? "";
-      asked.push(scope);
+      requests.push(scope);
       grants.set(code, { scope, resource: asks.get("resource") ?? "", challenge: asks.get("code_challenge") ?? "" });
       const back = new URL(asks.get("redirect_uri") ?? issuer);
       back.searchParams.set("code", code);
@@ -86,7 +86,7 @@ export async function authorizationServer(): Promise<AuthorizationServer> {
   return {
     issuer,
     keys,
-    asked,
+    requests,
     [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 }

@@ -1,5 +1,5 @@
-// Clients of both eras that say each request by hand, and see what comes as it is.
-import type { Send } from "../transport/places.ts";
+// Clients of both eras that send raw requests and return raw responses.
+import type { Send } from "../transport/http-servers.ts";
 
 const PROTOCOL = "2025-11-25";
 const INFO = { name: "t", version: "1" };
@@ -7,9 +7,9 @@ const HEADERS = { accept: "application/json, text/event-stream", "content-type":
 
 export interface HandCaller {
   readonly session: string;
-  /** A tool call under that id; `token`: it asks for progress. */
+  /** A tool call with that id; `token` requests progress. */
   call(id: number, name: string, how?: { readonly token?: string; readonly signal?: AbortSignal }): Promise<Response>;
-  /** Asks for a stream: without an id for what the server says by itself. */
+  /** Opens a stream: the standalone one, or a replay from `last`. */
   get(lastEventId?: string): Promise<Response>;
 }
 
@@ -25,7 +25,7 @@ export async function legacyCaller(send: Send, path = "/mcp"): Promise<HandCalle
   return resumedCaller(send, begun.headers.get("mcp-session-id") ?? "", path);
 }
 
-/** The same with a session that has begun already, here or elsewhere. */
+/** The same for an existing session, of this server or another. */
 export function resumedCaller(send: Send, session: string, path = "/mcp"): HandCaller {
   const own = { "mcp-session-id": session, "mcp-protocol-version": PROTOCOL };
   return {

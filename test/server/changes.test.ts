@@ -1,4 +1,4 @@
-// Registries that change while official clients look on; what they hold of actors and services beside a registry's own.
+// Registries that change while official clients are connected, and registries combined with actors and services.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor } from "troupe";
@@ -19,7 +19,7 @@ const methods = ["notifications/tools/list_changed", "notifications/prompts/list
 
 for (const which of CLIENTS)
   describe(`the official client ${which.sdk}, ${which.era}`, () => {
-    test("C8 hears of each list that changed, and of the resource it subscribed to", async () => {
+    test("C8 is notified of each list that changed, and of the resource it subscribed to", async () => {
       await using server = createServer("s", "1");
       const undo = server.tools.register({ name: "a" }, () => "a");
       server.prompts.register({ name: "p" }, () => "p");
@@ -34,7 +34,7 @@ for (const which of CLIENTS)
         });
       else await client.subscribe("x://r");
       const heard = (method: string): boolean => client.heard.some((one) => one.method === method);
-      // The standalone stream of a legacy client opens in its own time.
+      // The standalone stream of a legacy client opens asynchronously.
       await until("the client listens", () => {
         server.resources.changed("r");
         return heard("notifications/resources/updated");
@@ -42,13 +42,13 @@ for (const which of CLIENTS)
       undo();
       server.prompts.register({ name: "q" }, () => "q");
       server.resources.register({ name: "t", uri: "x://{id}" }, ({ args: { id } }) => id);
-      await until("all three have been told", () => methods.every(heard));
+      await until("all three have been notified", () => methods.every(heard));
       assert.deepEqual(await client.tools(), []);
       assert.deepEqual(await client.prompts(), ["p", "q"]);
       assert.deepEqual(await client.templates(), ["x://{id}"]);
     });
 
-    test("C8 hears of the URI it subscribed to after another resource got it", async () => {
+    test("C8 is notified of a subscribed URI after another resource took it over", async () => {
       await using server = createServer("s", "1");
       server.resources.register({ name: "old", uri: "x://r" }, () => "old");
       await using client = await connected(server, which);
@@ -62,14 +62,14 @@ for (const which of CLIENTS)
       server.resources.unregister("old");
       server.resources.register({ name: "new", uri: "x://r" }, () => "new");
       const before = updates();
-      // The first is of the new resource itself.
+      // The first notification is for the new resource itself.
       await until("the client hears of it", () => {
         server.resources.changed("new");
         return updates() > before + 1;
       });
     });
 
-    test("takes every kind of content", async () => {
+    test("receives every kind of content", async () => {
       await using server = createServer("s", "1");
       const bytes = new Uint8Array([1, 2, 3]);
       server.tools.register({ name: "all", output: z.object({ n: z.number() }) }, () =>
@@ -84,7 +84,7 @@ for (const which of CLIENTS)
           { n: 1 },
         ),
       );
-      server.tools.register({ name: "fails" }, () => failure("Too late."));
+      server.tools.register({ name: "fails" }, () => failure("It failed."));
       server.resources.register({ name: "both", uri: "x://both" }, () =>
         contents([
           { uri: "x://both/1", mimeType: "text/plain", text: "one" },
@@ -95,9 +95,9 @@ for (const which of CLIENTS)
       const all = await client.call("all");
       assert.deepEqual([all.text, all.structured, all.isError], ["text", { n: 1 }, false]);
       const fails = await client.call("fails");
-      assert.deepEqual([fails.text, fails.isError], ["Too late.", true]);
+      assert.deepEqual([fails.text, fails.isError], ["It failed.", true]);
       assert.equal(await client.read("x://both"), "one");
-      const said = JSON.stringify(client.frames);
+      const received = JSON.stringify(client.frames);
       for (const part of [
         '"type":"image","data":"AQID"',
         '"type":"audio"',
@@ -105,10 +105,10 @@ for (const which of CLIENTS)
         '"uri":"x://b","text":"b"',
         '"blob":"AQID"',
       ])
-        assert.ok(said.includes(part), part);
+        assert.ok(received.includes(part), part);
     });
 
-    test("meets actors and services beside a registry's tools", async () => {
+    test("lists actors and services alongside a registry's tools", async () => {
       const tally = actor("tally", {
         description: "Counts.",
         per: "shared",
@@ -140,7 +140,7 @@ for (const which of CLIENTS)
 
 test("a tool that needs a scope is refused without it, with a challenge, and served with it", async () => {
   await using server = createServer("s", "1");
-  server.tools.register({ name: "wipe", scopes: ["admin"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "wipe", scopes: ["admin"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "anonymous"}.`);
   const call = (scopes: readonly string[]): Promise<Response> =>
     server.fetchAs(
       { principal: "ana", scopes },

@@ -1,4 +1,4 @@
-// What is told to those whose calls still run when a server closes, by every way in; and that nothing stays open behind it.
+// What clients of running calls receive when a server closes, over every transport, and that nothing stays open.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection } from "node:net";
@@ -29,7 +29,7 @@ const MODERN = {
   "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
 };
 
-/** A tool that runs for ever, whoever aborts it. */
+/** A tool that never ends, even if it is aborted. */
 function deafServer() {
   const server = createServer("s", "1");
   const seen = { began: false, aborted: false };
@@ -55,7 +55,7 @@ async function posted(url: string, era: "legacy" | "modern", streams: boolean): 
   return post({ "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" }, call(meta));
 }
 
-function assertTold(text: string): void {
+function assertShutdownError(text: string): void {
   const last =
     text
       .trimEnd()
@@ -85,7 +85,7 @@ const DOORS: Readonly<Record<string, (server: Server) => Promise<{ url: string; 
   },
 };
 
-describe("a call that still runs when the grace is over", () => {
+describe("a call that still runs at the end of the grace period", () => {
   for (const [door, open] of Object.entries(DOORS))
     for (const era of ["legacy", "modern"] as const)
       for (const streams of [true, false])
@@ -96,12 +96,12 @@ describe("a call that still runs when the grace is over", () => {
           await until("it runs", () => seen.began);
           await server.close({ graceMs: 1 });
           assert.equal((await response).status, streams ? 200 : 503);
-          assertTold(await (await response).text());
+          assertShutdownError(await (await response).text());
           assert.ok(seen.aborted);
           await end();
         });
 
-  test("gets one over TCP and on standard streams too", async () => {
+  test("gets an error over TCP and on standard streams too", async () => {
     for (const way of ["tcp", "stdio"]) {
       const { server, seen } = deafServer();
       const [input, output] = [new PassThrough(), new PassThrough()];
@@ -116,29 +116,29 @@ describe("a call that still runs when the grace is over", () => {
       (way === "tcp" ? socket : input).write(`${JSON.stringify(call(MODERN))}\n`);
       await until("it runs", () => seen.began);
       await server.close({ graceMs: 1 });
-      await until("it was told", () => text.endsWith("\n"));
-      assertTold(text);
+      await until("it was answered", () => text.endsWith("\n"));
+      assertShutdownError(text);
       socket.destroy();
     }
   });
 });
 
-test("a server that was closed, or is meanwhile, opens no door", async () => {
+test("a server that is closed, also while it starts to listen, opens no listener", async () => {
   const server = createServer("s", "1");
   const taken = await serveHttp({ gateway: server.gateway });
   const port = Number(new URL(taken.url).port);
   await taken.close();
-  const late = server.listen({ http: { port }, tcp: true });
+  const listening = server.listen({ http: { port }, tcp: true });
   const closing = server.close();
   const refused = { code: "DRAINING", message: /create another one/ };
-  await assert.rejects(late, refused);
+  await assert.rejects(listening, refused);
   await closing;
   await assert.rejects(server.listen({ http: { port } }), refused);
   const socket = createConnection(port, "127.0.0.1");
   await assert.rejects(once(socket, "connect"), { code: "ECONNREFUSED" });
 });
 
-test("a response whose client does not read ends with the server", async () => {
+test("a response that its client does not read ends with the server", async () => {
   const clock = new SimulatedClock();
   const server = createServer("s", "1", { clock });
   let answered = false;

@@ -1,4 +1,4 @@
-// The pages about servers are true: their code is code that is tested, and each name of the table can be imported.
+// The code of the pages about servers is tested, and each name of their table can be imported.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
@@ -34,7 +34,7 @@ import {
   type Tools,
 } from "troupe/server";
 import { hashApiKey } from "troupe/transport";
-import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
+import { assertTestedCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const PAGES = [
   "apptheory.md",
@@ -50,8 +50,8 @@ const PAGES = [
   "transports.md",
 ];
 
-test("code in the pages about servers is part of the examples, which are tested", () => {
-  assertShownCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
+test("code in the pages about servers is part of the tested examples", () => {
+  assertTestedCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
 });
 
 test("the commands in the page about authentication make a key and its hash", async () => {
@@ -94,7 +94,7 @@ const named = {
   PromptArgument: (one: PromptArgument) => one,
 };
 
-test("each name the table maps to is imported from troupe/server, and none besides #apptheory.transport.mount", () => {
+test("the table maps to every export of troupe/server, and to no other #apptheory.transport.mount", () => {
   assert.deepEqual(namesInTable(guideCalled("apptheory.md"), "| Go | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

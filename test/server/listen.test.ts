@@ -1,4 +1,4 @@
-// A server with doors of its own: HTTP, TCP and stdio at once, its health, and how it ends.
+// A server with its own listeners: HTTP, TCP and stdio at once, its health, and its end.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
@@ -21,23 +21,23 @@ describe("a server that listens", () => {
       }
     });
 
-  test("serves standard streams, and settles when they end", async () => {
+  test("serves standard streams, and resolves when they end", async () => {
     await using server = demo(idle);
     const [input, output] = [new PassThrough(), new PassThrough()];
-    let said = "";
+    let written = "";
     output.on("data", (piece) => {
-      said += String(piece);
+      written += String(piece);
     });
     const { stdio } = await server.listen({ stdio: { input, output } });
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
     input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
-    await until("it has answered", () => said.includes("\n"));
-    assert.match(said, /"serverInfo":\{"name":"demo"/);
+    await until("it has answered", () => written.includes("\n"));
+    assert.match(written, /"serverInfo":\{"name":"demo"/);
     input.end();
     await stdio.closed;
   });
 
-  test("says whether it is alive and ready, and ends after what runs", async () => {
+  test("reports health and readiness, and closes after running calls", async () => {
     let ready = false;
     const go = Promise.withResolvers<void>();
     const began = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ describe("a server that listens", () => {
     await client[Symbol.asyncDispose]();
   });
 
-  test("waits no longer than its grace", async () => {
+  test("waits no longer than its grace period", async () => {
     const server = createServer("s", "1");
     const began = Promise.withResolvers<void>();
     server.tools.register({ name: "stuck" }, () => {
@@ -84,7 +84,7 @@ describe("a server that listens", () => {
     await Promise.all([stuck, client[Symbol.asyncDispose]()]);
   });
 
-  test("opens all of its doors or none", async () => {
+  test("opens all of its listeners or none", async () => {
     await using server = demo(idle);
     const { http } = await server.listen({ http: true });
     const free: string[] = [];

@@ -1,4 +1,4 @@
-// How much of a list one answer has.
+// Lists in one answer or in pages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer, type Server, type ServerOptions } from "troupe/server";
@@ -54,7 +54,7 @@ test("pageSize cuts lists into pages", async () => {
   assert.deepEqual(await pages(server), [100, 100, 50]);
 });
 
-test("a list of more than 4 Mi characters is cut into pages all the same", async () => {
+test("a list of more than 4 Mi characters is always split into pages", async () => {
   await using server = many({}, "x".repeat(40_000));
   const sizes = await pages(server);
   assert.ok(sizes.length > 1 && sizes.every((size) => size * 40_000 <= 4_194_304), String(sizes));

@@ -1,4 +1,4 @@
-// A server inside applications as people write them; each as an address, and what fetches from it.
+// A server inside applications of each framework; each has an address and a `fetch`.
 import { createServer as createHttp, type RequestListener } from "node:http";
 import express, { type App } from "express";
 import fastify, { type FastifyInstance } from "fastify";
@@ -12,7 +12,7 @@ type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface Mounted extends AsyncDisposable {
   readonly url: string;
-  /** Where there is no socket. */
+  /** Present if the application has no socket. */
   readonly fetch?: Fetch;
 }
 
@@ -49,7 +49,7 @@ async function fastifyListening(app: FastifyInstance): Promise<Mounted> {
 
 const expressParsed = (server: Server): App => express().use(express.json()).use("/mcp", server.node);
 
-// Under this name Express does not print what it answers.
+// With this environment Express does not log errors.
 const quiet = (app: App): App => app.set("env", "test");
 
 const expressUnderPrefix = (server: Server): App =>
@@ -62,7 +62,7 @@ function honoWithCors(server: Server): Hono {
   return app;
 }
 
-/** What a Node server carries. */
+/** The framework's request handler on a Node server. */
 export const ON_NODE: Readonly<Record<string, (server: Server) => Promise<Mounted>>> = {
   "node:http": (server) => listening((request, response) => void server.node(request, response)),
   "the guide's node:http": async (server) => {

@@ -1,4 +1,4 @@
-// What goes wrong between a client and a server inside an application: bodies too large, clients that leave, what follows an error.
+// Edge cases of a server inside an application: bodies too large, clients that disconnect, requests after an error.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
@@ -22,7 +22,7 @@ const INITIALIZE = JSON.stringify({
 });
 
 for (const [name, mount] of Object.entries(MOUNTS))
-  describe(`mounted with ${name}, when things go wrong`, () => {
+  describe(`mounted with ${name}, at its edges`, () => {
     test("a body that is too large is refused, and the next one is read #server.frameworks.edges", async () => {
       await using server = createServer("s", "1", { webLimits: { bodyBytes: 2_000 } });
       await using mounted = await mount(server);
@@ -34,21 +34,21 @@ for (const [name, mount] of Object.entries(MOUNTS))
       assert.match(await answer.text(), /"serverInfo"/);
     });
 
-    test("a packed body is refused by its coding's name, or read where a framework has unpacked it", async () => {
+    test("a compressed body is refused by its encoding, or read if a framework has decompressed it", async () => {
       await using server = createServer("s", "1");
       await using mounted = await mount(server);
       const send = mounted.fetch ?? fetch;
       const headers = { ...HEADERS, "content-encoding": "gzip" };
       const answer = await send(mounted.url, { method: "POST", headers, body: gzipSync(INITIALIZE) });
-      const said = await answer.text();
-      if (UNPACKS.test(name)) assert.match(said, /"serverInfo"/);
+      const body = await answer.text();
+      if (UNPACKS.test(name)) assert.match(body, /"serverInfo"/);
       else if (name.startsWith("Fastify")) assert.ok([400, 415].includes(answer.status), "Fastify itself may refuse it first");
-      else assert.deepEqual([answer.status, /Content-Encoding: gzip/.test(said)], [415, true]);
+      else assert.deepEqual([answer.status, /Content-Encoding: gzip/.test(body)], [415, true]);
     });
 
     for (const which of CLIENTS)
       test(
-        `the official client ${which.sdk}, ${which.era}, leaves in the middle of a call, which hears of it #server.frameworks.edges`,
+        `the official client ${which.sdk}, ${which.era}, aborts a running call when it disconnects #server.frameworks.edges`,
         { timeout: 20_000 },
         async () => {
           await using server = createServer("s", "1");
@@ -62,13 +62,13 @@ for (const [name, mount] of Object.entries(MOUNTS))
           server.tools.register({ name: "quick" }, () => "quick");
           await using mounted = await mount(server);
           const caller = await callerOf(which, mounted.url, mounted.fetch);
-          const gone = new AbortController();
-          const call = caller.call("wait", () => begun.resolve(), gone.signal);
+          const disconnect = new AbortController();
+          const call = caller.call("wait", () => begun.resolve(), disconnect.signal);
           await begun.promise;
-          gone.abort();
+          disconnect.abort();
           await assert.rejects(call);
           await aborted.promise;
-          // Nothing is stuck: the same client goes on.
+          // The connection is not stuck: the same client goes on.
           assert.deepEqual(await caller.call("quick", () => undefined), [{ type: "text", text: "quick" }]);
           await caller.close();
         },
@@ -81,7 +81,7 @@ interface Answered {
   readonly port: number | undefined;
 }
 
-/** Over the agent's one connection; `port` is this side's, and tells whether it is the same one. */
+/** Uses the agent's one connection; `port` is the local port, which identifies the connection. */
 function ask(agent: Agent, url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -103,12 +103,12 @@ for (const [name, mount] of Object.entries(ON_NODE))
     await using mounted = await mount(server);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
-      // A body that is no JSON is the framework's own to refuse, and some end the connection with that.
+      // The framework refuses a body that is not JSON, and some close the connection.
       assert.equal((await ask(agent, mounted.url, HEADERS, "{")).status, 400);
       const { port } = await ask(agent, mounted.url, HEADERS, INITIALIZE);
       const wrong: readonly (readonly [Readonly<Record<string, string>>, string, number])[] = [
         [{ ...HEADERS, accept: "text/html" }, INITIALIZE, 406],
-        [{ ...HEADERS, "mcp-session-id": "nobody's" }, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 404],
+        [{ ...HEADERS, "mcp-session-id": "unknown" }, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 404],
         [HEADERS, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 400],
         [{ ...HEADERS, origin: "https://evil.example" }, INITIALIZE, 403],
       ];
@@ -129,16 +129,16 @@ for (const [name, app] of Object.entries({
   Express: ON_NODE["Express"] ?? assert.fail(),
   Fastify: ON_NODE["Fastify"] ?? assert.fail(),
 }))
-  test(`${name}, as the guide mounts it, has health and HTTP with SSE too, and ends sessions of clients that say a type and send nothing`, async () => {
+  test(`${name}, mounted as in the guide, has health checks, HTTP+SSE, and DELETE with a type and no body`, async () => {
     await using server = createServer("s", "1", { sse: true, ready: () => false });
     await using mounted = await app(server);
     const send = mounted.fetch ?? fetch;
     const at = async (path: string): Promise<number> => (await send(new URL(path, mounted.url))).status;
     assert.deepEqual([await at("/healthz"), await at("/readyz")], [200, 503]);
-    const gone = new AbortController();
-    const pair = await send(new URL("/sse", mounted.url), { headers: { accept: "text/event-stream" }, signal: gone.signal });
+    const disconnect = new AbortController();
+    const pair = await send(new URL("/sse", mounted.url), { headers: { accept: "text/event-stream" }, signal: disconnect.signal });
     assert.equal(pair.headers.get("content-type"), "text/event-stream");
-    gone.abort();
+    disconnect.abort();
     const begun = await send(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
     await begun.text();
     const headers = { ...HEADERS, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
@@ -146,7 +146,7 @@ for (const [name, app] of Object.entries({
     assert.equal((await send(mounted.url, { method: "POST", headers, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })).status, 404);
   });
 
-test("a signal ends the server and the application it is in", async () => {
+test("a signal ends the server and its application", async () => {
   const server = createServer("s", "1");
   const app = withNode(server);
   app.listen(0, "127.0.0.1");
@@ -158,7 +158,7 @@ test("a signal ends the server and the application it is in", async () => {
   assert.equal((await server.fetch(new Request("http://localhost/readyz"))).status, 503);
 });
 
-test("a body that was parsed and is nested too deep is refused as that", async () => {
+test("a parsed body that is nested too deep is refused as such", async () => {
   await using server = createServer("s", "1");
   let deep: unknown = 1;
   for (let at = 0; at < 100_000; at += 1) deep = [deep];
@@ -168,14 +168,14 @@ test("a body that was parsed and is nested too deep is refused as that", async (
   assert.match(await refused.text(), /nested too deep/);
 });
 
-test("a body somebody else has read is asked for, and taken where it is handed on #server.frameworks.edges", async () => {
+test("a body that other middleware has read is required, and used if it is passed on #server.frameworks.edges", async () => {
   await using server = createServer("s", "1");
   const app = new Hono();
   app.post("/mcp", async (context) => {
     const body = await context.req.json();
-    const asked = new URL(context.req.url).searchParams.has("again");
+    const repeated = new URL(context.req.url).searchParams.has("again");
     return server.fetch(
-      asked ? new Request(context.req.raw.url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) }) : context.req.raw,
+      repeated ? new Request(context.req.raw.url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) }) : context.req.raw,
     );
   });
   const { fetch: send = fetch } = inProcess((request) => app.fetch(request));

@@ -30,7 +30,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         assert.equal(client.instructions, "Ask for an echo.");
       });
 
-      test(`${who} sees what a tool emits while the tool runs #server.frameworks`, { timeout: 20_000 }, async () => {
+      test(`${who} receives what a tool emits while it runs #server.frameworks`, { timeout: 20_000 }, async () => {
         const seen = Promise.withResolvers<void>();
         await using server = demo(() => seen.promise);
         await using mounted = await mount(server);
@@ -38,7 +38,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         const steps: (string | undefined)[] = [];
         const result = await caller.call("long_task", (step) => {
           steps.push(step);
-          // The tool goes on only now that its client has heard of its start.
+          // The tool goes on only once its client has been notified of the start.
           seen.resolve();
         });
         assert.deepEqual(steps, ['{"status":"started"}', '{"status":"done"}']);

@@ -1,4 +1,4 @@
-// The official clients as a streaming tool needs them: what it tells, as it comes.
+// The official clients with a callback for progress as it arrives.
 import { Client as ClientV2, SSEClientTransport as SseV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport as SseV1 } from "@modelcontextprotocol/sdk/client/sse.js";
@@ -12,7 +12,7 @@ export interface Caller {
   close(): Promise<void>;
 }
 
-/** Where the URL ends in `/sse`, by the deprecated transport. */
+/** A URL that ends in `/sse` uses the deprecated transport. */
 export async function callerOf({ sdk, era }: Which, url: string, fetch?: Fetch): Promise<Caller> {
   const by = fetch === undefined ? {} : { fetch };
   const old = url.endsWith("/sse");

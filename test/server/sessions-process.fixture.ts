@@ -1,4 +1,4 @@
-/** One of several server processes that share nothing but a file, or tables. Argument: the path. Ends with its standard input. */
+/** One of several server processes that share only a file or tables. Argument: the path. Exits at the end of its standard input. */
 import { authenticator, hashApiKey } from "troupe/transport";
 import { onOneFile } from "../../examples/server/sessions.ts";
 import { KEYS } from "./sessions-processes.ts";
@@ -16,7 +16,7 @@ server.tools.register({ name: "where", description: "Which process this is." }, 
 server.tools.register(
   { name: "walk", description: "Tells a step, then waits at a gate.", input: GATE },
   async ({ args: { gate }, emit, log }) => {
-    // Makes the reply a stream, also for a client that did not ask for progress.
+    // Makes the reply a stream, even if the client requested no progress.
     log("warning", "off");
     emit({ step: 1 });
     await gateOf(gate).promise;

@@ -1,4 +1,4 @@
-// Two server processes that share a session file and nothing else, and clients that move between them.
+// Two server processes that share only a session file, and clients that move between them.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { CLIENTS, connect } from "../clients.ts";
@@ -14,7 +14,7 @@ const open = (gate: string) => ({ id: 3, method: "tools/call", params: { name: "
 
 describe("two processes over one session file", () => {
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`the official client ${which.sdk} moves between them within its session`, async () => {
+    test(`the official client ${which.sdk} moves between both within its session`, async () => {
       const way = roaming(urls);
       await using client = await connect({ http: urls[A] }, which, { headers: as("ada"), fetch: way.fetch });
       const { session = "" } = way;
@@ -37,11 +37,11 @@ describe("two processes over one session file", () => {
     });
 
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`the official client ${which.sdk} has its reply from the other, when the one it called breaks off`, async () => {
+    test(`the official client ${which.sdk} gets its reply from the other if the first disconnects`, async () => {
       const way = roaming(urls);
       await using client = await connect({ http: urls[A] }, which, { headers: as("ada"), fetch: way.fetch });
       const called = client.call("walk", { gate: which.sdk });
-      // The reply is an event stream, which the client can ask for again from its first event.
+      // The reply is an event stream, which the client can resume from its first event.
       await way.breaksOff;
       way.go(B);
       await way.asksAgain;
@@ -49,7 +49,7 @@ describe("two processes over one session file", () => {
       assert.equal((await called).text, `walked in ${pids[A]}`);
     });
 
-  test("a reply that began at one and broke off is resumed at the other, to its end", async () => {
+  test("a reply that broke off at one process is resumed at the other", async () => {
     const initialize = {
       id: 1,
       method: "initialize",
@@ -67,7 +67,7 @@ describe("two processes over one session file", () => {
     let last = "";
     for await (const { id, data } of eventsOf(await raw(urls[A], session, "POST", { headers, body: walk }))) {
       last = id;
-      // Left in the middle: the body is cancelled, the walk goes on.
+      // The client disconnects: the body is cancelled, and the walk goes on.
       if (data.includes("notifications/progress")) break;
     }
     assert.equal((await raw(urls[B], session, "GET", { headers: { ...as("bob"), "last-event-id": last } })).status, 404);

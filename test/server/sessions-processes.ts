@@ -1,4 +1,4 @@
-// Server processes over one file of sessions, and a client that goes to whichever it is told to.
+// Server processes that share one session file, and a client that can be directed to either.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ export const KEYS = { ada: "a".repeat(32), bob: "b".repeat(32) };
 export const as = (who: keyof typeof KEYS) => ({ authorization: `Bearer ${KEYS[who]}` });
 
 export interface Processes extends AsyncDisposable {
-  /** Where each takes clients. */
+  /** The address of each process. */
   readonly urls: readonly [string, string];
   readonly pids: readonly [string, string];
 }
@@ -22,7 +22,7 @@ async function start(path: string) {
   const ended = once(child, "exit");
   const lines = createInterface({ input: child.stdout });
   const [line]: unknown[] = await Promise.race([once(lines, "line"), ended.then(() => [])]);
-  assert.ok(typeof line === "string", "the process said where it listens");
+  assert.ok(typeof line === "string", "the process printed its address");
   return {
     url: String(JSON.parse(line)),
     pid: String(child.pid),
@@ -46,7 +46,7 @@ export async function twoProcesses(): Promise<Processes> {
   };
 }
 
-/** What came until then, and no more. */
+/** The body up to `mark`; then it breaks off. */
 const cutAfter = (body: ReadableStream<Uint8Array>, mark: string, cut: () => void): ReadableStream<Uint8Array> => {
   let text = "";
   return body.pipeThrough(
@@ -79,7 +79,7 @@ export function roaming(urls: readonly string[]) {
       return session;
     },
     breaksOff: broke.promise,
-    /** The client has come for the rest, and is answered. */
+    /** Resolves when the client has resumed the stream and is answered. */
     asksAgain: again.promise,
     fetch: async (_url: string | URL, init?: RequestInit): Promise<Response> => {
       const response = await fetch(urls[at] ?? "", init);
@@ -91,7 +91,7 @@ export function roaming(urls: readonly string[]) {
   };
 }
 
-/** A request as it is, in a session of 2025-11-25. */
+/** A raw request in a session of 2025-11-25. */
 export const raw = (url: string, session: string, verb: "POST" | "GET" | "DELETE", more: { headers?: object; body?: object } = {}) =>
   fetch(url, {
     method: verb,

@@ -1,9 +1,9 @@
-// A call that takes long and says nothing: proxies and clients give up on a silent response, so it becomes an event stream.
+// A long call without progress becomes an event stream, since proxies and clients give up on a silent response.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
 import { SimulatedClock } from "../../src/testing/index.ts";
-import { PLACES, type Send } from "../transport/places.ts";
+import { HTTP_SERVERS, type Send } from "../transport/http-servers.ts";
 import { envelope, modernHeaders } from "../wire.ts";
 
 const SILENT_MS = 10_000;
@@ -69,7 +69,7 @@ const ERAS: Readonly<Record<string, (send: Send) => Promise<Ask>>> = {
     },
 };
 
-for (const [where, place] of Object.entries(PLACES))
+for (const [where, place] of Object.entries(HTTP_SERVERS))
   for (const [era, callerFor] of Object.entries(ERAS))
     describe(`a silent call, ${era}, ${where}`, { timeout: 60_000 }, () => {
       for (const method of Object.keys(REQUESTS))
@@ -92,7 +92,7 @@ for (const [where, place] of Object.entries(PLACES))
           assert.match(last, /"id":1,"result":.*"done"/);
         });
 
-      test("is answered with JSON where it ends before", async () => {
+      test("is answered with JSON if it ends sooner", async () => {
         const { clock, server, next, release } = slowServer();
         await using _server = server;
         await using at = await place(server);
@@ -108,10 +108,10 @@ for (const [where, place] of Object.entries(PLACES))
       });
     });
 
-test("silent calls share one timer, and none is left once they have ended", async () => {
+test("silent calls share one timer, which ends with the last of them", async () => {
   const { clock, server, next, release } = slowServer();
   await using _server = server;
-  await using at = await (PLACES["fetch"] ?? assert.fail())(server);
+  await using at = await (HTTP_SERVERS["fetch"] ?? assert.fail())(server);
   const ask = await (ERAS["2026-07-28"] ?? assert.fail())(at.send);
   const handlers = clock.pending;
   const begun = next();

@@ -1,4 +1,4 @@
-// What is served beside a mounted server, when that cannot be asked or offers what no client could use.
+// Other sources next to a mounted server that is down, or whose tools no client could use.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server as SdkServer } from "@modelcontextprotocol/server";
@@ -21,7 +21,7 @@ const serving = (source: Source, logged: string[]) => (wires: Wires) => {
 };
 
 for (const era of ["legacy", "modern"] as const) {
-  it(`${era}: a source that is down fails what is its own, and lists say that they are not whole`, async () => {
+  it(`${era}: a source that is down fails only its own calls, and lists are marked incomplete`, async () => {
     const state = { down: true };
     const inner = registry({ tools: { other: { work: () => "other" } } });
     const source: Source = {
@@ -33,8 +33,8 @@ for (const era of ["legacy", "modern"] as const) {
       watch: (...watch) => inner.watch(...watch),
     };
     const logged: string[] = [];
-    await using house = await testServer(serving(source, logged));
-    const client = house.client({ era, principal: null });
+    await using served = await testServer(serving(source, logged));
+    const client = served.client({ era, principal: null });
     for (let round = 0; round < 2; round += 1) {
       const { tools, _meta } = await client.request("tools/list", {});
       assert.match(JSON.stringify(tools), /native/);
@@ -58,21 +58,21 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 for (const era of ["legacy", "modern"] as const) {
-  it(`${era}: a source that is down changes no answer about what the others offer`, async () => {
+  it(`${era}: a source that is down changes no answer about other sources`, async () => {
     const down = async (): Promise<never> => {
       throw new EngineError("MAILBOX_FULL", FULL);
     };
     const away: Source = { surface: down, act: down, complete: down, watch: () => () => undefined };
     const view = ({ args: { id } }: { args: { id?: string } }) => (id === "1" ? "one" : refuse("None.", { code: "UNKNOWN" }));
     const inner = registry({ resources: { far: { uri: "far://{id}", view } } });
-    // Like a cast with links, whose catalogue is not known ahead.
+    // Like a cast with links, its catalogue is not known in advance.
     const unplanned: Source = {
       surface: (viewer) => inner.surface(viewer),
       act: (...call) => inner.act(...call),
       watch: (...watch) => inner.watch(...watch),
     };
     for (const others of [[], [unplanned]]) {
-      await using house = await testServer((wires: Wires) => {
+      await using served = await testServer((wires: Wires) => {
         const server = createServer("ours", "1.0.0", { ...wires, log: () => undefined, sources: [...others, away] });
         const complete = { who: ({ value }: { value: string }) => ["ann"].filter((name) => name.startsWith(value)) };
         server.resources.register({ name: "near", uri: "near://{id}" }, view);
@@ -81,11 +81,11 @@ for (const era of ["legacy", "modern"] as const) {
         server.tools.register({ name: "locked", enabled: () => false, scopes: ["admin"] }, () => "never");
         return server;
       });
-      const client = house.client({ era, principal: null });
+      const client = served.client({ era, principal: null });
       const missing = { code: era === "legacy" ? -32002 : -32602, message: /Resource not found/ };
       for (const uri of ["near://2", ...(others.length === 0 ? [] : ["far://2"])]) {
         await assert.rejects(client.readResource(uri), missing);
-        // A listener is told which of its URIs are served.
+        // In 2026-07-28 the acknowledgement lists the served URIs instead.
         if (era === "legacy") await assert.rejects(client.subscribe(uri), missing);
         else await client.subscribe(uri);
       }
@@ -98,15 +98,15 @@ for (const era of ["legacy", "modern"] as const) {
   });
 }
 
-it("a mounted server's tool whose name no client could use is left out, also one that comes later, and logged once", async () => {
+it("a mounted server's tool with an unusable name is omitted, also if added later, and logged once", async () => {
   const names = ["look", "odd name!"];
   const inner = new SdkServer({ name: "odd", version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
   inner.setRequestHandler("tools/list", () => ({ tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })) }));
   inner.setRequestHandler("tools/call", ({ params }) => ({ content: [{ type: "text", text: params.name }] }));
   await using source = fromMcpServer(inner);
   const logged: string[] = [];
-  await using house = await testServer(serving(prefix("town", source), logged));
-  const client = house.client();
+  await using served = await testServer(serving(prefix("town", source), logged));
+  const client = served.client();
   assertHasTools(await client.listTools(), "native", "town__look");
   names.push("odder name!");
   await inner.sendToolListChanged();

@@ -1,4 +1,4 @@
-// Arguments that do not fit are answered by the fields' names, all of them, before a handler runs.
+// Invalid arguments are answered with the names of all invalid fields, before a handler runs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer, type ServerOptions } from "troupe/server";
@@ -22,7 +22,7 @@ const orderer = (options: ServerOptions, ran: () => void) => {
 };
 
 for (const era of ["legacy", "modern"] as const)
-  test(`${era}: every field that does not fit is named, however deep, and the handler has not run #server.arguments`, async () => {
+  test(`${era}: every invalid field is named, however deep, and the handler does not run #server.arguments`, async () => {
     let runs = 0;
     await using tried = await testServer((wires) => orderer(wires, () => (runs += 1)));
     const client = tried.client({ era });
@@ -36,13 +36,13 @@ for (const era of ["legacy", "modern"] as const)
     assert.equal(toolText(await client.callTool("order", { name: "xy", size: { width: 1, height: 1 }, tags: [] })), "ok");
   });
 
-test("of long arguments the first mistake is told, so that nobody makes the list long", async () => {
+test("for long arguments only the first error is reported, which bounds the list", async () => {
   await using tried = await testServer((wires) => orderer(wires, () => undefined));
   const wrong = await tried.client().callTool("order", { name: "xy", size: {}, tags: Array.from({ length: 50_000 }, () => "c") });
   assert.ok(toolText(wrong).length < 300, toolText(wrong));
 });
 
-test("under the profile apptheory they are an error that names the field", async () => {
+test("under the profile apptheory invalid arguments are an error that names the field", async () => {
   await using tried = await testServer((wires) => orderer({ ...wires, profile: "apptheory" }, () => undefined));
   const refused = tried.client({ revision: "2025-06-18" }).callTool("order", { name: 5, size: { width: 1, height: 1 }, tags: [] });
   await assert.rejects(refused, { code: -32602, message: /Invalid params: .*name: .*expected string/ });

@@ -1,4 +1,4 @@
-// The document's server over raw HTTP, in its own profile and, where the meaning is the same, in MCP's: its snippets and its properties.
+// The document's server over raw HTTP, in its own profile and, where they agree, in MCP's: its snippets and properties.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -32,7 +32,7 @@ function snippets(profile: "strict" | "apptheory"): Server {
   const server = createServer("my-mcp-server", "dev", { profile, rateLimit: false });
   server.tools.register(
     { name: "echo", description: "Echo back the provided message.", input: echoSchema },
-    ({ args: { message: said } }) => content([text(said)]),
+    ({ args: { message: input } }) => content([text(input)]),
   );
   server.tools.register(
     { name: "long_task", description: "Example long-running task with progress.", input: { type: "object" } },
@@ -74,7 +74,7 @@ const ask = (id: unknown, method: string, params?: object): object => ({
   ...(params === undefined ? {} : { params }),
 });
 
-/** Asks within a session of its own, as either profile wants it. */
+/** Sends requests in a new session, as the profile requires. */
 async function asking(server: Server): Promise<(method: string, params?: object, id?: unknown) => Promise<Record<string, unknown>>> {
   const both = { accept: "application/json, text/event-stream" };
   const begun = await post(server, ask(0, "initialize", INITIALIZE), both);
@@ -87,7 +87,7 @@ async function asking(server: Server): Promise<(method: string, params?: object,
 
 for (const profile of ["strict", "apptheory"] as const)
   describe(`the document's snippets, under ${profile}`, () => {
-    test("initialize tells the server's name and version, the revision, and tools, resources and prompts where there are some #apptheory.surface #apptheory.transport.mount #apptheory.transport.revision #apptheory.methods", async () => {
+    test("initialize returns the server's name, version, revision, and capabilities for what it has #apptheory.surface #apptheory.transport.mount #apptheory.transport.revision #apptheory.methods", async () => {
       await using server = snippets(profile);
       const { result } = await replyIn(
         await post(server, ask(1, "initialize", INITIALIZE), { accept: "application/json, text/event-stream" }),
@@ -139,7 +139,7 @@ for (const profile of ["strict", "apptheory"] as const)
       assert.match(JSON.stringify(result), /"messages":\[\{"role":"user","content":\{"type":"text","text":"hello Ada"\}\}\]/);
     });
 
-    test("the five kinds of content block and structured content are what the document writes #apptheory.tools.text #apptheory.tools.image #apptheory.tools.audio #apptheory.tools.link #apptheory.tools.embedded #apptheory.tools.structured", async () => {
+    test("the five kinds of content block and structured content are as in the document #apptheory.tools.text #apptheory.tools.image #apptheory.tools.audio #apptheory.tools.link #apptheory.tools.embedded #apptheory.tools.structured", async () => {
       await using server = createServer("s", "1", { profile });
       const blocks = [
         text("a"),
@@ -162,7 +162,7 @@ for (const profile of ["strict", "apptheory"] as const)
       });
     });
 
-    test("every answer is of JSON-RPC 2.0, has the request's id, and a result or an error #apptheory.transport.body #apptheory.properties.response", async () => {
+    test("every answer is JSON-RPC 2.0 with the request's id, and a result or an error #apptheory.transport.body #apptheory.properties.response", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       const id = fc.oneof(fc.maxSafeInteger(), fc.string({ maxLength: 50 }));
@@ -174,24 +174,24 @@ for (const profile of ["strict", "apptheory"] as const)
       });
       await fc.assert(
         fc.asyncProperty(id, method, params, async (one, which, given) => {
-          const said = await call(which, given, one);
-          assert.deepEqual([said["jsonrpc"], said["id"]], ["2.0", one]);
-          assert.notEqual("result" in said, "error" in said);
+          const answered = await call(which, given, one);
+          assert.deepEqual([answered["jsonrpc"], answered["id"]], ["2.0", one]);
+          assert.notEqual("result" in answered, "error" in answered);
         }),
         { numRuns: 60 },
       );
     });
 
-    test("definitions are listed as they were registered, in that order, whatever is taken away meanwhile #apptheory.properties.definitions", async () => {
+    test("definitions are listed in the order of registration, whatever is removed #apptheory.properties.definitions", async () => {
       const names = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/), { minLength: 1, maxLength: 8 });
       await fc.assert(
         fc.asyncProperty(names, fc.string({ minLength: 1 }), fc.nat(7), async (all, description, at) => {
           await using server = createServer("s", "1", { profile });
           for (const name of all) server.tools.register({ name, description, input: echoSchema }, () => name);
-          const gone = all[at];
-          if (gone !== undefined) server.tools.unregister(gone);
+          const removed = all[at];
+          if (removed !== undefined) server.tools.unregister(removed);
           const { result } = await (await asking(server))("tools/list");
-          const expected = all.filter((name) => name !== gone).map((name) => ({ name, description, inputSchema: echoSchema }));
+          const expected = all.filter((name) => name !== removed).map((name) => ({ name, description, inputSchema: echoSchema }));
           assert.deepEqual(result, { tools: expected });
         }),
         { numRuns: 25 },
@@ -221,13 +221,13 @@ describe("the document's server, under apptheory", () => {
       const answer = await post(server, body);
       assert.equal(answer.status, 200);
       assert.match(answer.headers.get("mcp-session-id") ?? "", /^[0-9a-f]{32}$/);
-      const said = await replyIn(answer);
-      assert.deepEqual([said.id, said.error?.code], [id, code], JSON.stringify(said));
-      assert.match(said.error?.message ?? "", why);
+      const replied = await replyIn(answer);
+      assert.deepEqual([replied.id, replied.error?.code], [id, code], JSON.stringify(replied));
+      assert.match(replied.error?.message ?? "", why);
     }
   });
 
-  test("no two sessions have one id, and a known one is kept #apptheory.surface #apptheory.transport.session #apptheory.sessions.issued #apptheory.properties.ids", async () => {
+  test("session ids are unique, and a known one is retained #apptheory.surface #apptheory.transport.session #apptheory.sessions.issued #apptheory.properties.ids", async () => {
     await using server = snippets("apptheory");
     const ids = new Set<string>();
     for (let at = 0; at < 50; at += 1) ids.add((await post(server, ask(at, "tools/list"))).headers.get("mcp-session-id") ?? "");
@@ -235,11 +235,11 @@ describe("the document's server, under apptheory", () => {
     const [known = ""] = ids;
     const again = await post(server, ask(1, "tools/list"), { "mcp-session-id": known });
     assert.equal(again.headers.get("mcp-session-id"), known);
-    const unknown = await post(server, ask(1, "tools/list"), { "mcp-session-id": "nobody's" });
-    assert.ok(!ids.has(unknown.headers.get("mcp-session-id") ?? "") && unknown.headers.get("mcp-session-id") !== "nobody's");
+    const unknown = await post(server, ask(1, "tools/list"), { "mcp-session-id": "unknown" });
+    assert.ok(!ids.has(unknown.headers.get("mcp-session-id") ?? "") && unknown.headers.get("mcp-session-id") !== "unknown");
   });
 
-  test("the format is the client's: events for a tool's call that accepts them, with raw text line by line, JSON for all else #apptheory.surface #apptheory.streaming.accept #apptheory.streaming.events #apptheory.streaming.register #apptheory.properties.format", async () => {
+  test("a tool call that accepts events gets events, and every other request JSON #apptheory.surface #apptheory.streaming.accept #apptheory.streaming.events #apptheory.streaming.register #apptheory.properties.format", async () => {
     await using server = snippets("apptheory");
     const typeOf = async (accept: string, method: string, name?: string): Promise<string | null> => {
       const answer = await post(server, ask(1, method, name === undefined ? {} : { name, arguments: { message: "m" } }), { accept });
@@ -262,12 +262,12 @@ describe("the document's server, under apptheory", () => {
     );
   });
 
-  test("a batch is answered in order, also where it begins with initialize; a bad element or none is one parse error #apptheory.properties.batch", async () => {
+  test("a batch is answered in order, also after initialize; an invalid element or none is one parse error #apptheory.properties.batch", async () => {
     await using server = snippets("apptheory");
     const answer = await post(server, [ask("a", "initialize"), ask("b", "no/such"), ask("c", "tools/call", { name: "fails" })]);
-    const said = z.array(reply).parse(await answer.json());
+    const replies = z.array(reply).parse(await answer.json());
     assert.deepEqual(
-      said.map(({ id, result, error }) => [id, result?.["protocolVersion"] ?? error?.code]),
+      replies.map(({ id, result, error }) => [id, result?.["protocolVersion"] ?? error?.code]),
       [
         ["a", "2025-06-18"],
         ["b", -32601],
@@ -281,13 +281,13 @@ describe("the document's server, under apptheory", () => {
       assert.deepEqual(await (await post(server, batch)).json(), { jsonrpc: "2.0", id: null, error: { code: -32700, message: why } });
   });
 
-  test("what a client says after initialize, and a ping, are taken as MCP has them #apptheory.properties.official", async () => {
+  test("notifications/initialized and ping are accepted as in MCP #apptheory.properties.official", async () => {
     await using server = snippets("apptheory");
     assert.equal((await post(server, { jsonrpc: "2.0", method: "notifications/initialized" })).status, 202);
     assert.deepEqual(await (await post(server, ask(1, "ping"))).json(), { jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("a tool that takes too long is named #apptheory.properties.handlers", async () => {
+  test("a timeout error names its tool #apptheory.properties.handlers", async () => {
     await using server = createServer("s", "1", { profile: "apptheory", handlerMs: 5 });
     server.tools.register({ name: "slow" }, () => new Promise(() => undefined));
     const { error } = await replyIn(await post(server, ask(1, "tools/call", { name: "slow" })));

@@ -1,4 +1,4 @@
-// The snippets of the published Go API, in TypeScript: what clients see of them is the same.
+// The snippets of the published Go API in TypeScript; clients see the same server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { content, createServer, message, messages, type Server, text } from "troupe/server";
@@ -25,9 +25,9 @@ async function legacy(server: Server): Promise<Legacy> {
   return {
     post,
     async result(method, params) {
-      const said: unknown = await (await post(method, params)).json();
-      assert.ok(typeof said === "object" && said !== null && "result" in said, JSON.stringify(said));
-      return said.result;
+      const reply: unknown = await (await post(method, params)).json();
+      assert.ok(typeof reply === "object" && reply !== null && "result" in reply, JSON.stringify(reply));
+      return reply.result;
     },
     get: (last) => ask({ headers: { accept: "text/event-stream", "last-event-id": last, ...session } }),
   };
@@ -35,11 +35,11 @@ async function legacy(server: Server): Promise<Legacy> {
 
 const echoSchema = { type: "object", properties: { message: { type: "string" } }, required: ["message"] } as const;
 
-test("echo: a tool of a JSON Schema, listed word for word #apptheory.tools.register", async () => {
+test("echo: a tool with a JSON Schema, listed verbatim #apptheory.tools.register", async () => {
   await using server = createServer("my-mcp-server", "dev");
   server.tools.register(
     { name: "echo", description: "Echo back the provided message.", input: echoSchema },
-    ({ args: { message: said } }) => content([text(said)]),
+    ({ args: { message: input } }) => content([text(input)]),
   );
   const client = await legacy(server);
   assert.deepEqual(await client.result("tools/list"), {
@@ -84,7 +84,7 @@ const progress = (n: number, status: string) => ({
   params: { progressToken: "p", progress: n, message: JSON.stringify({ status }) },
 });
 
-test("long_task: what is emitted arrives while the task waits for its client to have seen it #apptheory.streaming.register", async () => {
+test("long_task: progress arrives while the task still runs #apptheory.streaming.register", async () => {
   const go = Promise.withResolvers<void>();
   await using server = createServer("my-mcp-server", "dev");
   longTask(server, go.promise);
@@ -92,8 +92,8 @@ test("long_task: what is emitted arrives while the task waits for its client to 
   const response = await client.post("tools/call", { name: "long_task", arguments: {}, _meta: { progressToken: "p" } });
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const seen: unknown[] = [];
-  for await (const { message: said } of eventsOf(response)) {
-    seen.push(said);
+  for await (const { message: received } of eventsOf(response)) {
+    seen.push(received);
     go.resolve();
   }
   assert.deepEqual(seen, [
@@ -103,23 +103,23 @@ test("long_task: what is emitted arrives while the task waits for its client to 
   ]);
 });
 
-test("long_task: a client of the legacy era that breaks off comes back with the last event it saw, and gets its reply", async () => {
+test("long_task: a legacy client that disconnects resumes from its last event and gets its reply", async () => {
   const go = Promise.withResolvers<void>();
   await using server = createServer("my-mcp-server", "dev");
   longTask(server, go.promise);
   const client = await legacy(server);
-  const gone = new AbortController();
-  const response = await client.post("tools/call", { name: "long_task", arguments: {}, _meta: { progressToken: "p" } }, gone.signal);
+  const disconnect = new AbortController();
+  const response = await client.post("tools/call", { name: "long_task", arguments: {}, _meta: { progressToken: "p" } }, disconnect.signal);
   let last = "";
   for await (const { id } of eventsOf(response)) {
     last = id;
     break;
   }
-  gone.abort();
+  disconnect.abort();
   go.resolve();
   const rest: unknown[] = [];
-  for await (const { message: said } of eventsOf(await client.get(last))) rest.push(said);
-  // Progress is for who listens: what is emitted while nobody does is not kept.
+  for await (const { message: received } of eventsOf(await client.get(last))) rest.push(received);
+  // Progress that is emitted while no client is connected is not stored.
   assert.deepEqual(rest, [{ jsonrpc: "2.0", id: 2, result: { content: [{ type: "text", text: "ok" }] } }]);
 });
 
@@ -151,7 +151,7 @@ test("greet: a prompt with a required argument", async () => {
   });
 });
 
-test("a server speaks the dialect it is told to: who comes without a session is given one", async () => {
+test("a server uses its configured dialect: a client without a session is given one", async () => {
   for (const [profile, status] of [
     ["strict", 400],
     ["apptheory", 200],

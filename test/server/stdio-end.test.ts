@@ -1,4 +1,4 @@
-// The end of input on standard streams: one grace for what runs, then an answer all the same.
+// At the end of standard input, running calls share one grace period, and are then answered with an error.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const call = (id: number, meta: object): string =>
 const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 const HELLO = `${JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params: INITIALIZE })}\n`;
 
-for (const [era, said] of [
+for (const [era, lines] of [
   ["2025-11-25", `${HELLO}${call(1, {})}${call(2, {})}`],
   ["2026-07-28", `${call(1, envelope())}${call(2, envelope())}`],
 ] as const)
@@ -30,7 +30,7 @@ for (const [era, said] of [
       return new Promise(() => undefined);
     });
     const { stdio } = await server.listen({ stdio: { input, output, graceMs: GRACE_MS } });
-    input.end(said);
+    input.end(lines);
     await hanging.promise;
     await stdio.ended;
     await clock.advance(GRACE_MS - 1);

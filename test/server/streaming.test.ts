@@ -1,4 +1,4 @@
-// Tools that tell while they run: what is on the wire and when, and what becomes of them where their client leaves.
+// Tools that report progress: what is sent and when, and what happens to them if their client disconnects.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer, type Server, type ServerOptions } from "troupe/server";
@@ -7,22 +7,22 @@ import { network } from "../../src/mcp/gateway/legacy/cluster.fixture.ts";
 import { until } from "../../src/testing/index.ts";
 import { CLIENTS } from "../clients.ts";
 import { eventReader } from "../transport/event-reader.ts";
-import { PLACES, type Send } from "../transport/places.ts";
+import { HTTP_SERVERS, type Send } from "../transport/http-servers.ts";
 import { post, rawSocket } from "../transport/raw-socket.ts";
 import { type HandCaller, legacyCaller, modernCaller, resumedCaller } from "./callers.ts";
 import { callerOf } from "./progress.ts";
 
 interface LongTask {
   readonly server: Server;
-  /** The tool goes on. */
+  /** Lets the tool go on. */
   readonly go: () => void;
-  /** The tool has ended, one way or the other. */
+  /** Resolves when the tool has ended, in whichever way. */
   readonly ended: Promise<unknown>;
-  /** Its caller has left. */
+  /** Whether its call was aborted. */
   readonly aborted: () => boolean;
 }
 
-/** A server whose one tool tells that it has started, waits, and tells that it is done. */
+/** A server whose one tool reports its start, waits for `go`, and reports its end. */
 function longTask(options: ServerOptions = {}): LongTask {
   const gate = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -54,16 +54,16 @@ const ERAS: Readonly<Record<string, (send: Send) => Promise<Pick<HandCaller, "ca
   "2026-07-28": async (send) => modernCaller(send),
 };
 
-for (const [name, place] of Object.entries(PLACES))
-  describe(`a tool that tells while it runs, by ${name}`, () => {
+for (const [name, place] of Object.entries(HTTP_SERVERS))
+  describe(`progress of a running tool, by ${name}`, () => {
     for (const [era, caller] of Object.entries(ERAS))
-      test(`is heard in ${era} by who asked for it, before it goes on`, async () => {
+      test(`reaches a client that requested it before the tool goes on, ${era}`, async () => {
         const { server, go } = longTask();
         await using own = server;
         await using at = await place(own);
         const events = eventReader(await (await caller(at.send)).call(1, "long_task", { token: "p" }));
         let first = await events.next();
-        // What primes a stream says nothing.
+        // The first event may be an empty one that opens the stream.
         if (first?.data === "") first = await events.next();
         assert.deepEqual(JSON.parse(first?.data ?? ""), step(1, "started"));
         go();
@@ -72,7 +72,7 @@ for (const [name, place] of Object.entries(PLACES))
         assert.equal(await events.next(), undefined);
       });
 
-    test("is heard in neither era by who did not", async () => {
+    test("is not sent to a client that did not request it, in either era", async () => {
       for (const caller of Object.values(ERAS)) {
         const { server, go } = longTask();
         await using own = server;
@@ -88,7 +88,7 @@ for (const [name, place] of Object.entries(PLACES))
       ["with a progress token", "p"],
       ["without one", undefined],
     ] as const)
-      test(`says events of progress and the message by their names in the profile apptheory, ${how} #apptheory.streaming.events`, async () => {
+      test(`is sent as named events in the profile apptheory, ${how} #apptheory.streaming.events`, async () => {
         const { server, go } = longTask({ profile: "apptheory" });
         await using own = server;
         await using at = await place(own);
@@ -99,31 +99,31 @@ for (const [name, place] of Object.entries(PLACES))
           go();
           if (event.data !== "") seen.push([event.event, JSON.parse(event.data)]);
         }
-        const told = (n: number, status: string): unknown[] => (token === undefined ? [] : [["message", step(n, status)]]);
+        const requested = (n: number, status: string): unknown[] => (token === undefined ? [] : [["message", step(n, status)]]);
         assert.deepEqual(seen, [
           ["progress", { status: "started" }],
-          ...told(1, "started"),
+          ...requested(1, "started"),
           ["progress", { status: "done" }],
-          ...told(2, "done"),
+          ...requested(2, "done"),
           ["message", reply(1)],
         ]);
       });
 
-    test("runs on in the legacy era when its client leaves, who comes back for the reply", async () => {
+    test("goes on in the legacy era if its client disconnects, and the reply can be resumed", async () => {
       const { server, go, ended, aborted } = longTask();
       await using own = server;
       await using at = await place(own);
       const caller = await legacyCaller(at.send);
-      const gone = new AbortController();
-      const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+      const disconnect = new AbortController();
+      const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: disconnect.signal }));
       let last = "";
       for (let event = await events.next(); event !== undefined; event = await events.next()) {
         last = event.id ?? "";
         if (event.data !== "") break;
       }
-      gone.abort();
+      disconnect.abort();
       await events.cancel().catch(() => undefined);
-      // It is asked for while the tool runs, and what is told from then on comes too.
+      // The stream is resumed while the tool runs, and also carries later progress.
       const back = eventReader(await caller.get(last));
       go();
       const rest = (await back.rest()).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
@@ -132,37 +132,37 @@ for (const [name, place] of Object.entries(PLACES))
       assert.equal(aborted(), false);
     });
 
-    test("is aborted in 2026-07-28 when its client leaves", async () => {
+    test("stops in 2026-07-28 if the client disconnects, which aborts the tool", async () => {
       const { server, ended, aborted } = longTask();
       await using own = server;
       await using at = await place(own);
-      const gone = new AbortController();
-      const events = eventReader(await modernCaller(at.send).call(1, "long_task", { token: "p", signal: gone.signal }));
+      const disconnect = new AbortController();
+      const events = eventReader(await modernCaller(at.send).call(1, "long_task", { token: "p", signal: disconnect.signal }));
       assert.deepEqual(await events.json(), step(1, "started"));
-      gone.abort();
+      disconnect.abort();
       await events.cancel().catch(() => undefined);
       await ended;
       assert.equal(aborted(), true);
     });
   });
 
-describe("a tool that tells while it runs, by a listener", () => {
+describe("progress of a running tool, by a listener", () => {
   for (const which of CLIENTS)
-    test(`is heard by the official client ${which.sdk}, ${which.era}, before it goes on`, { timeout: 20_000 }, async () => {
+    test(`reaches the official client ${which.sdk}, ${which.era}, before the tool goes on`, { timeout: 20_000 }, async () => {
       const { server, go } = longTask();
       await using own = server;
       const { http } = await own.listen({ http: true });
       const caller = await callerOf(which, http.url);
       const steps: (string | undefined)[] = [];
-      const result = await caller.call("long_task", (said) => {
-        steps.push(said);
+      const result = await caller.call("long_task", (progress) => {
+        steps.push(progress);
         go();
       });
       assert.deepEqual([steps, result], [['{"status":"started"}', '{"status":"done"}'], [{ type: "text", text: "ok" }]]);
       await caller.close();
     });
 
-  test("aborts with the official client v2 of 2026-07-28, and with no older one", { timeout: 20_000 }, async () => {
+  test("stops if the official client v2 of 2026-07-28 disconnects, and with no older one", { timeout: 20_000 }, async () => {
     for (const which of CLIENTS) {
       const { server, go, ended, aborted } = longTask();
       await using own = server;
@@ -171,7 +171,7 @@ describe("a tool that tells while it runs, by a listener", () => {
       const started = Promise.withResolvers<void>();
       const answer = caller.call("long_task", () => started.resolve()).catch(() => undefined);
       await started.promise;
-      // Not cancelled, which every client may say, but gone.
+      // Disconnects without a cancellation, which any client may send.
       await caller.close();
       if (which.era === "legacy") go();
       await Promise.all([ended, answer]);
@@ -179,7 +179,7 @@ describe("a tool that tells while it runs, by a listener", () => {
     }
   });
 
-  test("has its first step on the wire, byte for byte, before it goes on #apptheory.properties.incremental", async () => {
+  test("has its first step on the wire, byte for byte, before the tool goes on #apptheory.properties.incremental", async () => {
     const { server, go } = longTask({ profile: "apptheory" });
     await using own = server;
     const { http } = await own.listen({ http: true });
@@ -196,27 +196,27 @@ describe("a tool that tells while it runs, by a listener", () => {
   });
 });
 
-describe("a reply that breaks off, asked for at a second server with the same stores", () => {
+describe("a reply that breaks off, resumed at a second server with the same stores", () => {
   const KEY = { requestStateKey: new Uint8Array(32) };
   const send =
     (server: Server): Send =>
     (path, init) =>
       server.fetch(new Request(new URL(path, "http://localhost"), init));
 
-  /** The last event that a client saw which leaves once the tool has told that it started. */
+  /** Disconnects once the tool has reported its start. Returns the id of the last event that arrived. */
   const broken = async (caller: HandCaller): Promise<string> => {
-    const gone = new AbortController();
-    const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+    const disconnect = new AbortController();
+    const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: disconnect.signal }));
     let last = "";
     for (let event = await events.next(); event !== undefined; event = await events.next()) {
       last = event.id ?? "";
       if (event.data !== "") break;
     }
-    gone.abort();
+    disconnect.abort();
     return last;
   };
 
-  test("is there when the tool has ended, though the servers tell each other nothing", async () => {
+  test("is complete once the tool has ended, even if the servers do not communicate", async () => {
     const stores = { sessions: memorySessionStore(), streams: memoryStreamStore() };
     const first = longTask(stores);
     await using one = first.server;
@@ -227,8 +227,8 @@ describe("a reply that breaks off, asked for at a second server with the same st
     await first.ended;
     const moved = resumedCaller(send(other), caller.session);
     const rest: unknown[] = [];
-    // Until then what there is ends without a reply, and the client asks again.
-    await until("the reply is kept", async () => {
+    // Until then each stream ends without a reply, and the client retries.
+    await until("the reply is stored", async () => {
       const events = await eventReader(await moved.get(last)).rest();
       rest.push(...events.filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data)));
       return rest.length > 0;
@@ -236,7 +236,7 @@ describe("a reply that breaks off, asked for at a second server with the same st
     assert.deepEqual(rest, [reply(1)]);
   });
 
-  test("comes there while the tool runs, step by step, where they are peers", async () => {
+  test("is followed step by step while the tool runs if the servers are peers", async () => {
     const net = network();
     const stores = { sessions: memorySessionStore(), streams: memoryStreamStore(), ...KEY };
     const first = longTask({ ...stores, peers: net.join("a") });
@@ -245,9 +245,9 @@ describe("a reply that breaks off, asked for at a second server with the same st
     const caller = await legacyCaller(send(one));
     const last = await broken(caller);
     const rest = eventReader(await resumedCaller(send(other), caller.session).get(last)).rest();
-    await until("the other server has asked for the rest", () => net.passed.some(({ topic }) => topic === "session/follow"));
+    await until("the other server has requested the rest", () => net.passed.some(({ topic }) => topic === "session/follow"));
     first.go();
-    const said = (await rest).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
-    assert.deepEqual(said.at(-1), reply(1));
+    const messages = (await rest).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
+    assert.deepEqual(messages.at(-1), reply(1));
   });
 });

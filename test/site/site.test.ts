@@ -1,5 +1,5 @@
-// The documentation site, built as it is published and opened in a real browser: no error, no broken link, nothing wider than its window,
-// nothing loaded from another host, and a search that finds the page a newcomer looks for.
+// The documentation site, built as it is published and opened in a real browser: no errors, no broken links, no overflow,
+// no requests to other hosts, and a search that finds the page a newcomer looks for.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { install, Page } from "../browser/chromium.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const dist = join(root, "site/.vitepress/dist");
-/** A busy machine needs minutes for all pages. */
+/** Visiting all pages takes minutes on a busy machine. */
 const PATIENCE_MS = 900_000;
 
 /** A project's site on GitHub Pages is not at the root of its host. */
@@ -85,7 +85,7 @@ const look = z.object({
 });
 
 test(
-  "every page opens wide, narrow and dark without an error, a broken link or anything too wide, and loads nothing from elsewhere",
+  "every page opens wide, narrow and dark without errors, broken links, overflow or external requests",
   { timeout: PATIENCE_MS },
   async () => {
     await using page = await openPage();
@@ -156,13 +156,13 @@ const SEARCH = (words: string): string => `(async () => {
   const until = async (ready) => { for (const end = Date.now() + 20_000; Date.now() < end;) { const found = ready(); if (found) return found; await new Promise((later) => setTimeout(later, 10)); } };
   if (!document.querySelector(".VPLocalSearchBox")) (await until(() => document.querySelector("#local-search button"))).click();
   const box = await until(() => document.querySelector(".VPLocalSearchBox input"));
-  const shown = () => [...document.querySelectorAll(".VPLocalSearchBox a.result")].map((link) => link.href);
+  const results = () => [...document.querySelectorAll(".VPLocalSearchBox a.result")].map((link) => link.href);
   box.value = "";
   box.dispatchEvent(new Event("input"));
-  await until(() => shown().length === 0);
+  await until(() => results().length === 0);
   box.value = ${JSON.stringify(words)};
   box.dispatchEvent(new Event("input"));
-  return ((await until(() => shown().length > 0 && shown())) ?? []).slice(0, 3);
+  return ((await until(() => results().length > 0 && results())) ?? []).slice(0, 3);
 })()`;
 
 test("search finds the page that answers a newcomer's question among its first three results", { timeout: PATIENCE_MS }, async () => {
@@ -179,7 +179,7 @@ test("search finds the page that answers a newcomer's question among its first t
   assert.deepEqual(missed, []);
 });
 
-test("each page is also Markdown, and llms.txt and llms-full.txt lead to them", () => {
+test("each page is also Markdown, and llms.txt and llms-full.txt link to them", () => {
   const llms = readFileSync(join(dist, "llms.txt"), "utf8");
   const listed = [...llms.matchAll(/\]\(([^)]+\.md)\)/g)].map(([, file = ""]) => file);
   assert.ok(listed.length > 60, `${listed.length} pages`);

@@ -1,4 +1,4 @@
-// The skill for coding agents is true: its code is code that is tested here, and its pitfalls are pitfalls.
+// The skill for coding agents: its code is tested here, and its pitfalls are reproduced.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -20,7 +20,7 @@ test("the skill has at most 300 lines, and begins with a name and a description"
   assert.match(skill, /^---\nname: troupe\ndescription: .{40,1024}\n---\n/);
 });
 
-test("all code of the skill is code that is tested #repository.skill", () => {
+test("all code of the skill is tested #repository.skill", () => {
   const files = globSync("*.ts", { cwd: import.meta.dirname }).map((file) =>
     unspaced(readFileSync(join(import.meta.dirname, file), "utf8")),
   );
@@ -57,13 +57,13 @@ test("a book is lent, is due after two weeks, and comes back", async () => {
   assert.match(await bob.readText("books://available"), /Emma/);
 });
 
-test("one actor alone", () => {
+test("one actor in isolation", () => {
   const ann = testActor(reader, { key: "ann" });
   ann.turn("tools/borrow", { book: "B-1" });
   assert.equal(ann.sent[0]?.to, "book/B-1");
 });
 
-test("only librarians remove a book, and reach any book by a link", async () => {
+test("only librarians remove a book, and they reach any book by a link", async () => {
   await using server = await testServer([library, reader, book], { indexes: [available] });
   const ann = server.client({ principal: "ann" });
   const eve = server.client({ principal: "eve", claims: { roles: ["librarian"] } });
@@ -93,7 +93,7 @@ after(() => {
   weather.close();
 });
 
-test("work waits for a service, and refuses where it does not answer", async () => {
+test("work waits for a service, and refuses if it does not answer", async () => {
   await using server = await testServer([garden]);
   assertToolResult(await server.client().tools.measure(), { celsius: 7 });
 });
@@ -134,7 +134,7 @@ test("pitfall: a thrown error hides its text from the caller, and a refusal show
   assertRefused(await other.client().callTool("go"), "the reason");
 });
 
-test("pitfall: a turn that takes time from outside differs when it is run again", () => {
+test("pitfall: a turn that reads the clock differs when it is replayed", () => {
   const kind = alone(({ state }) => {
     state.at = performance.now();
   });

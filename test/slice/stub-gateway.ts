@@ -1,14 +1,14 @@
 import type { Json, OfferRef, Source, Viewer } from "../../src/core/contract/index.ts";
 import { listed } from "../../src/mcp/source/index.ts";
 
-/** As much of a gateway as the design needs to be proven: it knows `Source` and nothing of what is behind one. */
+/** A minimal gateway to prove the design: it depends only on `Source`, not on its implementations. */
 export interface StubGateway {
   list(): Promise<readonly string[]>;
   uris(): Promise<readonly string[]>;
   call(tool: string, args?: Json): Promise<string>;
   read(uri: string): Promise<string>;
-  /** What it would have sent to the client since it was last asked. */
-  told(): readonly string[];
+  /** Returns and clears the notifications that a client would have received. */
+  takeNotifications(): readonly string[];
   close(): void;
 }
 
@@ -31,10 +31,12 @@ export function stubGateway(source: Source, viewer: Viewer): StubGateway {
       const offer = catalogue.resources.find(({ definition }) => definition["uri"] === uri);
       return offer === undefined ? "-32602" : act(`resources/${offer.name}`, {});
     },
-    told() {
-      const said = new Set(flags.map((ref) => (ref === undefined ? "list_changed" : `updated ${ref.slice(ref.indexOf("/") + 1)}`)));
+    takeNotifications() {
+      const notifications = new Set(
+        flags.map((ref) => (ref === undefined ? "list_changed" : `updated ${ref.slice(ref.indexOf("/") + 1)}`)),
+      );
       flags = [];
-      return [...said].toSorted();
+      return [...notifications].toSorted();
     },
     close: undo,
   };

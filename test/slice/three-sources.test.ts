@@ -1,6 +1,6 @@
 /**
- * One counter, told three ways: as an actor, in a registry, as an AgenticService. The gateway in front of them must not
- * be able to tell, so the same script runs against all, alone and merged.
+ * One counter in three forms: an actor, a registry, an AgenticService. The gateway in front of them must not
+ * be able to distinguish them, so the same script runs against each, and against all merged.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -54,9 +54,9 @@ async function asCast(): Promise<Served> {
 async function asRegistry(): Promise<Served> {
   let count = 0;
   const set = (value: number): { readonly count: number } => {
-    const shown = count > 0;
+    const visible = count > 0;
     count = value;
-    if (shown !== count > 0) source.relist();
+    if (visible !== count > 0) source.relist();
     source.changed("count");
     return { count };
   };
@@ -111,7 +111,7 @@ const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(re
 async function script(source: Source, before = "", segment = ""): Promise<void> {
   const gateway = stubGateway(source, viewer);
   const mine = async (): Promise<readonly string[]> => (await gateway.list()).filter((name) => name.startsWith(before));
-  const told = (): readonly string[] => gateway.told().map((text) => text.replace(before, ""));
+  const notified = (): readonly string[] => gateway.takeNotifications().map((text) => text.replace(before, ""));
   const uri = `count://${segment}main/count`;
   await turnOfLoop();
   assert.deepEqual(await mine(), [`${before}add`]);
@@ -120,20 +120,20 @@ async function script(source: Source, before = "", segment = ""): Promise<void> 
   assert.equal(await gateway.call(`${before}reset`), "-32602", "hidden");
   assert.equal(await gateway.call(`${before}nothing`), "-32602", "unknown");
   assert.match(await gateway.call(`${before}add`, { by: "two" }), /^isError /);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(notified(), []);
   assert.equal(await gateway.call(`${before}add`, { by: 2 }), '{"count":2}');
-  assert.deepEqual(told(), ["list_changed", "updated count"], "before the reply");
+  assert.deepEqual(notified(), ["list_changed", "updated count"], "before the reply");
   assert.deepEqual(await mine(), [`${before}add`, `${before}reset`]);
   assert.equal(await gateway.read(uri), "2");
   assert.equal(await gateway.call(`${before}add`, { by: 1 }), '{"count":3}');
-  assert.deepEqual(told(), ["updated count"]);
+  assert.deepEqual(notified(), ["updated count"]);
   assert.equal(await gateway.call(`${before}reset`), '{"count":0}');
-  assert.deepEqual(told(), ["list_changed", "updated count"]);
+  assert.deepEqual(notified(), ["list_changed", "updated count"]);
   assert.deepEqual(await mine(), [`${before}add`]);
   gateway.close();
   await gateway.call(`${before}add`, { by: 1 });
   await turnOfLoop();
-  assert.deepEqual(told(), []);
+  assert.deepEqual(notified(), []);
   await gateway.call(`${before}reset`);
 }
 
@@ -153,7 +153,7 @@ describe("three sources behind one gateway", () => {
     for (const name of ["a", "b", "c"]) await script(source, `${name}__`, `${name}/`);
   });
 
-  it("never asks which source it serves", async () => {
+  it("never queries which source it serves", async () => {
     const text = await readFile(new URL("./stub-gateway.ts", import.meta.url), "utf8");
     assert.doesNotMatch(text, /instanceof|registry|cast\(|agentic/i);
   });

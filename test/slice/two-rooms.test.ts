@@ -1,6 +1,6 @@
 /**
- * The slice that could have felled the design: things move between rooms and players by sends alone. However often the
- * process dies in between, each thing is in exactly one place. Nothing here asks and waits.
+ * The riskiest part of the design: items move between rooms and players by sends alone. However often the
+ * process dies in between, each item is in exactly one place. No turn waits for an answer.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { EngineError } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { cast, listed } from "../../src/mcp/source/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
-import { type Fate, type Mortal, mortal } from "./mortal-store.ts";
+import { type StoreFault, type CrashingStore, crashingStore } from "./crashing-store.ts";
 import { player, room } from "./two-rooms.ts";
 
 const kinds = [player, room];
@@ -27,8 +27,8 @@ async function furnish(store: Store): Promise<void> {
 
 const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Until nothing is on its way, or the process that carries it is dead. Bounded: what is never delivered fails the test and does not hang it. */
-async function settled(store: Store, process?: Mortal): Promise<void> {
+/** Waits until every message is delivered or the process is dead. Bounded, so that an undeliverable message fails the test instead of hanging it. */
+async function settled(store: Store, process?: CrashingStore): Promise<void> {
   let dead = false;
   void process?.died.then(() => (dead = true));
   for (let round = 0; round < 5_000; round++) {
@@ -46,19 +46,19 @@ function itemOf(args: Json): readonly string[] {
 interface World {
   readonly items: readonly string[];
   readonly rooms: Readonly<Record<string, readonly string[]>>;
-  readonly standing: Readonly<Record<string, string>>;
+  readonly roomOf: Readonly<Record<string, string>>;
 }
 
-/** Everything that is durable, seen by an engine of its own. */
+/** All durable state, read by a separate engine. */
 async function look(store: Store): Promise<World> {
   const items: string[] = [];
   const rooms: Record<string, readonly string[]> = {};
-  const standing: Record<string, string> = {};
-  // What is on its way first, and what is dead: an engine would deliver it.
+  const roomOf: Record<string, string> = {};
+  // Undelivered messages and dead letters first, since an engine would deliver them.
   for (const { message } of [...(await store.undelivered(1_000)), ...(await store.letters(1_000))]) {
     if (message.action === "gain" || message.action === "put") items.push(...itemOf(message.args));
   }
-  const frozen = mortal(store, [{ at: 1, how: "dies before" }]);
+  const frozen = crashingStore(store, [{ at: 1, how: "dies before" }]);
   const engine = await LocalEngine.start({ kinds, store: { ...frozen.store, undelivered: async () => [] } });
   for (const name of ["hall", "cave"]) {
     const state = z(await engine.read(`room/${name}`));
@@ -70,9 +70,9 @@ async function look(store: Store): Promise<World> {
     if (snapshot === undefined) continue;
     const state = z(snapshot);
     items.push(...state.items);
-    standing[`player/${name}`] = state.room;
+    roomOf[`player/${name}`] = state.room;
   }
-  return { items: items.toSorted(), rooms, standing };
+  return { items: items.toSorted(), rooms, roomOf };
 }
 
 function z(snapshot: { readonly state: Json } | undefined): { readonly items: string[]; readonly people: string[]; readonly room: string } {
@@ -84,7 +84,7 @@ const act = (source: Source, viewer: Viewer, ref: OfferRef, args: Json = {}, key
   source.act(viewer, ref, args, key === undefined ? {} : { key });
 
 describe("two rooms, two players", () => {
-  it("plays: pick_up is a tool of the room, reached through the player's link; the next room answers by replyAs", async () => {
+  it("pick_up is a tool of the room behind the player's link, and the next room answers by replyAs", async () => {
     const store = memoryStore();
     await furnish(store);
     await using engine = await LocalEngine.start({ kinds, store });
@@ -102,7 +102,7 @@ describe("two rooms, two players", () => {
     await act(source, ana, "tools/move", { to: "cave" });
     await settled(store);
     assert.deepEqual(await act(source, ana, "tools/look"), { ok: { items: ["rope", "torch"], people: ["player/ana"] } });
-    // The cave has one place: the room's refusal comes back as a message, and bob stays where he is.
+    // The cave has room for one: its refusal is a message, and bob stays where he is.
     await act(source, bob, "tools/move", { to: "cave" });
     await settled(store);
     assert.deepEqual(z(await engine.read("player/bob")).room, "hall");
@@ -112,7 +112,7 @@ describe("two rooms, two players", () => {
     assert.deepEqual((await look(store)).items, ITEMS);
   });
 
-  it("C8 a thing that one takes is flagged to the other in the room, and a mover to nobody elsewhere", async () => {
+  it("C8 an item taken is flagged to the other player in the room, and a move to no one elsewhere", async () => {
     const store = memoryStore();
     await furnish(store);
     await using engine = await LocalEngine.start({ kinds, store });
@@ -132,29 +132,29 @@ describe("two rooms, two players", () => {
     undo();
   });
 
-  it("never asks and waits: a send with replyAs is all there is", async () => {
+  it("uses only sends with replyAs, and never waits for an answer", async () => {
     const text = await readFile(new URL("./two-rooms.ts", import.meta.url), "utf8");
     assert.doesNotMatch(text, /\bcall\(|\bawait\b|\bask\(/);
   });
 
-  it("C5 each thing exists exactly once over rooms, inventories and outboxes, wherever the process dies between room and player #mud.items", async () => {
+  it("C5 each item exists exactly once over rooms, inventories and outboxes, wherever the process dies #mud.items", async () => {
     await fc.assert(
       fc.asyncProperty(script, fates, async (acts, deaths) => {
         const store = memoryStore();
         await furnish(store);
         let next = 0;
-        const asked = new Map<number, Json>();
+        const requests = new Map<number, Json>();
         const acknowledged = new Map<number, Reply>();
         for (const fate of [...deaths, undefined]) {
-          const process = mortal(store, fate === undefined ? [] : [fate]);
+          const process = crashingStore(store, fate === undefined ? [] : [fate]);
           const engine = await LocalEngine.start({ kinds, store: process.store, retryMs: 1 });
           const source = cast({ engine, kinds });
           while (next < acts.length) {
             const { viewer, ref, waits, nth } = acts[next] ?? acts[0] ?? assert.fail();
-            const args = asked.get(next) ?? (await Promise.race([chosen(source, viewer, ref, nth), process.died]));
+            const args = requests.get(next) ?? (await Promise.race([chosen(source, viewer, ref, nth), process.died]));
             if (args === "died") break;
-            asked.set(next, args);
-            // Under its own key: what was interrupted is asked again, and applied once.
+            requests.set(next, args);
+            // Interrupted calls are repeated under their keys, and applied once.
             const answer = await Promise.race([act(source, viewer, ref, args, `call ${next}`).catch(notApplied), process.died]);
             if (answer === "died") break;
             if (answer !== undefined) acknowledged.set(next, answer);
@@ -164,12 +164,12 @@ describe("two rooms, two players", () => {
           if (next === acts.length) await settled(store, process);
           if (fate !== undefined) process.kill();
           else await engine.drain(0);
-          // Nothing moves any more: what is seen is of one moment.
+          // Nothing moves any more, so the state is a snapshot.
           assert.deepEqual((await look(store)).items, ITEMS);
         }
         assert.deepEqual(await store.letters(10), []);
-        const { rooms, standing } = await look(store);
-        for (const [id, name] of Object.entries(standing)) {
+        const { rooms, roomOf } = await look(store);
+        for (const [id, name] of Object.entries(roomOf)) {
           const where = Object.keys(rooms).filter((one) => rooms[one]?.includes(id));
           assert.deepEqual(where, where.length === 0 && name === "hall" ? [] : [name], `${id} in ${name}`);
         }
@@ -177,8 +177,8 @@ describe("two rooms, two players", () => {
         const source = cast({ engine, kinds });
         for (const [n, reply] of acknowledged) {
           const { viewer, ref } = acts[n] ?? assert.fail();
-          const args = asked.get(n) ?? assert.fail();
-          // What a link leads to is not remembered by a process that died: only the player's own acts are asked again.
+          const args = requests.get(n) ?? assert.fail();
+          // A dead process does not remember what a link referred to, so only calls of the player itself are repeated.
           if ("ok" in reply && ref !== "tools/pick_up") assert.deepEqual(await act(source, viewer, ref, args, `call ${n}`), reply);
         }
         await settled(store);
@@ -189,12 +189,12 @@ describe("two rooms, two players", () => {
   });
 });
 
-/** What an engine throws for it never happened; anything else it throws would be half of something. */
+/** An engine error must state that nothing was applied. */
 function notApplied(error: unknown): undefined {
   assert.ok(error instanceof EngineError && error.applied === false, String(error));
 }
 
-/** What the list offers as arguments now; something else where it offers nothing. */
+/** An argument that the list offers now, or "nothing" if it offers none. */
 async function chosen(source: Source, viewer: Viewer, ref: OfferRef, nth: number): Promise<Json> {
   const [[name, values] = ["item", []]] = Object.entries((await source.surface(viewer)).choices?.[ref] ?? {});
   return { [name]: values[nth % Math.max(1, values.length)] ?? "nothing" };
@@ -210,7 +210,7 @@ const script = fc.array(
   { minLength: 6, maxLength: 16 },
 );
 
-const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
+const fates: fc.Arbitrary<readonly StoreFault[]> = fc.array(
   fc.record({ at: fc.integer({ min: 1, max: 15 }), how: fc.constantFrom("dies before" as const, "dies after" as const, "fails" as const) }),
   { minLength: 1, maxLength: 4 },
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { actor, refuse } from "../../src/core/actor/index.ts";
 
-/** A room holds things and people; things leave it and come to it by messages only. */
+/** A room has items and people; items enter and leave it by messages only. */
 export const room = actor("room", {
   description: "A room.",
   per: "link",
@@ -59,7 +59,7 @@ export const room = actor("room", {
   },
 });
 
-/** A player stands in one room: it asks the next one before it leaves, and the answer comes as a message. */
+/** A player is in one room. Before it leaves, it sends a request to the next room, whose answer is a message. */
 export const player = actor("player", {
   description: "A player.",
   per: "user",
@@ -68,7 +68,7 @@ export const player = actor("player", {
     room: z.string().default("hall"),
     bound: z.string().default(""),
     items: z.array(z.string()).default([]),
-    told: z.string().default(""),
+    lastMessage: z.string().default(""),
   }),
   links: { "": { kinds: ["room"], to: ({ state }) => room.id(state.room) } },
   tools: {
@@ -111,8 +111,8 @@ export const player = actor("player", {
         if ("ok" in reply) {
           send(room.id(state.room), "leave", { player: self });
           state.room = state.bound;
-          state.told = "";
-        } else state.told = "refused" in reply ? reply.refused.message : "";
+          state.lastMessage = "";
+        } else state.lastMessage = "refused" in reply ? reply.refused.message : "";
         state.bound = "";
       },
     },

@@ -5,7 +5,7 @@ import { listed, registry, tool } from "../../src/mcp/source/index.ts";
 
 export const viewer: Viewer = { principal: "ana", scopes: [] };
 
-/** A registry with an offer of each sort; `dim` turns one off. */
+/** A registry with one offer of each kind; `dim` disables one. */
 export function example() {
   let light = true;
   const source = registry({

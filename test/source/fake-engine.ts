@@ -24,14 +24,14 @@ interface Held {
   owner?: string;
 }
 
-/** A Map of states behind the contract: enough to test sources with, and to count and delay what they ask for. */
+/** An engine contract over a Map of states: enough to test sources, and to count and delay their requests. */
 export class FakeEngine implements Engine {
   readonly traits: Engine["traits"] = new Set();
   readonly actors = new Map<ActorId, Held>();
   readonly calls: { readonly message: Outgoing; readonly options: CallOptions }[] = [];
   reads = 0;
   listeners = 0;
-  /** Announce only after the reply, as an engine on other machines may. */
+  /** Announces changes only after the reply, as a remote engine may. */
   delayMs: number | undefined;
   failReads = false;
   readonly #kinds: ReadonlyMap<string, Behaviour>;
@@ -125,7 +125,7 @@ export class FakeEngine implements Engine {
     return { id, seq: held?.seq ?? 0, head: `${held?.life}.${held?.seq}`, status: held?.status ?? "stopped" };
   }
 
-  /** Another one's turn: the state as given, announced. */
+  /** Sets a state as a turn of another caller would, and announces it. */
   put(id: ActorId, state: unknown, owner?: string): void {
     const held = this.actors.get(id);
     const keep = owner ?? held?.owner;
@@ -191,7 +191,7 @@ export class FakeEngine implements Engine {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** Reads on the spot, as an engine in this process does. */
+/** Reads synchronously, as an engine in this process does. */
 export class QuickEngine extends FakeEngine {
   readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
     return this.snapshot(id);

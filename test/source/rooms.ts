@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { actor, refuse } from "../../src/core/actor/index.ts";
 
-/** Two kinds that need each other: a player, and the room its link leads to. */
+/** Two kinds that reference each other: a player, and the room its link refers to. */
 export const room = actor("room", {
   description: "A room.",
   per: "link",

@@ -1,4 +1,4 @@
-// A state that this code does not understand is shown by none of it, through whatever door.
+// A state that the code cannot read is not exposed, by any path.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -51,7 +51,7 @@ for (const [what, version, migrate, code] of [
     "ACTOR_FAILED",
   ],
 ] as const)
-  test(`a state that ${what} is read by no view, link or \`when\`, and its calls say why`, async () => {
+  test(`a state that ${what} is read by no view, link or \`enabled\`, and its calls fail with the reason`, async () => {
     const store = memoryStore();
     {
       const kinds = [kindOf(2), lamp];
@@ -71,7 +71,7 @@ for (const [what, version, migrate, code] of [
     assert.deepEqual(looked, []);
   });
 
-test("one that is understood after a migration is shown as it became", async () => {
+test("a migrated state is visible in its new form", async () => {
   const store = memoryStore();
   {
     const kinds = [kindOf(1), lamp];

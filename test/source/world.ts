@@ -26,7 +26,7 @@ export function listen(
   return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists"), undefined, contents) };
 }
 
-/** Until nothing more happens: reads of a fake engine take microtasks only. */
+/** Resolves when nothing is pending: reads of a fake engine take microtasks only. */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     await new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// What an operator starts Node with: an SDK that writes all it was told to the file TOLD, at the process's end.
+// Preloaded into Node like an operator's SDK. At exit it writes all exported data to the file EXPORT_FILE.
 import { writeFileSync } from "node:fs";
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -14,7 +14,7 @@ propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }));
 metrics.setGlobalMeterProvider(meters);
 
-const told = () => ({
+const exported = () => ({
   spans: spans.getFinishedSpans().map((span) => ({
     name: span.name,
     kind: span.kind,
@@ -32,5 +32,5 @@ const told = () => ({
   ),
 });
 
-// Node's last word: the server has had sent before what was held.
-process.once("exit", () => writeFileSync(process.env.TOLD, JSON.stringify(told())));
+// The exit event comes last, after the server has flushed pending data.
+process.once("exit", () => writeFileSync(process.env.EXPORT_FILE, JSON.stringify(exported())));

@@ -15,7 +15,7 @@ const PARENT = "00f067aa0ba902b7";
 const [UNSET, ERROR, SERVER] = [0, 2, 1];
 
 const attributes = z.record(z.string(), z.string());
-const told = z.object({
+const exported = z.object({
   spans: z.array(
     z.object({
       name: z.string(),
@@ -40,21 +40,21 @@ const REQUESTS = [
 
 before(() => installPinned(import.meta.dirname));
 
-test("--telemetry tells the SDK that Node was started with of each request and of what there is, and events name their spans", async () => {
+test("--telemetry exports each request and gauges through Node's SDK, and events name their spans", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-telemetry-"));
-  const [file, data] = [join(folder.path, "told.json"), join(folder.path, "data")];
+  const [file, data] = [join(folder.path, "exported.json"), join(folder.path, "data")];
   const serving = ["serve", "examples/counter-disk", "--stdio", "--data", data, "--json", "--telemetry"];
-  await using served = runningIn({ NODE_OPTIONS: `--import=${SDK}`, TOLD: file }, ...serving);
+  await using served = runningIn({ NODE_OPTIONS: `--import=${SDK}`, EXPORT_FILE: file }, ...serving);
   for (const [id, one] of REQUESTS.entries()) {
     served.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...one })}\n`);
     await served.said(new RegExp(`"id":${id}\\b`));
   }
-  // What there is just now is collected every 200 ms, and at its end a server shows nothing any more.
+  // Gauges are collected every 200 ms, and a closing server reports none.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   served.child.stdin?.end();
   assert.equal(await served.ended, 0, served.err());
   assert.doesNotMatch(served.err(), /telemetry-unheard/);
-  const { spans, metrics } = told.parse(JSON.parse(readFileSync(file, "utf8")));
+  const { spans, metrics } = exported.parse(JSON.parse(readFileSync(file, "utf8")));
 
   assert.deepEqual(
     spans.map(({ name, kind, status, attributes: { "error.type": error = "" } }) => [name, kind, status, error]),
@@ -108,9 +108,9 @@ test("--telemetry tells the SDK that Node was started with of each request and o
       "troupe.actors.failed": 0,
       "troupe.outbox": 0,
       "troupe.faults": 0,
-      // Whatever the store has written and not copied yet.
+      // The size of the log varies.
       "troupe.store.log.pages": metrics.find(({ name }) => name === "troupe.store.log.pages")?.points[0]?.value,
-      // On a busy machine a turn may be one.
+      // On a busy machine a turn may be slow enough to be counted.
       "troupe.turns.slow": metrics.find(({ name }) => name === "troupe.turns.slow")?.points[0]?.value,
     },
   );
@@ -121,7 +121,7 @@ test("--telemetry tells the SDK that Node was started with of each request and o
     );
 });
 
-test("--telemetry without an SDK is said in the log", async () => {
+test("--telemetry without an SDK is logged", async () => {
   await using served = runningIn({}, "serve", "examples/counter", "--stdio", "--json", "--telemetry");
   await served.said(/"ready":true/);
   served.child.stdin?.end();
@@ -129,7 +129,7 @@ test("--telemetry without an SDK is said in the log", async () => {
   assert.match(served.err(), /"event":"telemetry-unheard".*--import/);
 });
 
-test("a package that only some need is looked for in the project, then beside Troupe", async () => {
+test("an optional package is resolved from the project, then next to Troupe", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-telemetry-"));
   assert.equal(await optionalPackage("no-such-package-anywhere", folder.path), undefined);
   const found = await optionalPackage("@opentelemetry/api", folder.path);

@@ -12,7 +12,7 @@ import {
   testServer,
   type TestServer,
 } from "troupe/testing";
-import { mudHouse } from "../mud-house.ts";
+import { startMud } from "../mud-server.ts";
 import { master } from "./errands.ts";
 import { lamp } from "./lamp.ts";
 
@@ -47,7 +47,7 @@ describe("the client matrix finds nothing", () => {
   });
 
   test("on the world of the MUD", async () => {
-    await using house = await mudHouse({ gateway: { rateLimit: false } });
+    await using house = await startMud({ gateway: { rateLimit: false } });
     await using server = await testServer(house.gateway);
     assert.deepEqual(await matrix(server, [{ name: "look" }, { name: "move", args: { direction: "north" } }]), []);
   });

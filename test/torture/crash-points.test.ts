@@ -1,5 +1,5 @@
 /**
- * C2, C4 and C5 where it hurts: the process ends before or after any question to the store, inside a
+ * C2, C4 and C5 under crashes: the process ends before or after any operation of the store, inside a
  * transaction, or with half of a commit in the log, while the MUD is played.
  */
 import assert from "node:assert/strict";
@@ -10,13 +10,13 @@ import { checkFile } from "../../src/core/store/index.ts";
 import { cast } from "../../src/mcp/source/index.ts";
 import { type Life as EngineLife, Machine, rounds } from "./crashing-machine.ts";
 import { type Called, isActorId, Ledger } from "./ledger.ts";
-import { type Act, LOOKS, restless } from "./restless.ts";
+import { type Act, LOOKS, randomAct } from "./random-player.ts";
 import { seeded, withSeed } from "./seed.ts";
 import { checkRest, misplaced } from "./world-check.ts";
 
 const CRASHES = 1_000;
 const PLAYERS = ["ann", "bob", "cyd", "dan", "ann"];
-/** Of all the places, those a crash must have met. */
+/** The places in which a crash must have happened. */
 const PLACES = [
   "before load",
   "after load",
@@ -35,7 +35,7 @@ interface Life extends EngineLife {
 
 const textOf = (reply: Reply): string => JSON.stringify(reply);
 
-test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place #store.crashes #mud.items`, async (t) => {
+test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD loses no call or item #store.crashes #mud.items`, async (t) => {
   const [file = ""] = worlds;
   const world = loadWorld(file);
   const random = seeded(20_260_728);
@@ -68,8 +68,8 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
       let before: { readonly call: Called; readonly trace: string; readonly act: Act } | undefined;
       while (!game.over) {
         const offered = await offeredTo(await now.promise, who);
-        const act = restless(random, world, PLAYERS, offered);
-        // C4: now and then the last call comes once more, as from a client that has lost its answer.
+        const act = randomAct(random, world, PLAYERS, offered);
+        // C4: now and then the last call is repeated, as by a client that lost its answer.
         const again = before !== undefined && random.under(8) === 0 ? before : undefined;
         const { call, trace } = again ?? ledger.open(`${name} ${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
         for (let errors = 0; ;) {
@@ -90,7 +90,7 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
             break;
           }
           assert.ok(reply instanceof EngineError, String(reply));
-          // Lives that ended are not counted: how often it is asked until a slow disk has come up again is the disk's affair.
+          // Attempts in crashed processes are not counted: their number depends on how fast the disk recovers.
           errors += 1;
           assert.ok(errors < 500, `${call.id} ${call.what}: ${reply.code} ${reply.message}`);
         }

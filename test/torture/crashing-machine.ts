@@ -29,13 +29,13 @@ const mortalClock = (): Clock & { die(): void } => {
   };
 };
 
-/** How a life ends, and what the next one finds. */
+/** How a process ends, and what the next one finds. */
 type End =
-  /** Before or after a question to the store. */
+  /** Before or after an operation of the store. */
   | "around"
-  /** Inside a transaction, which is then rolled back by nobody's hand but the file's. */
+  /** Inside a transaction, which the database file then rolls back by itself. */
   | "inside"
-  /** The power fails inside a transaction: the next life has the files as they were. */
+  /** The power fails inside a transaction: the next process has the files as they were. */
   | "image"
   /** The power fails while a commit is written: any part of its frames is missing. */
   | "torn";
@@ -50,12 +50,12 @@ export interface Life {
   readonly faulty: FaultyStore;
 }
 
-/** A machine whose processes run these kinds on one disk, and crash; what its power leaves of the files is its own affair. */
+/** A machine whose processes run these kinds on one disk, and crash. A loss of power may damage the files. */
 export class Machine implements AsyncDisposable {
-  /** Where it crashed, how often. */
+  /** How often it crashed, by place. */
   readonly places = new Map<string, number>();
   crashes = 0;
-  /** What is on the disk, whatever processes there are. */
+  /** The store on the disk, independent of processes. */
   disk: Store;
   readonly #root = mkdtempSync(join(tmpdir(), "troupe-crash-"));
   readonly #random: Seeded;
@@ -108,7 +108,7 @@ export class Machine implements AsyncDisposable {
     return copy;
   }
 
-  /** Undefined: it died before it was ready. `dead` settles once the disk is as the next life finds it. */
+  /** Undefined if it died before it was ready. `dead` resolves once the disk is as the next process finds it. */
   async begin(life: number): Promise<{ readonly life: Life | undefined; readonly dead: Promise<void> }> {
     const random = this.#random;
     const end: End = this.#tame
@@ -131,9 +131,9 @@ export class Machine implements AsyncDisposable {
       }
       if (halfWritten && WRITTEN.has(place)) {
         const bytes = this.#logBytes();
-        // Only where the log has grown is what was there before still whole.
-        const kept = bytes > this.#logBefore ? this.#logBefore + random.under(bytes - this.#logBefore) : bytes;
-        image = this.#image(kept);
+        // The earlier part of the log is intact only if the log has grown.
+        const written = bytes > this.#logBefore ? this.#logBefore + random.under(bytes - this.#logBefore) : bytes;
+        image = this.#image(written);
         crash("half of a commit");
         return "crash";
       }
@@ -144,12 +144,12 @@ export class Machine implements AsyncDisposable {
     this.#beforeCommit = () => {
       this.#logBefore = this.#logBytes();
       if (steps > 0 || faulty.crashed || end === "around") return;
-      // Nobody has heard of this transaction yet: the first who would finds the power gone.
+      // This transaction is not acknowledged yet: the next operation fails.
       halfWritten = end === "torn";
       if (halfWritten) return;
       if (end === "image") image = this.#image(this.#logBefore);
       crash(end === "image" ? "power off inside a transaction" : "inside a transaction");
-      // As a failing disk: anything else would let the store try again, one write at a time.
+      // An error of the disk: after any other error the store would retry the writes one by one.
       throw Object.assign(new Error("the process ends here"), { errcode: 10 });
     };
     const clock = mortalClock();
@@ -179,7 +179,7 @@ export class Machine implements AsyncDisposable {
   }
 }
 
-/** Lets whatever is ready run. */
+/** Lets all pending callbacks run. */
 export const rounds = async (): Promise<void> => {
   for (let round = 0; round < 4; round += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 };

@@ -1,7 +1,7 @@
 /**
- * Loaded into a server before its own code: what the file named by TROUPE_TEST_DISK says befalls
- * every database of the process, from its next transaction on. `full`: no page more. `sync`: what is
- * committed cannot be brought to the disk. Nothing, or no file: all is well.
+ * Preloaded into a server: the fault that the file TROUPE_TEST_DISK names applies to
+ * every database of the process, from its next transaction on. `full`: no further page. `sync`: a
+ * commit cannot be synced to the disk. Anything else, or no file: no fault.
  */
 import { readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -26,13 +26,13 @@ Object.defineProperty(database.prototype, "exec", {
   value(this: DatabaseSync, sql: string): void {
     if (sql.startsWith("BEGIN IMMEDIATE")) {
       const full = fault() === "full";
-      // The file may not grow; what is free within it may still be used, as on a disk.
+      // The file may not grow; free pages in it may still be used, as on a real disk.
       if (full && !bounded.has(this)) exec(this, `PRAGMA max_page_count = ${pages(this)}`);
       if (!full && bounded.has(this)) exec(this, "PRAGMA max_page_count = 4294967294");
       if (full) bounded.add(this);
       else bounded.delete(this);
     }
-    // SQLite's own code for a failed fsync: SQLITE_IOERR_FSYNC.
+    // SQLite's code for a failed fsync: SQLITE_IOERR_FSYNC.
     if (sql === "COMMIT" && fault() === "sync") throw Object.assign(new Error("disk I/O error"), { errcode: 1_034 });
     exec(this, sql);
   },

@@ -1,4 +1,4 @@
-/** Bits that flip in the store's files: an error, a flaw that is found, or no harm. Never another's data, never another state. */
+/** Flipped bits in the store's files cause an error, a located flaw, or no damage, and never wrong data. */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,8 +24,8 @@ import { SimulatedEntropy } from "../../src/testing/index.ts";
 import { troupe } from "../cli/run.ts";
 import { actorsOf, chainOf } from "./ledger.ts";
 import { callTool, lightClient } from "./light-client.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { restless } from "./restless.ts";
+import { RestartableServer } from "./restartable-server.ts";
+import { randomAct } from "./random-player.ts";
 import { seeded, type Seeded, withSeed } from "./seed.ts";
 
 const FLIPS = 150;
@@ -38,10 +38,10 @@ const folder = () => {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** What is in the files before anything happens to them. */
+/** The content of the files before they are damaged. */
 interface Truth {
   readonly chains: ReadonlyMap<ActorId, readonly ChainEvent[]>;
-  /** Of the last event of each actor. */
+  /** Receipts of the last event of each actor. */
   readonly receipts: readonly Receipt[];
 }
 
@@ -55,14 +55,14 @@ async function playSome(directory: string, world: World, random: Seeded, acts: n
     const who = PLAYERS[act % PLAYERS.length];
     if (who === undefined) continue;
     const { choices } = await source.surface(who);
-    const { tool, args } = restless(random, world, names, (name) => choices?.[`tools/${name}`]?.["item"] ?? []);
+    const { tool, args } = randomAct(random, world, names, (name) => choices?.[`tools/${name}`]?.["item"] ?? []);
     await source.act(who, `tools/${tool}`, args, { key: `act ${act} of ${acts}` });
   }
   while ((await store.undelivered(1)).length > 0) await new Promise((resolve) => void setImmediate(resolve));
   atEnd();
 }
 
-/** A database and a log, both with much in them. */
+/** A database and a log, both with many entries. */
 async function written(root: string, world: World, random: Seeded): Promise<Truth> {
   const live = join(root, "live");
   const image = join(root, "whole");
@@ -70,7 +70,7 @@ async function written(root: string, world: World, random: Seeded): Promise<Trut
   await playSome(live, world, random, 150, () => undefined);
   await playSome(live, world, random, 60, () => FILES.forEach((name) => copyFileSync(join(live, name), join(image, name))));
   rmSync(live, { recursive: true });
-  // Opened once to look, and once more as it was: whoever looks last brings the log into the file.
+  // Opened twice, on a copy: the last reader checkpoints the log into the file.
   const copy = join(root, "look");
   mkdirSync(copy);
   for (const name of FILES) copyFileSync(join(image, name), join(copy, name));
@@ -103,7 +103,7 @@ const codeOf = (error: unknown): string => {
   return error.code;
 };
 
-/** What `troupe verify` finds with the last receipt of everybody: of the file, and of each chain. */
+/** The flaws that `troupe verify` finds with the last receipt of each actor: in the file, and in each chain. */
 async function verified(
   directory: string,
   { receipts }: Truth,
@@ -119,7 +119,7 @@ async function verified(
   return { file, flaws };
 }
 
-/** Everything a server would tell of it, held against what was written. Returns what became of it. */
+/** Compares everything that a server would return with what was written. Returns the outcome. */
 async function look({ directory, what }: Flipped, truth: Truth, world: World): Promise<"refused" | "found" | "whole"> {
   const found = await verified(directory, truth).catch((error: unknown) => codeOf(error));
   const kinds = mud(world);
@@ -136,13 +136,16 @@ async function look({ directory, what }: Flipped, truth: Truth, world: World): P
           assert.ok(known, `${what}: ${id} has failed, and verify finds nothing`);
           continue;
         }
-        // The log's own sums end it before a damaged part: an older state then, whole, and the receipt proves it.
+        // The log's checksums cut it before a damaged part: an older, consistent state, which the receipt reveals.
         const expected: Json | undefined = now === undefined ? undefined : stateAt(chain.slice(0, now.seq), now.seq).state;
         assert.deepEqual(now?.state, expected, `${what}: ${id} is another than it ever was`);
         assert.equal(now?.head, now === undefined ? undefined : chain[now.seq - 1]?.id, `${what}: ${id}`);
         if (now?.seq === chain.length) continue;
         harmed = true;
-        assert.ok(known, `${what}: ${id} is ${now === undefined ? "gone" : `back at ${now.seq} of ${chain.length}`}, and nothing finds it`);
+        assert.ok(
+          known,
+          `${what}: ${id} is ${now === undefined ? "missing" : `back at ${now.seq} of ${chain.length}`}, and nothing finds it`,
+        );
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
         assert.equal(codeOf(error), "STORE_CORRUPT", `${what}: ${String(error)}`);
@@ -152,7 +155,7 @@ async function look({ directory, what }: Flipped, truth: Truth, world: World): P
     }
     const source = cast({ engine, kinds });
     for (const who of PLAYERS) {
-      // A turn on it is taken or refused in words; it never writes over what is damaged unseen.
+      // A turn on it succeeds or is refused; it never overwrites damage silently.
       await Promise.resolve(source.act(who, "tools/say", { text: "still here" }, {})).catch(codeOf);
       await Promise.resolve(source.act(who, "resources/player_state", {}, {})).catch(codeOf);
     }
@@ -165,7 +168,7 @@ async function look({ directory, what }: Flipped, truth: Truth, world: World): P
   return harmed || found.file > 0 || found.flaws.size > 0 ? "found" : "whole";
 }
 
-test(`C7 ${FLIPS} files with flipped bits: each is refused, its flaw is found by actor and event, or nothing was harmed`, async (t) => {
+test(`C7 ${FLIPS} files with flipped bits: each is refused, has its flaw located, or is undamaged`, async (t) => {
   const random = seeded(99);
   await withSeed(random.seed, async () => {
     using place = folder();
@@ -188,7 +191,7 @@ test(`C7 ${FLIPS} files with flipped bits: each is refused, its flaw is found by
   });
 });
 
-test(`a server on a file with flipped bits does not start, with the code, or serves what was written`, async () => {
+test(`a server on a file with flipped bits does not start, with a code, or serves what was written`, async () => {
   const random = seeded(3);
   await withSeed(random.seed, async () => {
     using place = folder();
@@ -210,7 +213,7 @@ test(`a server on a file with flipped bits does not start, with the code, or ser
         ...truth.receipts.flatMap((receipt) => ["--receipt", JSON.stringify(receipt)]),
       );
       assert.ok(verify.code === 0 || verify.code === 5, `${what}: ${verify.stderr}`);
-      await using server = new MortalServer(["examples/mud", "--receipts", "--rate", "0"], { data: directory });
+      await using server = new RestartableServer(["examples/mud", "--receipts", "--rate", "0"], { data: directory });
       const url = await server.start();
       if (url === undefined) {
         assert.equal(await server.ended, 5, what);
@@ -221,8 +224,8 @@ test(`a server on a file with flipped bits does not start, with the code, or ser
         continue;
       }
       assert.notEqual(round, 0);
-      const told = await callTool(lightClient("legacy", undefined), url, "say", { text: "hello" }, { id: "hello", trace: "" });
-      if ("fault" in told) assert.match(JSON.stringify(told.fault.data), /STORE_CORRUPT|ACTOR_FAILED/u, what);
+      const reply = await callTool(lightClient("legacy", undefined), url, "say", { text: "hello" }, { id: "hello", trace: "" });
+      if ("fault" in reply) assert.match(JSON.stringify(reply.fault.data), /STORE_CORRUPT|ACTOR_FAILED/u, what);
       assert.ok(existsSync(directory));
     }
   });

@@ -5,13 +5,13 @@ const PAGE = 4_096;
 export interface ForgetfulDiskOptions {
   /** Whether the next sync fails. */
   readonly fails: () => boolean;
-  /** When a sync ends. Default: in a later round of the event loop. */
+  /** When a sync ends. Default: in a later iteration of the event loop. */
   readonly end?: (sync: () => void) => void;
 }
 
 /**
- * A disk below a store's WAL that fails as Linux does: pages that a failed sync could not write are dropped, and the next sync, of which
- * they are no part any more, reports success. `loseCache` leaves in the file what a loss of power would.
+ * A disk below a store's WAL that fails as on Linux: pages that a failed sync could not write are dropped, and the next sync, which
+ * no longer includes them, reports success. `loseCache` leaves the file as after a loss of power.
  *
  * Only the syncs of the WAL are simulated. Checkpoints go to the real disk, which then has the whole WAL: call `checkpointed` after one.
  */
@@ -20,13 +20,13 @@ export class ForgetfulDisk {
   readonly #fails: () => boolean;
   readonly #end: (sync: () => void) => void;
   #file: number | undefined;
-  /** The file as it was at the last sync, whether that failed or not: what differs now is dirty. */
+  /** The file at the last sync, failed or not: pages that differ now are dirty. */
   #cached: Buffer;
-  /** What the disk has. */
+  /** The content of the disk. */
   #durable: Buffer;
   syncs = 0;
 
-  /** `path`: the store's file. What its WAL has now is on the disk. */
+  /** `path`: the store's file. The current content of its WAL counts as synced. */
   constructor(path: string, { fails, end = (sync) => void setImmediate(sync) }: ForgetfulDiskOptions) {
     this.#path = `${path}-wal`;
     this.#fails = fails;
@@ -53,13 +53,13 @@ export class ForgetfulDisk {
     });
   }
 
-  /** All of the WAL is on the disk, or needed no more. */
+  /** All of the WAL is on the disk, or no longer needed. */
   checkpointed(): void {
     this.#cached = this.#read();
     this.#durable = Buffer.from(this.#cached);
   }
 
-  /** Puts what the disk has in the place of the WAL. */
+  /** Replaces the WAL by the content of the disk. */
   loseCache(): void {
     writeFileSync(this.#path, this.#durable);
   }

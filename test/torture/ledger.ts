@@ -1,6 +1,6 @@
 /**
- * What callers did and were told, against which a store's chains are held: law 1, C2, C4 and C5
- * from outside. Every call carries a trace of its own, which the chain keeps with each
+ * Records calls and their outcomes, to compare them with a store's chains: law 1, C2, C4 and C5
+ * from outside. Every call has its own trace, which the chain stores with each
  * event that follows from it.
  */
 import assert from "node:assert/strict";
@@ -8,13 +8,13 @@ import { readBody, readHeader, verify } from "../../src/core/chain/index.ts";
 import type { ActorId, ChainEvent, Header, Json, Receipt, Store } from "../../src/core/contract/index.ts";
 import { at } from "../wire.ts";
 
-/** A caller's call, whatever became of it. */
+/** A call and its outcome. */
 export interface Called {
   readonly id: string;
   readonly what: string;
-  /** `ok`: told that it was applied. `refused`: told that it was not possible. `open`: never answered. */
+  /** `ok`: reported as applied. `refused`: reported as refused. `open`: not answered. */
   outcome: "ok" | "refused" | "open";
-  /** It only looks, and leaves no event. */
+  /** It only reads, and leaves no event. */
   readonly looks: boolean;
   receipt?: Receipt;
   text?: string;
@@ -83,8 +83,8 @@ export class Ledger {
   }
 
   /**
-   * Every chain is sound and proves every receipt; what was acknowledged is there exactly once, what was not at
-   * most once; each message was applied once and came from somewhere. Returns the chains.
+   * Every chain is valid and confirms every receipt; acknowledged calls occur exactly once, others at
+   * most once; each message was applied once and has a sender. Returns the chains.
    */
   async check(store: Store): Promise<ReadonlyMap<ActorId, readonly Recorded[]>> {
     const chains = new Map<ActorId, readonly Recorded[]>();
@@ -126,7 +126,7 @@ export class Ledger {
       if (from !== undefined && !isWake)
         assert.ok(
           sent.has(String(id).replace(/\.r$/u, "")),
-          `${one.header.actor} ${one.header.seq} applied ${String(id)}, which nobody sent`,
+          `${one.header.actor} ${one.header.seq} applied ${String(id)}, which no actor sent`,
         );
       const trace = at(one.message, "trace", "traceparent");
       if (from !== undefined || typeof trace !== "string" || one.header.type === "begin") continue;
@@ -134,15 +134,15 @@ export class Ledger {
     }
     for (const [trace, call] of this.#calls) {
       const found = roots.get(trace) ?? [];
-      const told = `${call.id} ${call.what} (${call.outcome}): ${found.map(({ header }) => `${header.actor} ${header.seq}`).join(", ") || "nowhere"}`;
-      assert.ok(found.length <= 1, `applied more than once: ${told}`);
-      if (call.outcome === "ok" && !call.looks) assert.equal(found.length, 1, `acknowledged, and not there: ${told}`);
-      if (call.looks) assert.equal(found.length, 0, `a look left an event: ${told}`);
+      const summary = `${call.id} ${call.what} (${call.outcome}): ${found.map(({ header }) => `${header.actor} ${header.seq}`).join(", ") || "nowhere"}`;
+      assert.ok(found.length <= 1, `applied more than once: ${summary}`);
+      if (call.outcome === "ok" && !call.looks) assert.equal(found.length, 1, `acknowledged, and not there: ${summary}`);
+      if (call.looks) assert.equal(found.length, 0, `a look left an event: ${summary}`);
       if (call.receipt === undefined) continue;
       const { actor, seq, head } = call.receipt;
       const proved = [...chains].find(([id]) => id === actor)?.[1][seq - 1];
-      assert.equal(proved?.event.id, head, `the receipt of ${told}`);
-      assert.equal(at(proved?.message, "trace", "traceparent"), trace, `the receipt of ${told} is another call's: ${actor} ${seq}`);
+      assert.equal(proved?.event.id, head, `the receipt of ${summary}`);
+      assert.equal(at(proved?.message, "trace", "traceparent"), trace, `the receipt of ${summary} is another call's: ${actor} ${seq}`);
     }
   }
 }

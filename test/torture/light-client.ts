@@ -1,19 +1,19 @@
 import { at, isJsonObject, modern, opened, resumed, type JsonObject, type HttpAnswer } from "../wire.ts";
 import type { Receipt } from "../../src/core/contract/index.ts";
 
-/** What a tool call came to. */
-export type Told =
+/** The outcome of a tool call. */
+export type CallOutcome =
   | { readonly text: string; readonly refused: boolean; readonly receipt?: Receipt }
   | { readonly fault: { readonly status: number; readonly code: unknown; readonly message: string; readonly data: unknown } };
 
-/** A client that finds its server again wherever it is, with the session it had. */
+/** A client that retains its session when its server restarts at another address. */
 export interface LightClient {
   readonly era: "legacy" | "modern";
-  /** Throws where the connection breaks before an answer came. */
+  /** Throws if the connection breaks before an answer arrives. */
   request(url: string, method: string, params: JsonObject): Promise<HttpAnswer>;
 }
 
-/** `key` is the bearer's; a legacy client keeps one session for all its life. */
+/** `key`: the bearer token. A legacy client has one session throughout. */
 export const lightClient = (era: "legacy" | "modern", key: string | undefined): LightClient => {
   const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
   if (era === "modern") return { era, request: (url, method, params) => modern(url, method, params, headers) };
@@ -34,14 +34,14 @@ const receiptIn = (result: unknown): { readonly receipt?: Receipt } => {
   return typeof actor === "string" && typeof seq === "number" && typeof head === "string" ? { receipt: { actor, seq, head } } : {};
 };
 
-/** One call under the caller's own name for it. */
+/** One call with the caller's id for it. */
 export const callTool = async (
   client: LightClient,
   url: string,
   name: string,
   args: JsonObject,
   call: { readonly id: string; readonly trace: string },
-): Promise<Told> => {
+): Promise<CallOutcome> => {
   const meta = { "troupe/callId": call.id, traceparent: call.trace };
   const { status, reply } = await client.request(url, "tools/call", { name, arguments: args, _meta: meta });
   const result = at(reply, "result");
@@ -52,7 +52,7 @@ export const callTool = async (
   return { text: String(at(result, "content", 0, "text")), refused: result["isError"] === true, ...receiptIn(result) };
 };
 
-/** The values an argument may have now, as the tool's list says. */
+/** The values that an argument may have now, according to the tool's list. */
 export const offeredNow = async (client: LightClient, url: string): Promise<(tool: string) => readonly string[]> => {
   const { reply } = await client.request(url, "tools/list", {});
   const tools = at(reply, "result", "tools");

@@ -8,7 +8,7 @@ export interface Seeded {
   pick<T>(from: readonly T[]): T | undefined;
 }
 
-/** Dice of that seed; the environment's `TORTURE_SEED` stands before it, to see a failure again. */
+/** A random generator with that seed; the environment's `TORTURE_SEED` overrides it, to reproduce a failure. */
 export const seeded = (seed: number): Seeded => {
   const given = process.env["TORTURE_SEED"];
   const used = given === undefined ? seed : Number(given);
@@ -17,10 +17,10 @@ export const seeded = (seed: number): Seeded => {
   return { seed: used, dice, under, pick: (from) => from[under(from.length)] };
 };
 
-/** One that no run had before. */
+/** A new seed in each run. */
 export const freshSeed = (): number => crypto.getRandomValues(new Uint32Array(1))[0] ?? 1;
 
-/** Runs, and names the seed where it fails. */
+/** Runs, and reports the seed if it fails. */
 export const withSeed = async <T>(seed: number, run: () => Promise<T>): Promise<T> => {
   try {
     return await run();

@@ -1,4 +1,4 @@
-/** C8 over real sockets: who does not read costs flags, not memory, holds up nobody, and is told everything once in the end. */
+/** C8 over real sockets: a client that does not read costs flags, not memory, blocks no other, and is notified once at the end. */
 import assert from "node:assert/strict";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -14,10 +14,10 @@ import { type HttpListener, serveHttp, serveTcp, type TcpListener } from "../../
 import { at, envelope, lineClient, type LineClient, modernHeaders, opened } from "../wire.ts";
 
 const CHANGES = 10_000;
-/** Long enough that some thousand notifications fill every buffer between two processes. */
+/** So long that some thousand notifications fill every buffer between two processes. */
 const URIS = Array.from({ length: 8 }, (_, index) => `board://page/${index}${"x".repeat(4_000)}`);
 
-/** Each turn changes what it shows, and every other one what it offers. */
+/** Each turn changes its resources, and every second one its tools. */
 const board = actor("board", {
   description: "A board everybody sees.",
   per: "shared",
@@ -40,13 +40,13 @@ const board = actor("board", {
   },
 });
 
-/** What the gateway has handed to one client's stream: everything it could hold for it goes through here. */
+/** All messages that the gateway has passed to one client's stream. */
 interface Way {
   readonly channel: Channel;
   readonly texts: string[];
 }
 
-/** Notes what is sent, stream by stream. */
+/** Records sent messages by stream. */
 const watched = (gateway: Gateway, ways: Way[]): Gateway => {
   const noted = (channel: Channel): Channel => {
     const texts: string[] = [];
@@ -80,7 +80,7 @@ const watched = (gateway: Gateway, ways: Way[]): Gateway => {
 
 const round = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-const told = (frames: readonly unknown[]): readonly string[] =>
+const notified = (frames: readonly unknown[]): readonly string[] =>
   frames.flatMap((frame) => {
     const method = at(frame, "method");
     if (method === "notifications/tools/list_changed") return ["tools"];
@@ -129,17 +129,17 @@ describe("C8 a client that does not read", () => {
     }
   };
 
-  /** Turns until that stream takes no more. Returns how much had been sent by then. */
+  /** Runs turns until that stream is full. Returns how many messages had been sent by then. */
   const blocked = async (way: Way): Promise<number> => {
     for (let n = 0; way.channel.ready; n += 1) {
-      assert.ok(n < 100_000, "it reads all the same");
+      assert.ok(n < 100_000, "the client does not read");
       await turn();
       await round();
     }
     for (let n = 0; n < 20; n += 1) await round();
     const { length } = way.texts;
     await turns(CHANGES);
-    assert.equal(way.texts.length, length, `nothing was sent, and nothing kept, for ${CHANGES} changes`);
+    assert.equal(way.texts.length, length, `nothing is sent or queued for ${CHANGES} changes`);
     return length;
   };
 
@@ -161,23 +161,23 @@ describe("C8 a client that does not read", () => {
     return client;
   };
 
-  /** What it hears once it reads again: each URI once, and of the lists at most once. */
-  const hearsEachOnce = async (way: Way, from: number, response: IncomingMessage): Promise<void> => {
+  /** Once it reads again, it is notified of each URI once, and of the lists at most once. */
+  const assertNotifiedOnce = async (way: Way, from: number, response: IncomingMessage): Promise<void> => {
     response.resume();
     while (way.texts.length < from + URIS.length) await sleep(1);
     for (let n = 0; n < 20; n += 1) await round();
-    const heard = told(way.texts.slice(from).map((text): unknown => JSON.parse(text)));
+    const heard = notified(way.texts.slice(from).map((text): unknown => JSON.parse(text)));
     assert.deepEqual(sorted(heard.filter((one) => one !== "tools")), sorted(URIS));
     assert.ok(heard.filter((one) => one === "tools").length <= 1);
     response.destroy();
   };
 
-  test(`on a socket costs no more after ${CHANGES} changes than after one; others play on; then it hears of each once, before the next reply`, async () => {
+  test(`on a socket costs no more after ${CHANGES} changes than after one, and is then notified of each once`, async () => {
     await using slow = await player();
     const way = await lastWay();
     await using quick = await player();
     slow.socket.pause();
-    // Answers it does not read either, until the way is full.
+    // Unread answers fill the connection first.
     for (let n = 0; n < 14; n += 1) slow.say({ jsonrpc: "2.0", id: `big-${n}`, method: "resources/read", params: { uri: "board://big" } });
     while (way.texts.filter((text) => text.includes("big-")).length < 14) await sleep(1);
     const from = await blocked(way);
@@ -185,19 +185,22 @@ describe("C8 a client that does not read", () => {
     const reply = await quick.request("tools/call", { name: "turn", arguments: {} });
     const now = Number(at(reply, "result", "content", 0, "text"));
     assert.ok(now > CHANGES, JSON.stringify(reply));
-    assert.ok(told(quick.frames).includes("tools") && told(quick.frames).includes("board://now"), "who reads is told");
+    assert.ok(
+      notified(quick.frames).includes("tools") && notified(quick.frames).includes("board://now"),
+      "a client that reads is notified",
+    );
 
-    // It was shown the lists of an even board; each notice after that was of the other kind.
+    // It has listed the tools of an even board, so each notification after that was for an odd one.
     const notices = way.texts.slice(0, from).filter((text) => text.includes("tools/list_changed")).length;
     const listsDiffer = notices % 2 !== now % 2;
     const before = slow.frames.length;
     slow.socket.resume();
     await slow.request("ping");
-    assert.deepEqual(sorted(told(slow.frames.slice(before))), sorted([...(listsDiffer ? ["tools"] : []), "board://now"]));
+    assert.deepEqual(sorted(notified(slow.frames.slice(before))), sorted([...(listsDiffer ? ["tools"] : []), "board://now"]));
     assert.equal(at(slow.frames.at(-1), "result") !== undefined, true, "all of it before the reply");
     const after = slow.frames.length;
     await turn();
-    await slow.until((frame) => slow.frames.indexOf(frame) >= after && told([frame])[0] === "board://now");
+    await slow.until((frame) => slow.frames.indexOf(frame) >= after && notified([frame])[0] === "board://now");
   });
 
   const streamOf = (
@@ -211,7 +214,7 @@ describe("C8 a client that does not read", () => {
       request.end(body);
     });
 
-  test(`on a legacy session's stream costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+  test(`on a legacy stream costs no more after ${CHANGES} changes than after one, then gets each URI once`, async () => {
     const session = await opened(http.url);
     for (const uri of URIS) await session.request("resources/subscribe", { uri });
     const response = await streamOf(http.url, { method: "GET", headers: { ...session.headers, accept: "text/event-stream" } });
@@ -220,10 +223,10 @@ describe("C8 a client that does not read", () => {
     const from = await blocked(way);
     const other = await session.request("tools/call", { name: "turn", arguments: {} });
     assert.equal(other.status, 200, "its own calls go on");
-    await hearsEachOnce(way, from, response);
+    await assertNotifiedOnce(way, from, response);
   });
 
-  test(`on a modern listen costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+  test(`on a modern listen costs no more after ${CHANGES} changes than after one, then gets each URI once`, async () => {
     const notifications = { toolsListChanged: true, resourceSubscriptions: URIS };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications, _meta: envelope() } });
     const headers = {
@@ -235,6 +238,6 @@ describe("C8 a client that does not read", () => {
     response.on("error", () => undefined);
     const way = await lastWay();
     const from = await blocked(way);
-    await hearsEachOnce(way, from, response);
+    await assertNotifiedOnce(way, from, response);
   });
 });

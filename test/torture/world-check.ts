@@ -1,4 +1,4 @@
-/** The MUD's own books, read from a store and from nothing else: every item is in exactly one place, everybody in one room. */
+/** Checks the MUD from its store alone: every item is in exactly one place, every player in one room. */
 import assert from "node:assert/strict";
 import type { Json, Message, Store } from "../../src/core/contract/index.ts";
 import { stateFrom } from "../../src/core/chain/index.ts";
@@ -8,7 +8,7 @@ import { at, isJsonObject } from "../wire.ts";
 
 const MANY = 1_000;
 
-/** The item a message carries from one actor to another: in no state until it arrives. */
+/** The item that a message carries between actors: until it arrives, it is in no state. */
 function carriedBy({ action, args }: Message): string | undefined {
   const item = (of: unknown): string | undefined => (typeof of === "string" && of !== "" ? of : undefined);
   const back = (done: boolean): string | undefined =>
@@ -28,7 +28,7 @@ function carriedBy({ action, args }: Message): string | undefined {
   }
 }
 
-/** Items that are not in exactly one place, on the disk, at this moment: messages on their way are places too. */
+/** Items that are not in exactly one place on the disk; undelivered messages count as places. */
 export async function misplaced(store: Store, world: World): Promise<readonly string[]> {
   const players = (await store.list({ kind: "player", limit: MANY })).map(({ id }) => id);
   const undelivered = await store.undelivered(MANY * 10);
@@ -47,7 +47,7 @@ async function stateIn(store: Store, id: `${string}/${string}`): Promise<Json | 
   return stored === undefined ? undefined : stateFrom(stored.tail).state;
 }
 
-/** When nothing is on its way: nobody waits for an answer, no letter is dead, everybody is in the one room it says. */
+/** When no message is undelivered: no caller waits, there are no dead letters, and each player is in the room of its state. */
 export async function checkRest(store: Store, world: World): Promise<void> {
   assert.deepEqual(await store.undelivered(10), []);
   assert.deepEqual(await store.letters(10), []);
@@ -59,7 +59,7 @@ export async function checkRest(store: Store, world: World): Promise<void> {
   }
   for (const { id } of await store.list({ limit: MANY })) {
     const stored = await store.load(id);
-    assert.deepEqual(stored?.row.pending, {}, `nobody waits for ${id}`);
+    assert.deepEqual(stored?.row.pending, {}, `no caller waits for ${id}`);
     if (!id.startsWith("player/")) continue;
     const room = String(at(await stateIn(store, id), "room"));
     const found = rooms.get(id) ?? [];

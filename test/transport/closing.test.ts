@@ -1,4 +1,4 @@
-// How a server ends: what runs has its grace and is then cut, nothing new is taken, idle streams end at once.
+// Closing a server: running requests have a grace period and are then aborted, new ones are refused, idle streams end at once.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,12 +10,12 @@ import { connect } from "../clients.ts";
 import { legacyCaller, modernCaller } from "../server/callers.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { eventReader } from "./event-reader.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 
 interface Slow {
   readonly server: Server;
   readonly go: () => void;
-  /** How many run, or have. */
+  /** How many calls have started. */
   readonly begun: () => number;
   readonly aborted: Promise<void>;
 }
@@ -70,7 +70,7 @@ const listenRequest = (send: Send): Promise<Response> =>
     }),
   });
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`closing a server, by ${name}`, () => {
     test("ends idle streams at once, answers running requests, and refuses new ones", async () => {
       const { server, go, begun } = slow();
@@ -82,7 +82,7 @@ for (const [name, place] of Object.entries(PLACES))
       const running = [legacy.call(1, "slow"), modern.call(1, "slow")];
       await until("both run", () => begun() === 2);
       const closed = own.close({ graceMs: 60_000 });
-      // While both calls run still.
+      // While both calls are still running.
       for (const stream of streams) await stream.rest();
       assert.ok([503, "refused"].includes(await fate(modern.call(2, "slow"))));
       assert.ok([503, "refused"].includes(await fate(at.send("/readyz"))));
@@ -127,12 +127,12 @@ test("the guide's first server ends on SIGTERM", async () => {
   });
   const ended = once(child, "exit");
   try {
-    let said = "";
+    let output = "";
     child.stdout.on("data", (piece) => {
-      said += String(piece);
+      output += String(piece);
     });
-    await until("it listens", () => said.includes("\n"));
-    const [, url = ""] = /MCP at (\S+)/.exec(said) ?? [];
+    await until("it listens", () => output.includes("\n"));
+    const [, url = ""] = /MCP at (\S+)/.exec(output) ?? [];
     await using client = await connect({ http: url }, { sdk: "v1", era: "legacy" });
     assert.equal((await client.call("echo", { message: "hi" })).text, "hi");
     child.kill("SIGTERM");

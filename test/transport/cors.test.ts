@@ -1,10 +1,10 @@
-// Pages of allowed origins may ask, call, and read whatever is answered, the session's id too; pages of others nothing.
+// Pages of allowed origins may send requests and read answers and the session id; other pages may not.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
 import { authenticator, hashApiKey } from "troupe/transport";
 import { legacyCaller } from "../server/callers.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 
 const ORIGIN = "https://app.example";
 const JSON_HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -18,7 +18,7 @@ const INITIALIZE = JSON.stringify({
 
 const auth = () => authenticator({ keys: [{ name: "ana", sha256: hashApiKey("key") }] });
 
-/** As a page of that origin sends it. */
+/** Sends a request like a page of that origin. */
 const from =
   (origin: string, send: Send): Send =>
   (path, init = {}) =>
@@ -30,7 +30,7 @@ const readable = (response: Response): readonly [number, boolean, boolean] => [
   /\bmcp-session-id\b/.test(response.headers.get("access-control-expose-headers") ?? ""),
 ];
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`CORS by ${name}`, () => {
     test("lets a page send preflight requests to every path", async () => {
       await using server = createServer("s", "1", { sse: true, auth: await auth(), allowedOrigins: [ORIGIN] });
@@ -42,7 +42,7 @@ for (const [name, place] of Object.entries(PLACES))
         ["/healthz", "GET, HEAD"],
         ["/readyz", "GET, HEAD"],
       ] as const) {
-        // A browser sends no token with it.
+        // A browser sends no token with a preflight.
         const headers = {
           origin: ORIGIN,
           "access-control-request-method": "POST",

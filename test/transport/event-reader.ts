@@ -1,4 +1,4 @@
-// The events of a response, one at a time, as they come.
+// Reads the events of a response one at a time.
 import assert from "node:assert/strict";
 
 export interface ServerEvent {
@@ -8,13 +8,13 @@ export interface ServerEvent {
 }
 
 export interface EventReader {
-  /** Undefined where the stream has ended. Comments are passed over. */
+  /** Undefined at the end of the stream. Comments are skipped. */
   next(): Promise<ServerEvent | undefined>;
-  /** The next one's data, as JSON. */
+  /** The next event's data, as JSON. */
   json(): Promise<unknown>;
-  /** All that is left. */
+  /** All remaining events. */
   rest(): Promise<readonly ServerEvent[]>;
-  /** All text so far, as it came. */
+  /** The raw text so far. */
   readonly text: string;
   cancel(): Promise<void>;
 }

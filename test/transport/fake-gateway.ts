@@ -1,4 +1,4 @@
-// A gateway that knows no MCP: it echoes, and lets a test see and decide what passes the seam.
+// A gateway without MCP: it echoes, and lets a test observe and control what transports pass to it.
 import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Json } from "../../src/core/contract/index.ts";
 
 export interface FakeConnection {

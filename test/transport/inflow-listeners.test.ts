@@ -14,17 +14,17 @@ import {
 } from "../../src/mcp/transport/index.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, post, type RawSocket, rawSocket } from "./raw-socket.ts";
-import { takenIn } from "./taken-in.ts";
+import { trackServerSockets } from "./server-sockets.ts";
 import { onLoopback } from "../on-loopback.ts";
 
-/** Two of the steps in which room is taken. */
+/** Twice the unit in which memory is reserved. */
 const ROOM = 131_072;
-/** A body or line that takes both, and what of it is sent first. */
+/** A body or line that needs both units, and the part of it that is sent first. */
 const SIZE = 100_000;
 const BEGUN = 70_000;
 const HTTP = { limits: { bodyBytes: ROOM, arrivingBytes: ROOM } };
 
-const taken = takenIn();
+const taken = trackServerSockets();
 after(() => taken[Symbol.dispose]());
 
 const x = (count: number): string => "x".repeat(count);
@@ -41,7 +41,7 @@ async function serve(options: Partial<HttpOptions> = {}) {
   return { gateway, logged, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
 }
 
-/** A client that has sent so much of it, and the server has read that. */
+/** A client that has sent that part, which the server has read. */
 async function sending(port: number, begin: string | Uint8Array, body: string | Uint8Array = x(BEGUN)): Promise<RawSocket> {
   const client = await rawSocket(port);
   client.write(begin);
@@ -50,68 +50,68 @@ async function sending(port: number, begin: string | Uint8Array, body: string | 
   return client;
 }
 
-/** The whole answer to a whole request. */
-async function asked(port: number, request = post(x(SIZE))): Promise<string> {
+/** The complete answer to a complete request. */
+async function statusLine(port: number, request = post(x(SIZE))): Promise<string> {
   await using client = await rawSocket(port);
   client.write(request);
   return await client.until(/\}$/);
 }
 
 describe("incomplete bodies over HTTP", () => {
-  it("are limited together: the last is refused, small ones never, and earlier ones are completed", async () => {
+  it("share a limit: the last is refused, small ones never, and earlier ones are completed", async () => {
     await using server = await serve();
     await using first = await sending(server.port, headOf());
-    const refused = await asked(server.port);
+    const refused = await statusLine(server.port);
     assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n[\s\S]*connection: close[\s\S]*send this again in a moment/i);
-    assert.equal(statusOf(await asked(server.port)), 503);
+    assert.equal(statusOf(await statusLine(server.port)), 503);
     assert.deepEqual(
       server.logged.filter((entry) => JSON.stringify(entry).includes("inflow-full")),
       [{ event: "inflow-full", transport: "http" }],
     );
-    assert.equal(statusOf(await asked(server.port, post(x(16_384)))), 200);
+    assert.equal(statusOf(await statusLine(server.port, post(x(16_384)))), 200);
     first.write(x(SIZE - BEGUN));
     assert.match(await first.until(/\}$/), /^HTTP\/1\.1 200 [\s\S]*\{"bytes":100000\}$/);
-    assert.equal(statusOf(await asked(server.port)), 200);
+    assert.equal(statusOf(await statusLine(server.port)), 200);
   });
 
-  it("return their room, however they end", async () => {
+  it("free their memory, however they end", async () => {
     await using server = await serve();
     for (let round = 0; round < 3; round += 1) {
       await using left = await sending(server.port, headOf());
       left.socket.destroy();
-      await taken.gone(left.socket);
-      assert.equal(statusOf(await asked(server.port)), 200, "its client has left");
+      await taken.closed(left.socket);
+      assert.equal(statusOf(await statusLine(server.port)), 200, "its client has left");
 
       await using long = await sending(server.port, chunked, `${ROOM.toString(16)}\r\n${x(ROOM)}\r\n1\r\nx\r\n`);
       assert.equal(statusOf(await long.until(/\}$/)), 413);
-      assert.equal(statusOf(await asked(server.port)), 200, "it was too long");
+      assert.equal(statusOf(await statusLine(server.port)), 200, "it was too long");
 
       await using broken = await sending(server.port, chunked, `${BEGUN.toString(16)}\r\n${x(BEGUN)}\r\nno length\r\n`);
       assert.equal(statusOf(await broken.closed()), 400);
-      await taken.gone(broken.socket);
-      assert.equal(statusOf(await asked(server.port)), 200, "it could not be read");
+      await taken.closed(broken.socket);
+      assert.equal(statusOf(await statusLine(server.port)), 200, "it could not be read");
     }
   });
 
-  it("return their room if they are too slow", async () => {
+  it("free their memory if they are too slow", async () => {
     await using server = await serve({ limits: { ...HTTP.limits, requestMs: 200 } });
-    await using late = await sending(server.port, headOf());
-    assert.equal(statusOf(await late.closed()), 408);
-    await taken.gone(late.socket);
+    await using newest = await sending(server.port, headOf());
+    assert.equal(statusOf(await newest.closed()), 408);
+    await taken.closed(newest.socket);
     // On a very busy machine any request may be too slow.
     let status = 408;
-    while (status === 408) status = statusOf(await asked(server.port));
+    while (status === 408) status = statusOf(await statusLine(server.port));
     assert.equal(status, 200);
   });
 
-  it("are evicted if they stall and others need the room", async () => {
+  it("are evicted if they stall and others need the memory", async () => {
     const clock = new SimulatedClock();
     await using server = await serve({ clock });
     await using still = await sending(server.port, headOf());
     await clock.advance(4_999);
-    assert.equal(statusOf(await asked(server.port)), 503);
+    assert.equal(statusOf(await statusLine(server.port)), 503);
     await clock.advance(1);
-    assert.equal(statusOf(await asked(server.port)), 200);
+    assert.equal(statusOf(await statusLine(server.port)), 200);
     assert.match(await still.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*too slowly while others needed its room/);
     await clock.advance(1_000);
   });
@@ -125,14 +125,14 @@ describe("incomplete bodies over HTTP", () => {
     assert.equal(statusOf(await second.until(/\}$/)), 503);
   });
 
-  it("are retained while a token is checked, and their room is returned in any case", async () => {
+  it("are retained while a token is checked, and their memory is freed in any case", async () => {
     const good: Verdict = { caller: { scopes: [] } };
     let verdict = Promise.withResolvers<Verdict>();
     const auth = { scopes: [], issuers: [], needsResource: false, check: () => verdict.promise, metadata: () => ({}) };
     await using server = await serve({ auth });
     const verdicts: readonly (readonly [Verdict, whole: number, other: number])[] = [
       [{ refused: "missing", why: "No token." }, 401, 401],
-      // It had been refused while its token was looked at, and learns of that once the token is good.
+      // It was refused while its token was checked, and is answered once the token is accepted.
       [good, 200, 503],
     ];
     for (const [found, first, second] of verdicts) {
@@ -144,16 +144,16 @@ describe("incomplete bodies over HTTP", () => {
       verdict = Promise.withResolvers();
     }
     verdict.resolve(good);
-    assert.equal(statusOf(await asked(server.port)), 200);
+    assert.equal(statusOf(await statusLine(server.port)), 200);
   });
 
   it("are refused in chunks of one byte, but not in small chunks", async () => {
     await using server = await serve({ limits: { bodyBytes: 1_000_000 } });
     const inPieces = (count: number, bytes: number): string =>
       `${chunked}${`${bytes.toString(16)}\r\n${x(bytes)}\r\n`.repeat(count)}0\r\n\r\n`;
-    assert.match(await asked(server.port, inPieces(5_000, 1)), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
-    assert.match(await asked(server.port, inPieces(4_000, 1)), /^HTTP\/1\.1 200 [\s\S]*"bytes":4000/);
-    assert.match(await asked(server.port, inPieces(5_000, 32)), /^HTTP\/1\.1 200 [\s\S]*"bytes":160000/);
+    assert.match(await statusLine(server.port, inPieces(5_000, 1)), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
+    assert.match(await statusLine(server.port, inPieces(4_000, 1)), /^HTTP\/1\.1 200 [\s\S]*"bytes":4000/);
+    assert.match(await statusLine(server.port, inPieces(5_000, 32)), /^HTTP\/1\.1 200 [\s\S]*"bytes":160000/);
   });
 
   it("that are chunked in single bytes are refused too", async () => {
@@ -181,7 +181,7 @@ describe("incomplete bodies in an application", () => {
     const body = new ReadableStream<Uint8Array>(
       {
         start: (given) => void (controller = given),
-        // Asked for when what was there has been read.
+        // Called when the previous chunks have been read.
         pull: () => read.resolve(),
       },
       { highWaterMark: 0 },
@@ -196,7 +196,7 @@ describe("incomplete bodies in an application", () => {
     return { answer, controller };
   }
 
-  it("are limited together, and return their room", async () => {
+  it("share a limit, and free their memory", async () => {
     const clock = new SimulatedClock();
     const door = doorOf({ clock });
     const { answer, controller } = await streaming(door);
@@ -209,9 +209,9 @@ describe("incomplete bodies in an application", () => {
     const broken = await streaming(door);
     broken.controller.error(new Error("gone"));
     assert.equal((await broken.answer).status, 400);
-    const late = await streaming(door);
+    const newest = await streaming(door);
     await clock.advance(30_000);
-    assert.equal((await late.answer).status, 408);
+    assert.equal((await newest.answer).status, 408);
     assert.equal((await door.fetch(requestOf(x(SIZE)))).status, 200);
     const still = await streaming(door);
     await clock.advance(5_000);
@@ -224,14 +224,14 @@ describe("incomplete bodies in an application", () => {
     await using loopback = await onLoopback(createServer((request, response) => void door.node(request, response)));
     const { port } = loopback;
     await using first = await sending(port, headOf());
-    assert.equal(statusOf(await asked(port)), 503);
+    assert.equal(statusOf(await statusLine(port)), 503);
     first.write(x(SIZE - BEGUN));
     assert.match(await first.until(/\}$/), /^HTTP\/1\.1 200 [\s\S]*\{"bytes":100000\}$/);
     await using left = await sending(port, headOf());
     left.socket.destroy();
-    await taken.gone(left.socket);
-    assert.equal(statusOf(await asked(port)), 200);
-    assert.match(await asked(port, `${chunked}${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
+    await taken.closed(left.socket);
+    assert.equal(statusOf(await statusLine(port)), 200);
+    assert.match(await statusLine(port, `${chunked}${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
   });
 });
 
@@ -248,7 +248,7 @@ describe("incomplete lines over TCP", () => {
     return await client.until("\n");
   };
 
-  it("are limited together: the last is refused, and earlier ones are completed", async () => {
+  it("share a limit: the last is refused, and earlier ones are completed", async () => {
     await using server = await open();
     await using first = await sending(server.port, '{"id":"');
     await using second = await sending(server.port, '{"id":"');
@@ -261,18 +261,18 @@ describe("incomplete lines over TCP", () => {
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("return their room, however they end", async () => {
+  it("free their memory, however they end", async () => {
     await using server = await open();
     await using left = await sending(server.port, '{"id":"');
     left.socket.destroy();
-    await taken.gone(left.socket);
+    await taken.closed(left.socket);
     assert.match(await whole(server.port), /"id":"x{100000}"/);
     await using long = await sending(server.port, '{"id":"', x(ROOM));
     assert.match(await long.closed(), /"code":-32600/);
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("are evicted if they stall and others need the room", async () => {
+  it("are evicted if they stall and others need the memory", async () => {
     const clock = new SimulatedClock();
     await using server = await open({ clock });
     await using still = await sending(server.port, '{"id":"');
@@ -305,7 +305,7 @@ describe("incomplete messages over a WebSocket", () => {
     return client;
   };
 
-  it("are limited together with those of HTTP, and return their room", async () => {
+  it("share a limit with those of HTTP, and free their memory", async () => {
     const gateway = answering();
     const heard: number[] = [];
     const door = await serveHttp({
@@ -325,17 +325,17 @@ describe("incomplete messages over a WebSocket", () => {
       ],
     });
     await using first = await talking(door.port);
-    assert.equal(statusOf(await asked(door.port)), 503);
+    assert.equal(statusOf(await statusLine(door.port)), 503);
     await using second = await talking(door.port);
     // 1013: try again later.
     assert.ok((await second.until("send this again in a moment")).includes("\u0003\ufffdToo much"));
     first.write(last);
     await first.until('{"got":100000}');
-    assert.equal(statusOf(await asked(door.port)), 200);
+    assert.equal(statusOf(await statusLine(door.port)), 200);
     await using left = await talking(door.port);
     left.socket.destroy();
-    await taken.gone(left.socket);
-    assert.equal(statusOf(await asked(door.port)), 200);
+    await taken.closed(left.socket);
+    assert.equal(statusOf(await statusLine(door.port)), 200);
     assert.deepEqual(heard, [SIZE]);
     await door.close({ graceMs: 0 });
   });

@@ -14,8 +14,8 @@ export default registry({
         const stopped = once(process, "SIGTERM");
         waits.resolve("It waits.");
         await stopped;
-        const asked = (Array.isArray(urls) ? urls : []).map(async (url) => (await fetch(String(url))).status);
-        return (await Promise.all(asked)).join(" ");
+        const statuses = (Array.isArray(urls) ? urls : []).map(async (url) => (await fetch(String(url))).status);
+        return (await Promise.all(statuses)).join(" ");
       },
     },
     until_it_waits: { description: "Until the other one waits.", work: () => waits.promise },

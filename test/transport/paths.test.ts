@@ -1,11 +1,11 @@
-// Paths as clients and proxies write them: a slash at the end, or two in a row.
+// Paths with a slash at the end, or two in a row, as some clients and proxies write them.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
 import { createServer } from "troupe/server";
 import { authenticator, hashApiKey } from "troupe/transport";
 import { CLIENTS, connect } from "../clients.ts";
-import { PLACES } from "./places.ts";
+import { HTTP_SERVERS } from "./http-servers.ts";
 
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const INITIALIZE = {
@@ -15,7 +15,7 @@ const INITIALIZE = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
 };
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   test(`a slash at the end of a path changes nothing, ${name}`, async () => {
     const issuer = {
       issuer: "https://login.example",

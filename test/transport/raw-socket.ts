@@ -1,15 +1,15 @@
-// A client that says what it likes, byte by byte.
+// A client that sends any bytes.
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
 export interface RawSocket extends AsyncDisposable {
   readonly socket: Socket;
-  /** All that has arrived. */
+  /** Everything received so far. */
   text(): string;
   write(data: string | Uint8Array): void;
   end(): void;
-  /** Settles with all that has arrived once `found` is there; rejects when the other side ends before. */
+  /** Resolves with everything received once `found` is in it; rejects if the other side ends before. */
   until(found: string | RegExp | ((text: string) => boolean)): Promise<string>;
-  /** Settles with all that has arrived when the other side has closed. */
+  /** Resolves with everything received when the other side has closed. */
   closed(): Promise<string>;
 }
 
@@ -64,15 +64,15 @@ export async function rawSocket(to: NetConnectOpts | number): Promise<RawSocket>
       wait(() => {
         const there = typeof found === "string" ? text.includes(found) : found instanceof RegExp ? found.test(text) : found(text);
         if (there) return text;
-        if (over) throw new Error(`the other side ended before ${String(found)}; it said: ${text.slice(0, 2_000)}`);
+        if (over) throw new Error(`the other side ended before ${String(found)}; it sent: ${text.slice(0, 2_000)}`);
         return undefined;
       }),
     closed: () => wait(() => (over ? text : undefined)),
     async [Symbol.asyncDispose]() {
       if (socket.destroyed) return;
-      const gone = new Promise<void>((done) => void socket.once("close", () => done()));
+      const closed = new Promise<void>((done) => void socket.once("close", () => done()));
       socket.destroy();
-      await gone;
+      await closed;
     },
   };
 }
@@ -90,5 +90,5 @@ export function post(body: string, headers: Readonly<Record<string, string>> = {
   return `POST ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** A head as text, nothing added. */
+/** A request head as text, without additions. */
 export const head = (first: string, ...lines: string[]): string => `${[first, ...lines].join("\r\n")}\r\n\r\n`;

@@ -1,4 +1,4 @@
-// A refused client that keeps its side of the connection open must not keep ours.
+// A refused client that holds its side of the connection open must not hold ours open.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { authenticator, hashApiKey, serveHttp, serveTcp } from "../../src/mcp/transport/index.ts";
@@ -72,7 +72,7 @@ describe("a refused socket is closed even if its client never closes it", () => 
       client.write(sent);
       assert.match(await client.closed(), answer);
       await clock.advance(1_000);
-      // A socket that is only half closed on the other side would take this forever.
+      // A socket that is only half closed would accept this data forever.
       await eventually(() => {
         client.write("x");
         return client.socket.destroyed;

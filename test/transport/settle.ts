@@ -1,4 +1,4 @@
-/** Lets what is on its way arrive: waits turn by turn until the condition holds. */
+/** Waits, one event-loop iteration at a time, until the condition holds. */
 export async function eventually(holds: () => boolean, what = "the condition"): Promise<void> {
   for (let turn = 0; turn < 20_000; turn += 1) {
     if (holds()) return;

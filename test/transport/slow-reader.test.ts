@@ -1,41 +1,41 @@
-// C8 on every door: what is held for a client that does not read is counted, in bytes, while a tool tells far more than that.
+// C8 on every transport: the memory buffered for a client that does not read is bounded, while a tool reports far more than that.
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
 import { connectInMemory } from "troupe/transport";
 import { legacyCaller, modernCaller } from "../server/callers.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { head, post, rawSocket } from "./raw-socket.ts";
 
 const STEPS = 30_000;
 const STEP = "x".repeat(1_000);
-const TOLD = STEPS * STEP.length;
+const SENT = STEPS * STEP.length;
 /** More than the kernel buffers on a loopback connection, and far less than is sent. */
 const OF_SOCKETS = 16 * 1_048_576;
-/** What a stream in this process takes in before its reader counts as slow, and then some. */
+/** More than a stream in this process buffers before its reader counts as slow. */
 const OF_STREAMS = 4 * 65_536;
 const REPLY = /"id":1,"result":\{[^\n]*"text":"ok"/;
 
 interface Flood {
   readonly server: Server;
-  /** Each tool has sent everything. */
-  readonly told: Promise<unknown>;
+  /** Resolves when the tool has sent everything. */
+  readonly sent: Promise<unknown>;
 }
 
-/** A server with a tool that tells more than anybody may hold: at once, or leaving others their turn. */
+/** A server with a tool that reports more than any buffer may hold: at once, or yielding to other work. */
 function flood(name: string): Flood {
-  const told = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
   const server = createServer("s", "1", { sse: true });
   server.tools.register({ name }, async ({ emit }) => {
     for (let n = 1; n <= STEPS; n += 1) {
       emit(STEP);
       if (name === "paced" && n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    told.resolve();
+    sent.resolve();
     return "ok";
   });
-  return { server, told: told.promise };
+  return { server, sent: sent.promise };
 }
 
 const message = (id: number, method: string, params: object): string => JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -47,7 +47,7 @@ const INITIALIZE = message(0, "initialize", {
 const INITIALIZED = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
 const callOf = (name: string): string => message(1, "tools/call", { name, arguments: {}, _meta: { progressToken: "p" } });
 
-/** How many bytes came once its client read, up to the reply and with it. */
+/** Returns how many bytes arrive once its client reads, up to and including the reply. */
 type Door = (flooding: Flood, name: string) => Promise<number>;
 
 const lengthOf = (text: string): number => {
@@ -55,13 +55,13 @@ const lengthOf = (text: string): number => {
   return text.length;
 };
 
-/** A POST in this process whose answer's body is not read yet. */
+/** A POST in this process whose response body is not read yet. */
 const unread =
   (caller: (send: Send) => Promise<Pick<Awaited<ReturnType<typeof legacyCaller>>, "call">>): Door =>
-  async ({ server, told }, name) => {
+  async ({ server, sent }, name) => {
     const { call } = await caller((path, init) => server.fetch(new Request(new URL(path, "http://localhost"), init)));
     const answer = await call(1, name, { token: "p" });
-    await told;
+    await sent;
     return lengthOf(await answer.text());
   };
 
@@ -75,7 +75,7 @@ const IN_PROCESS: Readonly<Record<string, Door>> = {
   "fetch, the legacy era": unread(legacyCaller),
   "fetch, 2026-07-28": unread(async (send) => modernCaller(send)),
 
-  async "fetch, HTTP+SSE"({ server, told }, name) {
+  async "fetch, HTTP+SSE"({ server, sent }, name) {
     const at = "http://localhost/sse";
     const stream = await server.fetch(new Request(at, { headers: { accept: "text/event-stream" } }));
     assert.ok(stream.body !== null);
@@ -87,18 +87,18 @@ const IN_PROCESS: Readonly<Record<string, Door>> = {
       assert.equal((await server.fetch(new Request(new URL(query, at), { method: "POST", headers, body }))).status, 202);
     };
     for (const body of [INITIALIZE, INITIALIZED, callOf(name)]) await send(body);
-    await told;
+    await sent;
     const reader = later.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     while (!REPLY.test(text)) text += (await reader.read()).value ?? assert.fail("it ended");
     return lengthOf(text);
   },
 
-  async stdio({ server, told }, name) {
+  async stdio({ server, sent }, name) {
     const [input, output] = [new PassThrough(), new PassThrough()];
     await server.listen({ stdio: { input, output } });
     for (const line of [INITIALIZE, INITIALIZED, callOf(name)]) input.write(`${line}\n`);
-    await told;
+    await sent;
     let text = "";
     for await (const piece of output) {
       text += String(piece);
@@ -107,11 +107,11 @@ const IN_PROCESS: Readonly<Record<string, Door>> = {
     return lengthOf(text);
   },
 
-  async "a pair in memory"({ server, told }, name) {
+  async "a pair in memory"({ server, sent }, name) {
     await using client = connectInMemory(server.gateway, { scopes: [] });
     client.pause();
     for (const text of [INITIALIZE, INITIALIZED, callOf(name)]) client.send(JSON.parse(text));
-    await told;
+    await sent;
     client.resume();
     let text = "";
     for await (const one of client.messages) {
@@ -123,27 +123,27 @@ const IN_PROCESS: Readonly<Record<string, Door>> = {
 };
 
 const BY_SOCKET: Readonly<Record<string, Door>> = {
-  async "a listener, the legacy era"({ server, told }, name) {
+  async "a listener, the legacy era"({ server, sent }, name) {
     const { http } = await server.listen({ http: true });
     const { session } = await legacyCaller((path, init) => fetch(new URL(path, http.url), init));
     await using client = await paused(http.port);
     client.write(post(callOf(name), { "mcp-session-id": session }));
-    await told;
+    await sent;
     client.socket.resume();
     return lengthOf(await client.until(REPLY));
   },
 
-  async "node:http, the legacy era"({ server, told }, name) {
-    await using at = await (PLACES["node:http"] ?? assert.fail())(server);
+  async "node:http, the legacy era"({ server, sent }, name) {
+    await using at = await (HTTP_SERVERS["node:http"] ?? assert.fail())(server);
     const { session } = await legacyCaller(at.send);
     await using client = await paused(at.port ?? assert.fail());
     client.write(post(callOf(name), { "mcp-session-id": session }));
-    await told;
+    await sent;
     client.socket.resume();
     return lengthOf(await client.until(REPLY));
   },
 
-  async "a listener, HTTP+SSE"({ server, told }, name) {
+  async "a listener, HTTP+SSE"({ server, sent }, name) {
     const { http } = await server.listen({ http: true });
     await using client = await rawSocket(http.port);
     client.write(head("GET /sse HTTP/1.1", "Host: localhost", "Accept: text/event-stream"));
@@ -152,16 +152,16 @@ const BY_SOCKET: Readonly<Record<string, Door>> = {
     const before = client.text().length;
     for (const body of [INITIALIZE, INITIALIZED, callOf(name)])
       await fetch(new URL(endpoint, http.url), { method: "POST", headers: { "content-type": "application/json" }, body });
-    await told;
+    await sent;
     client.socket.resume();
     return lengthOf(await client.until(REPLY)) - before;
   },
 
-  async TCP({ server, told }, name) {
+  async TCP({ server, sent }, name) {
     const { tcp } = await server.listen({ tcp: true });
     await using client = await paused(tcp.port);
     for (const line of [INITIALIZE, INITIALIZED, callOf(name)]) client.write(`${line}\n`);
-    await told;
+    await sent;
     client.socket.resume();
     return lengthOf(await client.until(REPLY));
   },
@@ -174,24 +174,24 @@ for (const [where, doors, most] of [
   describe(`C8 a client ${where} that does not read misses steps, never the reply`, () => {
     for (const [door, reads] of Object.entries(doors))
       for (const name of ["burst", "paced"])
-        test(`${door}, told all ${name === "burst" ? "at once" : "little by little"}`, { timeout: 60_000 }, async () => {
+        test(`${door}, sent all ${name === "burst" ? "at once" : "little by little"}`, { timeout: 60_000 }, async () => {
           const flooding = flood(name);
           await using _server = flooding.server;
           const held = await reads(flooding, name);
-          assert.ok(held < most && most < TOLD, `${held} of ${TOLD}`);
+          assert.ok(held < most && most < SENT, `${held} of ${SENT}`);
         });
   });
 
 describe("C8 a client of HTTP+SSE that sends and does not read", () => {
   const MOST = 1_000_000;
-  const SAID = "y".repeat(100_000);
+  const LONG_TEXT = "y".repeat(100_000);
 
-  for (const [name, place] of Object.entries(PLACES))
+  for (const [name, place] of Object.entries(HTTP_SERVERS))
     test(`is dropped with its session when its unread output exceeds the limit, by ${name}`, { timeout: 60_000 }, async () => {
       const dropped: unknown[] = [];
       const log = (_level: unknown, data: unknown): void => void dropped.push(data);
       await using server = createServer("s", "1", { sse: true, webLimits: { queuedBytes: MOST }, log });
-      server.tools.register({ name: "much" }, () => SAID);
+      server.tools.register({ name: "much" }, () => LONG_TEXT);
       await using at = await place(server, { queuedBytes: MOST });
       const stream = await at.send("/sse", { headers: { accept: "text/event-stream" } });
       assert.ok(stream.body !== null);
@@ -205,7 +205,7 @@ describe("C8 a client of HTTP+SSE that sends and does not read", () => {
       let taken = 0;
       while ((await send(message(taken + 1, "tools/call", { name: "much", arguments: {} }))) === 202) {
         taken += 1;
-        assert.ok(taken * SAID.length < 2 * OF_SOCKETS, "it is never dropped");
+        assert.ok(taken * LONG_TEXT.length < 2 * OF_SOCKETS, "it is never dropped");
       }
       assert.match(JSON.stringify(dropped), /"event":"client-dropped","transport":"(?:http|web)","reason":"queue-full"/);
       await reader.cancel().catch(() => undefined);

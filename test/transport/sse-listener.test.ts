@@ -1,4 +1,4 @@
-// What the door of HTTP+SSE lets in, holds and ends, on the wire: by a listener of its own, and inside an application.
+// HTTP+SSE on the wire: what it accepts, limits and ends, with its own listener and inside an application.
 import assert from "node:assert/strict";
 import { createServer as createHttp } from "node:http";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import type { ServerOptions } from "troupe/server";
 import { authenticator, hashApiKey, HTTP_LIMITS } from "troupe/transport";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { type EventReader, eventReader } from "./event-reader.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { onLoopback } from "../on-loopback.ts";
 
 const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
@@ -39,9 +39,9 @@ async function begun(send: Send, headers: Readonly<Record<string, string>> = {})
   const pair = await pairOf(send, headers);
   const answer = await pair.post({ jsonrpc: "2.0", id: 0, method: "initialize", params: INITIALIZE });
   assert.deepEqual([answer.status, await answer.text()], [202, ""]);
-  const said = await pair.events.next();
-  assert.equal(said?.event, "message");
-  assert.match(said?.data ?? "", /"protocolVersion":"2024-11-05"/);
+  const event = await pair.events.next();
+  assert.equal(event?.event, "message");
+  assert.match(event?.data ?? "", /"protocolVersion":"2024-11-05"/);
   await pair.post({ jsonrpc: "2.0", method: "notifications/initialized" });
   return pair;
 }
@@ -52,7 +52,7 @@ const call = (id: number, name: string, meta: object = {}) => ({
   method: "tools/call",
   params: { name, arguments: {}, _meta: meta },
 });
-const text = (id: number, said: string) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: said }] } });
+const text = (id: number, content: string) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: content }] } });
 
 const auth = () =>
   authenticator({
@@ -64,7 +64,7 @@ const auth = () =>
   });
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   describe(`HTTP+SSE by ${name}`, () => {
     const served = (options: ServerOptions = {}): Server => createServer("s", "1", { sse: true, ...options });
 
@@ -81,7 +81,7 @@ for (const [name, place] of Object.entries(PLACES))
       const pair = await begun(at.send);
       assert.equal((await pair.post(call(1, "two"))).status, 202);
       assert.deepEqual(await pair.events.json(), text(1, "2\n2"));
-      // A client of then knows nothing of what is accepted now.
+      // Clients of that time do not send today's Accept headers.
       const answer = await at.send(pair.endpoint, {
         method: "POST",
         headers: { "content-type": "application/json", accept: "text/plain" },
@@ -122,7 +122,7 @@ for (const [name, place] of Object.entries(PLACES))
         ],
         [405, 404, 400, 415, 413, 406, 405],
       );
-      // What is no JSON-RPC is answered where messages are.
+      // A body that is not JSON-RPC is answered on the stream.
       assert.equal(await post(pair.endpoint, { body: "nonsense" }), 202);
       assert.match((await pair.events.next())?.data ?? "", /"id":null,"error":\{"code":-32700/);
       await pair.events.cancel();
@@ -142,7 +142,7 @@ for (const [name, place] of Object.entries(PLACES))
 
     test("binds the session to its principal, and each POST to the scopes of its own token", async () => {
       await using server = served({ auth: await auth() });
-      server.tools.register({ name: "who" }, ({ viewer }) => viewer.principal ?? "nobody");
+      server.tools.register({ name: "who" }, ({ viewer }) => viewer.principal ?? "anonymous");
       server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "wiped");
       await using at = await place(server);
       assert.equal((await at.send("/sse", { headers: { accept: "text/event-stream" } })).status, 401);
@@ -174,9 +174,9 @@ for (const [name, place] of Object.entries(PLACES))
       await using server = served({ allowedOrigins: ["https://app.example"] });
       await using at = await place(server);
       const origin = { origin: "https://app.example" };
-      const asked = await at.send("/sse", { method: "OPTIONS", headers: { ...origin, "access-control-request-method": "POST" } });
+      const preflight = await at.send("/sse", { method: "OPTIONS", headers: { ...origin, "access-control-request-method": "POST" } });
       assert.deepEqual(
-        [asked.status, asked.headers.get("access-control-allow-origin"), asked.headers.get("access-control-allow-methods")],
+        [preflight.status, preflight.headers.get("access-control-allow-origin"), preflight.headers.get("access-control-allow-methods")],
         [204, "https://app.example", "GET, POST"],
       );
       const stream = await at.send("/sse", { headers: { accept: "text/event-stream", ...origin } });

@@ -1,4 +1,4 @@
-// The deprecated HTTP+SSE transport, met by the official clients that still have it.
+// The deprecated HTTP+SSE transport with the official clients that still support it.
 import assert from "node:assert/strict";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
 import { describe, test } from "node:test";
@@ -13,7 +13,7 @@ import { demo } from "../../examples/server/index.ts";
 import { underHono } from "../../examples/server/mounts.ts";
 import { until } from "../../src/testing/index.ts";
 import { troupe } from "../cli/run.ts";
-import { CLIENTS, connect, type Manner } from "../clients.ts";
+import { CLIENTS, connect, type ClientOptions } from "../clients.ts";
 import { serveChild } from "../serve-child.ts";
 import { callerOf } from "../server/progress.ts";
 import { onLoopback } from "../on-loopback.ts";
@@ -21,13 +21,13 @@ import { onLoopback } from "../on-loopback.ts";
 interface Mounted extends AsyncDisposable {
   readonly sse: string;
   readonly mcp: string;
-  readonly fetch?: Manner["fetch"];
+  readonly fetch?: ClientOptions["fetch"];
 }
 
 const at = (
   origin: string,
   prefix: string,
-  more: { readonly fetch?: Manner["fetch"]; readonly end?: () => Promise<void> } = {},
+  more: { readonly fetch?: ClientOptions["fetch"]; readonly end?: () => Promise<void> } = {},
 ): Mounted => ({
   sse: `${origin}${prefix}/sse`,
   mcp: `${origin}${prefix}`,
@@ -92,15 +92,15 @@ for (const [name, mount] of Object.entries(MOUNTS))
           ["1", "2", "3"],
         );
         if (which.era === "modern") await old.listen({ toolsListChanged: true });
-        server.tools.register({ name: "late" }, () => "late");
-        await until("it has been told", () => old.heard.some(({ method }) => method === "notifications/tools/list_changed"));
-        assert.equal((await old.call("late")).text, "late");
+        server.tools.register({ name: "added" }, () => "added");
+        await until("it has been notified", () => old.heard.some(({ method }) => method === "notifications/tools/list_changed"));
+        assert.equal((await old.call("added")).text, "added");
       });
   });
 
 describe("HTTP+SSE, in both directions", () => {
   for (const which of CLIENTS)
-    test(`shows the official client ${which.sdk}, ${which.era}, each step while the tool runs`, { timeout: 20_000 }, async () => {
+    test(`sends the official client ${which.sdk}, ${which.era}, each step while the tool runs`, { timeout: 20_000 }, async () => {
       const seen = Promise.withResolvers<void>();
       await using server = demo(() => seen.promise);
       const { http } = await server.listen({ http: { sse: true } });
@@ -110,7 +110,7 @@ describe("HTTP+SSE, in both directions", () => {
         steps.push(step);
         seen.resolve();
       });
-      // These clients pass over a step that comes at one with the reply, as the second may.
+      // These clients skip a step that arrives together with the reply, as the second may.
       assert.deepEqual([steps[0], result], ['{"status":"started"}', [{ type: "text", text: "ok" }]]);
       await caller.close();
     });
@@ -120,9 +120,9 @@ describe("HTTP+SSE, in both directions", () => {
       await using served = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--sse"]);
       const { http, sse } = served.ready;
       assert.ok(http !== undefined && sse !== undefined);
-      const asked: string[] = [];
+      const requests: string[] = [];
       const elicit = (message: string) => {
-        asked.push(message);
+        requests.push(message);
         return { action: "accept", content: { confirm: true } } as const;
       };
       await using ada = await connect({ sse }, { sdk, era: "legacy" }, { elicit });
@@ -135,9 +135,9 @@ describe("HTTP+SSE, in both directions", () => {
       assert.equal((await ada.call("pick_up", { item: "torch" })).isError, false);
       await until("ada's tools are others", () => ada.heard.some(({ method }) => method === "notifications/tools/list_changed"));
       for (const direction of ["north", "east", "south"]) assert.equal((await ada.call("move", { direction })).isError, false);
-      // The server asks by a request of its own, whose answer is a POST.
+      // The server sends a request, which the client answers by POST.
       const fight = await ada.call("battle");
-      assert.ok(!fight.isError && asked.length === 1, `${fight.text} ${asked.join()}`);
+      assert.ok(!fight.isError && requests.length === 1, `${fight.text} ${requests.join()}`);
     });
 
   test("the command line serves it only together with HTTP", async () => {

@@ -7,7 +7,7 @@ import { fakeGateway, textOf } from "./fake-gateway.ts";
 import { post, rawSocket } from "./raw-socket.ts";
 import { eventually } from "./settle.ts";
 
-// More than the system takes for a client that does not read.
+// More than the system buffers for a client that does not read.
 const LONG = JSON.stringify("x".repeat(8_000_000));
 
 async function serve(limits: Partial<HttpLimits>, clock: Clock = systemClock) {
@@ -25,7 +25,7 @@ async function serve(limits: Partial<HttpLimits>, clock: Clock = systemClock) {
 }
 
 describe("unread answers", () => {
-  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
+  it("share a limit: the client with the most is dropped, others get theirs", async () => {
     await using server = await serve({ unreadBytes: 60_000_000 });
     await using patient = await rawSocket(server.port);
     patient.socket.pause();
@@ -44,7 +44,7 @@ describe("unread answers", () => {
     assert.equal(server.dropped().length, 1);
   });
 
-  it("do not include those behind a pending answer", async () => {
+  it("exclude those behind a pending answer", async () => {
     const waits: { readonly ms: number; readonly run: () => void }[] = [];
     const after: Clock["after"] = (ms, run) => {
       const undo = systemClock.after(ms, run);
@@ -66,7 +66,7 @@ describe("unread answers", () => {
 });
 
 describe("unread lines", () => {
-  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
+  it("share a limit: the client with the most is dropped, others get theirs", async () => {
     const dropped: Json[] = [];
     const gateway: Pick<Gateway, "connect"> = {
       connect: (channel) => ({ receive: () => channel.send(LONG), close: () => Promise.resolve() }),
@@ -89,7 +89,7 @@ describe("unread lines", () => {
     for (let n = 0; n < 10; n += 1) {
       await using another = await rawSocket(door.port);
       another.write("{}\n");
-      // More of them together than may wait: what was read is counted no more.
+      // Together more than the limit: answers that were read are no longer counted.
       await eventually(() => another.socket.bytesRead > LONG.length);
     }
     assert.equal(dropped.length, 1);

@@ -1,4 +1,4 @@
-// Half of an emoji in whatever an author or a caller gives: no transport sends it on, in any message.
+// Half of an emoji in data of an author or a caller: no transport sends it, in any message.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
@@ -10,9 +10,9 @@ import { refuse } from "troupe";
 import { fromMcpServer } from "troupe/mount";
 import { prefix } from "troupe/source";
 import { content, createServer, failure, message, messages, type Server } from "troupe/server";
-import { strictJson } from "../judge.ts";
+import { strictJson } from "../message-validation.ts";
 import { envelope, modernHeaders } from "../wire.ts";
-import { PLACES, type Send } from "./places.ts";
+import { HTTP_SERVERS, type Send } from "./http-servers.ts";
 import { rawSocket } from "./raw-socket.ts";
 
 const HALF = "\ud83d";
@@ -34,19 +34,19 @@ function broken(): Server {
   const { tools, resources, prompts } = server;
   tools.register({ name: "text", title: BROKEN, description: BROKEN }, () => BROKEN);
   tools.register({ name: "structured" }, () => ({ [HALF]: BROKEN, "\ud83e": [BROKEN] }));
-  tools.register({ name: "blocks" }, () => content([BROKEN], { said: BROKEN }));
+  tools.register({ name: "blocks" }, () => content([BROKEN], { text: BROKEN }));
   tools.register({ name: "failure" }, () => failure(BROKEN));
   tools.register({ name: "refusal" }, () => {
     throw refuse(BROKEN);
   });
-  // The data of a refusal is the author's: half a character in it is the author's mistake, and the call fails.
+  // The data of a refusal comes from the author: half a character in it is the author's mistake, and the call fails.
   tools.register({ name: "bad-refusal" }, () => {
     throw refuse("No.", { data: { text: BROKEN } });
   });
   tools.register({ name: "steps" }, ({ log, emit, progress }) => {
-    log("warning", { said: BROKEN }, BROKEN);
+    log("warning", { text: BROKEN }, BROKEN);
     progress(1, 2, BROKEN);
-    emit({ said: BROKEN });
+    emit({ text: BROKEN });
     return "done";
   });
   tools.register({ name: "asks" }, ({ ask, answers }) => {
@@ -55,13 +55,13 @@ function broken(): Server {
     return "asked";
   });
   resources.register({ name: "plain", uri: "broken://plain", description: BROKEN }, () => BROKEN);
-  resources.register({ name: "json", uri: "broken://json" }, () => ({ said: BROKEN }));
+  resources.register({ name: "json", uri: "broken://json" }, () => ({ text: BROKEN }));
   resources.register({ name: "template", uri: "broken://of/{id}", complete: { id: () => [BROKEN] } }, () => BROKEN);
   prompts.register({ name: "prompt", description: BROKEN }, () => messages([message("user", BROKEN)]));
   return server;
 }
 
-/** One answer of each way that an author's text takes. Without it, a request that fails would pass as well. */
+/** One expected answer for each path of an author's text. Without it, a failing request would pass as well. */
 const ANSWERS = [
   /"structuredContent":\{"\ufffd":\["cut \ufffd"\]\}/,
   /"content":\[\{"type":"text","text":"cut \ufffd"\}\],"isError":true/,
@@ -79,7 +79,7 @@ function assertComplete(all: string): void {
 
 const calls = (name: string): [string, object] => ["tools/call", { name, arguments: {}, _meta: { progressToken: BROKEN } }];
 
-/** Everything a client may ask, and what it may give that an answer repeats. */
+/** All requests of a client, with arguments that answers repeat. */
 const REQUESTS: readonly [method: string, params: object][] = [
   ["tools/list", {}],
   ["resources/list", {}],
@@ -109,7 +109,7 @@ const modernRequest = (id: number, method: string, params: object) => {
   return { jsonrpc: "2.0", id, method, params: { ...params, _meta } };
 };
 
-/** What an HTTP response carried, judged. */
+/** The validated messages of an HTTP response. */
 async function judged(response: Response): Promise<readonly unknown[]> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes.length === 0) return [];
@@ -140,7 +140,7 @@ async function overHttp(send: Send): Promise<string> {
   return JSON.stringify(all);
 }
 
-for (const [name, place] of Object.entries(PLACES))
+for (const [name, place] of Object.entries(HTTP_SERVERS))
   test(`no unpaired surrogate is sent over HTTP by ${name}`, { timeout: 60_000 }, async () => {
     await using server = broken();
     await using at = await place(server);
@@ -148,7 +148,7 @@ for (const [name, place] of Object.entries(PLACES))
     assertComplete(answers);
   });
 
-/** Asks everything on one stream; settles with all that came. */
+/** Sends all requests on one stream; resolves with everything received. */
 async function overLines(write: (line: string) => void, lines: AsyncIterator<unknown>): Promise<string> {
   const say = (value: object): void => write(`${JSON.stringify(value)}\n`);
   say(INITIALIZE);

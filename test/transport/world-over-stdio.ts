@@ -1,4 +1,4 @@
-// A program of its own: the small world of the gateway's tests, over its standard streams.
+// A program that serves the small world of the gateway's tests over standard streams.
 import { gatewayOf, world } from "../../src/mcp/gateway/kit.fixture.ts";
 import { serveStdio } from "../../src/mcp/transport/index.ts";
 

@@ -12,13 +12,17 @@ export type Environments =
   | { readonly buffered: readonly ((event: unknown, context?: LambdaContext) => Promise<LambdaAnswer>)[] }
   | { readonly streaming: readonly StreamHandler[] };
 
-export interface StandIn extends AsyncDisposable {
+export interface SimulatedPlatform extends AsyncDisposable {
   readonly url: string;
   /** Answers so far, by status. */
   readonly statuses: readonly number[];
 }
 
-export async function standIn(kind: EventKind, environments: Environments, authorizer: JsonObject | null = null): Promise<StandIn> {
+export async function simulatePlatform(
+  kind: EventKind,
+  environments: Environments,
+  authorizer: JsonObject | null = null,
+): Promise<SimulatedPlatform> {
   const statuses: number[] = [];
   let next = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

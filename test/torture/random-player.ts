@@ -10,11 +10,11 @@ export interface Act {
 /** Tools that only look. */
 export const LOOKS: ReadonlySet<string> = new Set(["look", "inventory", "who"]);
 
-/** What a restless player does next; `offered`: the items a tool's list names now, where it is known. */
-export function restless(random: Seeded, world: World, names: readonly string[], offered: (tool: string) => readonly string[]): Act {
+/** The next call of a restless player; `offered`: the items that a tool's list names now, if known. */
+export function randomAct(random: Seeded, world: World, names: readonly string[], offered: (tool: string) => readonly string[]): Act {
   const item = (tool: string): string => random.pick(offered(tool)) ?? random.pick(Object.keys(world.items)) ?? "";
   const say: Act = { tool: "say", args: { text: `la ${random.under(1_000)}` } };
-  // What is not offered is tried now and then, no more: a refusal changes nothing.
+  // Items that are not offered are tried only now and then, since a refusal changes nothing.
   const offers = (tool: string): boolean => offered(tool).length > 0 || random.under(6) === 0;
   const roll = random.under(100);
   if (roll < 30) return { tool: "move", args: { direction: random.pick(DIRECTIONS) ?? "north" } };

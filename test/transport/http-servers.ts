@@ -1,4 +1,4 @@
-// A server by a listener of its own, and inside an application.
+// A server with its own listener, and inside an application.
 import { createServer as createHttp } from "node:http";
 import type { Server } from "troupe/server";
 import type { HttpLimits } from "troupe/transport";
@@ -6,14 +6,14 @@ import { onLoopback } from "../on-loopback.ts";
 
 export type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
-export interface Place extends AsyncDisposable {
+export interface HttpEndpoint extends AsyncDisposable {
   readonly send: Send;
-  /** Absent in this process. */
+  /** Absent if the server is called in this process. */
   readonly port?: number;
 }
 
-/** The ways a server takes requests over HTTP. */
-export const PLACES: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<Place>>> = {
+/** The ways in which a server receives HTTP requests. */
+export const HTTP_SERVERS: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<HttpEndpoint>>> = {
   async "a listener"(server, limits = {}) {
     const { http } = await server.listen({ http: { limits } });
     return { port: http.port, send: (path, init) => fetch(new URL(path, http.url), init), [Symbol.asyncDispose]: async () => undefined };

@@ -1,19 +1,19 @@
-// What servers of this process have read, by the client that sent it.
+// What servers of this process have read, by client.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { eventually } from "./settle.ts";
 
 const CHANNEL = "net.server.socket";
 
-export interface TakenIn extends Disposable {
-  /** Settles once the server has read that many bytes of that client. */
+export interface ServerSockets extends Disposable {
+  /** Resolves once the server has read that many bytes of that client. */
   bytes(client: Socket, count: number): Promise<void>;
-  /** Settles once the server has let go of that client. */
-  gone(client: Socket): Promise<void>;
+  /** Resolves once the server has closed that client's connection. */
+  closed(client: Socket): Promise<void>;
 }
 
-/** From now on; clients that connected before are not known. */
-export function takenIn(): TakenIn {
+/** Starts observing; clients that connected before are unknown. */
+export function trackServerSockets(): ServerSockets {
   const sockets = new Map<number | undefined, Socket>();
   const met = (message: unknown): void => {
     if (typeof message !== "object" || message === null || !("socket" in message) || !(message.socket instanceof Socket)) return;
@@ -27,7 +27,7 @@ export function takenIn(): TakenIn {
   };
   return {
     bytes: (client, count) => eventually(() => (serverSide(client)?.bytesRead ?? 0) >= count, `${count} bytes`),
-    gone: (client) => eventually(() => serverSide(client)?.closed === true, "the end of a client"),
+    closed: (client) => eventually(() => serverSide(client)?.closed === true, "the end of a client"),
     [Symbol.dispose]: () => void unsubscribe(CHANNEL, met),
   };
 }

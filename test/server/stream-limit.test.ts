@@ -1,21 +1,21 @@
-// What a tool says beside its answer takes a stream. After the answer it is told to nobody; where there is no stream, the answer comes without.
+// Log messages, progress and questions of a call need a stream. Without one, or after the answer, they are dropped.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer } from "troupe/server";
-import { PLACES, type Send } from "../transport/places.ts";
+import { HTTP_SERVERS, type Send } from "../transport/http-servers.ts";
 import { legacyCaller, modernCaller } from "./callers.ts";
 
 const ONE_STREAM = { streams: 1 };
 
-/** Two tools: one that has its say after it has answered, one that says something first. */
-const talkative = (log: unknown[] = []) => {
-  const late: (() => void)[] = [];
+/** Tools that log after their answer, log before it, and ask a question. */
+const serverWithTools = (log: unknown[] = []) => {
+  const afterAnswer: (() => void)[] = [];
   let runs = 0;
   const server = createServer("s", "1", { webLimits: ONE_STREAM, log: (_level, data) => void log.push(data) });
-  server.tools.register({ name: "late" }, ({ log: say, emit }) => {
-    late.push(() => {
-      say("warning", "too late");
-      emit("too late");
+  server.tools.register({ name: "after" }, ({ log: say, emit }) => {
+    afterAnswer.push(() => {
+      say("warning", "after the answer");
+      emit("after the answer");
     });
     return "ok";
   });
@@ -29,7 +29,7 @@ const talkative = (log: unknown[] = []) => {
     ask({ sure: { method: "elicitation/create", params } });
     return "ok";
   });
-  return { server, late, runs: () => runs };
+  return { server, afterAnswer, runs: () => runs };
 };
 
 const read = async (response: Response): Promise<unknown> => [response.status, response.headers.get("content-type"), await response.json()];
@@ -43,8 +43,8 @@ const INITIALIZE = {
 };
 const HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 
-/** A tool call in a session whose client can be asked. */
-const askable = async (send: Send, name: string): Promise<Response> => {
+/** A tool call in a session whose client supports elicitation. */
+const callWithElicitation = async (send: Send, name: string): Promise<Response> => {
   const begun = await send("/mcp", { method: "POST", headers: HEADERS, body: JSON.stringify(INITIALIZE) });
   await begun.text();
   const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
@@ -52,27 +52,27 @@ const askable = async (send: Send, name: string): Promise<Response> => {
   return send("/mcp", { method: "POST", headers: { ...HEADERS, ...session }, body });
 };
 
-for (const [name, place] of Object.entries(PLACES))
-  describe(`a tool's words beside its answer, ${name}`, () => {
-    test("C8 are told to nobody once it was answered, and keep no stream from others", async () => {
-      const { server, late } = talkative();
+for (const [name, place] of Object.entries(HTTP_SERVERS))
+  describe(`log messages and questions of a tool, ${name}`, () => {
+    test("C8 are dropped once the call was answered, and take no stream from others", async () => {
+      const { server, afterAnswer } = serverWithTools();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const legacy = await legacyCaller(at.send);
-      assert.deepEqual(await read(await legacy.call(1, "late", { token: "t" })), OK(1));
-      const modern = await modernCaller(at.send).call(2, "late", { token: "t" });
+      assert.deepEqual(await read(await legacy.call(1, "after", { token: "t" })), OK(1));
+      const modern = await modernCaller(at.send).call(2, "after", { token: "t" });
       assert.equal(modern.status, 200);
       await modern.text();
-      assert.equal(late.length, 2);
-      for (const say of late) say();
+      assert.equal(afterAnswer.length, 2);
+      for (const say of afterAnswer) say();
       const stream = await legacy.get();
       assert.equal(stream.status, 200);
       await stream.body?.cancel();
     });
 
-    test("are left out where there is no stream: the answer comes all the same, once it ran", async () => {
+    test("are omitted if no stream is free: the tool runs once and its answer arrives", async () => {
       const log: unknown[] = [];
-      const { server, runs } = talkative(log);
+      const { server, runs } = serverWithTools(log);
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const legacy = await legacyCaller(at.send);
@@ -83,7 +83,7 @@ for (const [name, place] of Object.entries(PLACES))
       assert.equal(modern.status, 200);
       assert.match(await modern.text(), /"id":2,"result"/);
       assert.equal(runs(), 2);
-      // Nothing else would be its answer.
+      // A GET has no other answer, so it is refused.
       const [other] = [await legacyCaller(at.send)];
       const refused = await other.get();
       assert.equal(refused.status, 429);
@@ -92,13 +92,16 @@ for (const [name, place] of Object.entries(PLACES))
       await stream.body?.cancel();
     });
 
-    test("cannot be a question where there is no stream: the call says so, and is over", async () => {
-      const { server } = talkative();
+    test("a question fails the call if no stream is free", async () => {
+      const { server } = serverWithTools();
       await using _server = server;
       await using at = await place(server, ONE_STREAM);
       const stream = await (await legacyCaller(at.send)).get();
       assert.equal(stream.status, 200);
-      assert.match(JSON.stringify(await read(await askable(at.send, "asks"))), /Too many streams are open to ask you.*"isError":true/);
+      assert.match(
+        JSON.stringify(await read(await callWithElicitation(at.send, "asks"))),
+        /Too many streams are open to ask you.*"isError":true/,
+      );
       await stream.body?.cancel();
     });
   });

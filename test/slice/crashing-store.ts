@@ -1,22 +1,22 @@
 import type { Store } from "../../src/core/contract/index.ts";
 import { StoreError } from "../../src/core/contract/index.ts";
 
-/** What befalls a store at its nth writing. */
-export interface Fate {
+/** What happens to a store at its nth write. */
+export interface StoreFault {
   readonly at: number;
-  /** `dies`: the process is gone, before or after it was written. `fails`: an error, and nothing was kept. */
+  /** `dies`: the process ends, before or after the write. `fails`: an error, and nothing is stored. */
   readonly how: "dies before" | "dies after" | "fails";
 }
 
-export interface Mortal {
+export interface CrashingStore {
   readonly store: Store;
   readonly died: Promise<"died">;
-  /** Now, wherever it is. */
+  /** Ends the process now. */
   readonly kill: () => void;
 }
 
-/** A store seen from a process that may die: from then on nothing it asked for is ever answered. */
-export function mortal(store: Store, fates: readonly Fate[]): Mortal {
+/** The store of a process that may die: after that, no request is ever answered. */
+export function crashingStore(store: Store, fates: readonly StoreFault[]): CrashingStore {
   let writes = 0;
   let dead = false;
   const { promise: died, resolve: die } = Promise.withResolvers<"died">();
@@ -31,7 +31,7 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
     writes += 1;
     const fate = fates.find(({ at }) => at === writes);
     if (fate?.how === "dies before") return kill();
-    if (fate?.how === "fails") throw new StoreError("STORE_IO", "The disk said no.");
+    if (fate?.how === "fails") throw new StoreError("STORE_IO", "The disk failed.");
     const result = await write();
     if (fate?.how === "dies after") return kill();
     return dead ? never : result;
@@ -55,8 +55,8 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
       event: (id) => reading(() => store.event(id)),
       caused: (id) => reading(() => store.caused(id)),
       erase: (id, before) => writing(() => store.erase(id, before)),
-      due: (...asked) => reading(() => store.due(...asked)),
-      undelivered: (...asked) => reading(() => store.undelivered(...asked)),
+      due: (...args) => reading(() => store.due(...args)),
+      undelivered: (...args) => reading(() => store.undelivered(...args)),
       letters: (limit, damaged) => reading(() => store.letters(limit, damaged)),
       letter: (id, fate) => writing(() => store.letter(id, fate)),
       children: (id) => reading(() => store.children(id)),

@@ -15,13 +15,13 @@ import { World, type WorldOptions } from "../../src/hosts/restate/world.fixture.
 import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 
-/** One engine, and what a test sees of it. */
-export interface Place extends AsyncDisposable {
-  /** The reply, whenever it comes. */
+/** One engine, and what a test reads from it. */
+export interface TestEngine extends AsyncDisposable {
+  /** The reply, whenever it arrives. */
   call(outgoing: Outgoing, options?: Pick<CallOptions, "key" | "answers" | "can">): Promise<Reply>;
-  /** The code of the error that a call ends in. */
+  /** The code of a call's error. */
   fault(outgoing: Outgoing): Promise<string>;
-  /** Everything that was sent has been applied. */
+  /** Resolves when all sent messages have been applied. */
   settle(): Promise<void>;
   state(id: ActorId): Promise<Json | undefined>;
   /** How many calls of the actor have no reply yet. */
@@ -29,11 +29,11 @@ export interface Place extends AsyncDisposable {
   stop(id: ActorId): Promise<void>;
   /** The actions of dead letters. */
   letters(): Promise<readonly string[]>;
-  /** The same after the process has ended. */
-  reopen(): Promise<Place>;
+  /** The same actors after a restart of the process. */
+  reopen(): Promise<TestEngine>;
 }
 
-type Open = (kinds: readonly Behaviour[]) => Promise<Place>;
+type Open = (kinds: readonly Behaviour[]) => Promise<TestEngine>;
 
 const openLocal: Open = async (kinds) => {
   const clock = new SimulatedClock();
@@ -43,7 +43,7 @@ const openLocal: Open = async (kinds) => {
 // Two engines over one store must not give the same ids.
 let seeds = 0;
 
-async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<Place> {
+async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<TestEngine> {
   const engine = await LocalEngine.start({ kinds, store, clock, entropy: new SimulatedEntropy((seeds += 1)) });
   const ended = async <T>(promise: Promise<T>): Promise<T> => {
     const state = { over: false };
@@ -74,12 +74,12 @@ async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: 
   };
 }
 
-/** `faults`: what goes wrong with each invocation. */
+/** `faults`: the faults of each invocation. */
 export const onRestate = async (
   kinds: readonly Behaviour[],
   faults?: WorldOptions["faults"],
   after?: World,
-): Promise<Place & { readonly world: World }> => {
+): Promise<TestEngine & { readonly world: World }> => {
   const world = new World({ kinds, ...omitUndefined({ after, faults }) });
   const outcomeOf = async (outgoing: Outgoing, options: Pick<CallOptions, "key" | "answers" | "can"> = {}): Promise<Reply | string> => {
     const { key, answers, can } = options;
@@ -93,7 +93,7 @@ export const onRestate = async (
       const { reply, pending } = Object(await world.ask(world.names.actor(outgoing.to, "reply"), `later ${outcome.later ?? ""}`)).value;
       if (reply !== null) return reply.reply;
       if (pending !== true) return "OUTCOME_UNKNOWN";
-      // What is tried again later falls due.
+      // Retries become due.
       if (round % 50 === 0) await world.pass(1_000);
       else await settle();
     }
@@ -137,4 +137,4 @@ interface EngineUnderTest {
 
 export const LOCAL: EngineUnderTest = { name: "LocalEngine", open: openLocal };
 
-export const BOTH: readonly EngineUnderTest[] = [LOCAL, { name: "Restate", open: (kinds) => onRestate(kinds) }];
+export const ENGINES: readonly EngineUnderTest[] = [LOCAL, { name: "Restate", open: (kinds) => onRestate(kinds) }];

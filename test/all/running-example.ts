@@ -1,4 +1,4 @@
-// The program of examples/all in a process of its own, as a user starts it, and the ways to ada in it.
+// Starts examples/all in its own process, as a user does, with clients for each of its transports.
 import { join } from "node:path";
 import { packetClient, type PacketClient } from "../../src/bridges/packet/index.ts";
 import { remoteStage, type Stage } from "../../src/bridges/theater/index.ts";
@@ -10,7 +10,7 @@ import { isJsonObject } from "../wire.ts";
 const KEYS = { ada: "a".repeat(32), bob: "b".repeat(32) } as const;
 type Who = keyof typeof KEYS;
 
-export interface Whole extends AsyncDisposable {
+export interface RunningExample extends AsyncDisposable {
   readonly running: Running;
   enter(who: Who, which: Which): Promise<Player>;
   /** Over HTTP or TCP. */
@@ -18,8 +18,8 @@ export interface Whole extends AsyncDisposable {
   stage(): Stage;
 }
 
-/** Settles when it says where its doors are. */
-export async function startWhole(data: string): Promise<Whole> {
+/** Resolves when it has printed its addresses. */
+export async function startExample(data: string): Promise<RunningExample> {
   const running = runningScript({
     args: ["--conditions=troupe-source", join(root, "examples/all/index.ts"), data],
     env: { TROUPE_KEY_ADA: KEYS.ada, TROUPE_KEY_BOB: KEYS.bob },
@@ -42,12 +42,12 @@ export async function startWhole(data: string): Promise<Whole> {
   };
 }
 
-/** By dots into JSON: `state.room`, `children.0.id`. */
+/** The value at a dotted path in JSON: `state.room`, `children.0.id`. */
 export const within = (value: unknown, path: string): unknown =>
   path.split(".").reduce((at, name) => (typeof at === "object" && at !== null ? Reflect.get(at, name) : undefined), value);
 
-/** Messages at Theater's door are bytes. */
-export const asked = (tool: string, args: object = {}): Uint8Array =>
+/** Theater's messages are bytes. */
+export const messageBytes = (tool: string, args: object = {}): Uint8Array =>
   new TextEncoder().encode(JSON.stringify({ action: `tools/${tool}`, args }));
 
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

@@ -1,4 +1,4 @@
-// Nonsense over the wire: each gets the right error code, the server stays alive, and nothing is written.
+// Invalid input over the wire gets the right error code, the server stays up, and nothing is written.
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -33,7 +33,7 @@ const receipt = async (): Promise<number> => {
   return Number(at(reply, "result", "_meta", "troupe/receipt", "seq"));
 };
 
-// Between two events of ours there is none: nothing was written.
+// No event was written between these two.
 let seq = 0;
 beforeEach(async () => {
   seq = await receipt();
@@ -54,7 +54,7 @@ const add = (args: unknown, more: object = {}): JsonObject => request("tools/cal
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
 
-/** What is no message: whatever the era and the door. */
+/** Non-messages, in any era and over any transport. */
 const MALFORMED: readonly (readonly [what: string, message: string | Uint8Array, code: number])[] = [
   ["an unfinished object", '{"jsonrpc":"2.0","id":1', -32_700],
   ["words", "add one, please", -32_700],
@@ -97,16 +97,16 @@ const MALFORMED: readonly (readonly [what: string, message: string | Uint8Array,
   ["arguments a thousand deep", JSON.stringify(add({ by: 1 })).replace('{"by":1}', `{"by":${deep(1_000)}}`), -32_600],
 ];
 
-/** What is a request, and wrong: the same in both eras. */
+/** Invalid requests, the same in both eras. */
 const WRONG: readonly (readonly [what: string, method: string, params: JsonObject, code: number])[] = [
-  ["a method nobody has", "tools/destroy", {}, -32_601],
+  ["an unknown method", "tools/destroy", {}, -32_601],
   ["a method of Object's", "toString", {}, -32_601],
   ["__proto__ as a method", "__proto__", {}, -32_601],
   ["an empty method", "", {}, -32_600],
   ["a tool without a name", "tools/call", { arguments: {} }, -32_602],
   ["a tool whose name is a number", "tools/call", { name: 7 }, -32_602],
   ["a tool whose name is a list", "tools/call", { name: ["add"] }, -32_602],
-  ["a tool nobody has", "tools/call", { name: "nothing", arguments: {} }, -32_602],
+  ["an unknown tool", "tools/call", { name: "nothing", arguments: {} }, -32_602],
   ["__proto__ as a tool", "tools/call", { name: "__proto__", arguments: {} }, -32_602],
   ["constructor as a tool", "tools/call", { name: "constructor", arguments: {} }, -32_602],
   ["a name of 100,000 letters", "tools/call", { name: "a".repeat(100_000), arguments: {} }, -32_602],
@@ -115,7 +115,7 @@ const WRONG: readonly (readonly [what: string, method: string, params: JsonObjec
   ["arguments that are a number", "tools/call", { name: "add", arguments: 1 }, -32_602],
   ["a call's name that is a number", "tools/call", { name: "add", arguments: {}, _meta: { "troupe/callId": 7 } }, -32_602],
   ["a call's name that is too long", "tools/call", { name: "add", arguments: {}, _meta: { "troupe/callId": "x".repeat(257) } }, -32_602],
-  ["a prompt nobody has", "prompts/get", { name: "nothing" }, -32_602],
+  ["an unknown prompt", "prompts/get", { name: "nothing" }, -32_602],
   ["a resource without a URI", "resources/read", {}, -32_602],
   ["a resource whose URI is a number", "resources/read", { uri: 7 }, -32_602],
   ["a cursor that never was", "tools/list", { cursor: "AAAA" }, -32_602],
@@ -123,7 +123,7 @@ const WRONG: readonly (readonly [what: string, method: string, params: JsonObjec
   ["a completion of nothing", "completion/complete", {}, -32_602],
 ];
 
-/** A tool's arguments that do not fit: its own error, for the model to read. */
+/** Invalid tool arguments: a tool error, which the model can read. */
 const UNFIT: readonly unknown[] = [
   { by: "1" },
   { by: 1.5 },
@@ -160,15 +160,15 @@ describe("over a socket", () => {
     return line.until((frame) => line.frames.indexOf(frame) >= mark);
   };
 
-  test("what is no message is an error without the connection's end #spec.7.json-rpc", async () => {
+  test("a non-message is an error and leaves the connection open #spec.7.json-rpc", async () => {
     for (const [what, message, code] of MALFORMED) {
-      // A line end inside would make two lines of it.
+      // A line end inside would split it into two lines.
       assertError(await next(message), code, what);
       assert.ok(isJsonObject(await line.request("ping")), what);
     }
   });
 
-  test("a wrong request is an error of its own id", async () => {
+  test("an invalid request gets an error with its id", async () => {
     for (const [what, method, params, code] of WRONG) {
       const reply = await next(request(method, params, { id: what }));
       assertError(reply, code, what);
@@ -177,7 +177,7 @@ describe("over a socket", () => {
     for (const args of UNFIT) assert.equal(at(await next(add(args)), "result", "isError"), true, JSON.stringify(args));
   });
 
-  test("nothing but initialize or an enveloped request begins", async () => {
+  test("only initialize or a request with an envelope may come first", async () => {
     await using fresh = await lineClient(tcp);
     for (const method of ["tools/call", "tools/list", "resources/read", "logging/setLevel"])
       assert.ok(typeof codeOf(await fresh.request(method, { name: "add", arguments: {} })) === "number", method);
@@ -193,7 +193,7 @@ describe("over a socket", () => {
     }
   });
 
-  test("a line that never ends is cut off, and takes nobody with it", async () => {
+  test("an endless line is cut off, and other connections go on", async () => {
     await using endless = await lineClient(tcp);
     const chunk = "a".repeat(1_048_576);
     const closed = new Promise<void>((done) => void endless.socket.once("close", () => done()));
@@ -202,7 +202,7 @@ describe("over a socket", () => {
     assert.ok(isJsonObject(await line.request("ping")));
   });
 
-  test("any JSON value and any cut of a request is answered or ignored, and the next request is served", async () => {
+  test("any JSON value or truncated request is answered or ignored, and the next request is served", async () => {
     const valid = JSON.stringify(request("tools/call", { name: "get", arguments: {} }, { id: "mutated" }));
     const message = fc.oneof(
       fc.jsonValue({ depthSize: "small" }).map((value) => JSON.stringify(value)),
@@ -246,23 +246,23 @@ describe("in a POST", () => {
     session = await opened(url);
   });
 
-  test("what is no message is an error with a status of 400", async () => {
+  test("a non-message is an error with status 400", async () => {
     for (const headers of [session.headers, modernHeaders("tools/call", "add")])
       for (const [what, message, code] of MALFORMED) {
         const { status, reply } = await send(url, message, headers);
         assertError(reply, code, what);
-        // What is wrong with a method's own arguments is its answer, not the exchange's; in 2026-07-28 params that are none lack the envelope.
+        // Invalid arguments of a method are a JSON-RPC error with status 200; in 2026-07-28 invalid params lack the envelope.
         assert.equal(status, code === -32_602 && headers === session.headers ? 200 : 400, what);
       }
   });
 
-  test("a wrong request is an error of its own id, in both eras", async () => {
+  test("an invalid request gets an error with its id, in both eras", async () => {
     for (const [what, method, params, code] of WRONG) {
       const legacy = await session.request(method, params);
       assertError(legacy.reply, code, `legacy, ${what}`);
       const named = params["name"] ?? params["uri"];
       const headers = modernHeaders(method, typeof named === "string" && named.length < 1_000 ? named : undefined);
-      // What cannot be a header cannot be sent by a client of that era either.
+      // A name that cannot be a header cannot be sent by a client of that era.
       if (method === "" || (typeof named === "string" && named.length >= 1_000)) continue;
       const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
       const { reply, status } = await send(url, request(method, { ...params, _meta: { ...envelope(), ...meta } }), headers);
@@ -275,7 +275,7 @@ describe("in a POST", () => {
     }
   });
 
-  test("an envelope that is missing, torn or not what its headers say is refused", async () => {
+  test("an envelope that is missing, incomplete or in conflict with the headers is refused", async () => {
     const call = { name: "add", arguments: {} };
     const full = envelope();
     const headers = modernHeaders("tools/call", "add");
@@ -321,8 +321,8 @@ describe("in a POST", () => {
     }
   });
 
-  test("a session id that never was, or is none, is 404 or 400", async () => {
-    for (const id of ["nobody", "../../etc/passwd", "%00", "a".repeat(4_000), "__proto__"]) {
+  test("an unknown session id is 404, an invalid one 400", async () => {
+    for (const id of ["unknown", "../../etc/passwd", "%00", "a".repeat(4_000), "__proto__"]) {
       const { status } = await send(url, request("tools/call", { name: "add", arguments: {} }), {
         ...session.headers,
         "mcp-session-id": id,
@@ -333,7 +333,7 @@ describe("in a POST", () => {
     assert.equal(none.status, 400);
   });
 
-  test("any JSON value gets an answer or none, never a failure of the server #secure.stacks #spec.7.errors", async () => {
+  test("no JSON value makes the server fail #secure.stacks #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ depthSize: "small" }), fc.constantFrom("legacy", "modern"), async (value, era) => {
         const { status } = await send(url, JSON.stringify(value), era === "legacy" ? session.headers : modernHeaders("tools/call", "get"));
@@ -348,21 +348,21 @@ const port = (): number => Number(new URL(url).port);
 const withHead = (...lines: readonly string[]): string =>
   head("POST /mcp HTTP/1.1", "host: 127.0.0.1", "content-type: application/json", "accept: application/json, text/event-stream", ...lines);
 
-const statusOf = async (said: string | Uint8Array): Promise<number> => {
+const statusOf = async (body: string | Uint8Array): Promise<number> => {
   await using socket = await rawSocket(port());
-  socket.write(said);
+  socket.write(body);
   const text = await socket.until(/\r\n\r\n/);
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 };
 
-describe("HTTP's framing", () => {
+describe("HTTP framing", () => {
   const message = JSON.stringify(request("tools/call", { name: "add", arguments: {}, _meta: envelope() }));
   const good = { ...modernHeaders("tools/call", "add") };
   const modernLines = Object.entries(good).map(([name, value]) => `${name}: ${value}`);
 
-  test("that is broken, double or foreign is refused with its status", async () => {
+  test("that is malformed, duplicated or foreign is refused with its status", async () => {
     const length = `content-length: ${Buffer.byteLength(message)}`;
-    const cases: readonly (readonly [what: string, said: string | Uint8Array, ...status: readonly number[]])[] = [
+    const cases: readonly (readonly [what: string, payload: string | Uint8Array, ...status: readonly number[]])[] = [
       ["no HTTP at all", "add one, please\r\n\r\n", 400],
       ["no host", head("POST /mcp HTTP/1.1", "content-type: application/json", length, ...modernLines) + message, 400],
       ["two hosts", withHead("host: 127.0.0.1", length, ...modernLines) + message, 400],
@@ -377,21 +377,21 @@ describe("HTTP's framing", () => {
       ["too many headers", withHead(...Array.from({ length: 300 }, (_, index) => `x-${index}: 1`), length) + message, 431, 400],
       ["a chunk that is no chunk", withHead("transfer-encoding: chunked", ...modernLines) + "zz\r\nadd\r\n0\r\n\r\n", 400],
       ["another verb", head("PUT /mcp HTTP/1.1", "host: 127.0.0.1", "content-length: 0"), 405],
-      ["a verb nobody has", head("DESTROY /mcp HTTP/1.1", "host: 127.0.0.1", "content-length: 0"), 400, 405, 501],
+      ["an unknown verb", head("DESTROY /mcp HTTP/1.1", "host: 127.0.0.1", "content-length: 0"), 400, 405, 501],
       ["another path", post(message, good, "/admin"), 404],
-      ["a path out of the house", post(message, good, "/../../etc/passwd"), 404],
+      ["a path out of the root", post(message, good, "/../../etc/passwd"), 404],
       ["another media type", post(message, { ...good, "content-type": "text/plain" }), 415],
       ["a client that takes no JSON", post(message, { ...good, accept: "text/html" }), 406],
       ["two session ids", withHead("mcp-session-id: a", "mcp-session-id: b", length) + message, 400],
       ["a header with a line in it", `${withHead(length, ...modernLines).slice(0, -2)}x: a\u0000b\r\n\r\n${message}`, 400],
     ];
-    for (const [what, said, ...statuses] of cases) {
-      const status = await statusOf(said);
+    for (const [what, payload, ...statuses] of cases) {
+      const status = await statusOf(payload);
       assert.ok(statuses.includes(status), `${what}: ${status}, not ${statuses.join(" or ")}`);
     }
   });
 
-  test("that ends in the middle is no request", async () => {
+  test("that ends early is no request", async () => {
     const whole = post(message, good);
     for (const cut of [10, 60, whole.length - message.length - 2, whole.length - 20, whole.length - 1]) {
       await using socket = await rawSocket(port());
@@ -402,7 +402,7 @@ describe("HTTP's framing", () => {
     }
   });
 
-  test("of any bytes is an error or nothing #spec.7.errors", async () => {
+  test("of random bytes gets an error or no answer #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (noise) => {
         await using socket = await rawSocket(port());

@@ -5,24 +5,24 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { root } from "../serve-child.ts";
 
-/** One process of a server: from its start to its end, whichever way that comes. */
+/** One process of a server, from its start to its end. */
 interface Life {
   readonly child: ChildProcess;
-  /** Its address; undefined: it ended before it was ready. */
+  /** Its address, or undefined if it ended before it was ready. */
   readonly url: Promise<string | undefined>;
   readonly ended: Promise<number | string | null>;
 }
 
 /** A `troupe serve` that is killed and started again on the same directory. */
-export class MortalServer implements AsyncDisposable {
+export class RestartableServer implements AsyncDisposable {
   readonly data: string;
-  /** What it said on standard error, all lives together. */
+  /** Lines on standard error of all processes. */
   readonly log: string[] = [];
   kills = 0;
   readonly #args: readonly string[];
   readonly #environment: Readonly<Record<string, string>>;
   #life: Life | undefined;
-  #told = false;
+  #ready = false;
   #over = false;
   #open = Promise.withResolvers<string>();
 
@@ -32,14 +32,14 @@ export class MortalServer implements AsyncDisposable {
     this.#environment = options.environment ?? {};
   }
 
-  /** Of the life that is ready now, or of the next one. */
+  /** The address of the running process, or of the next one. */
   get url(): Promise<string> {
     return this.#open.promise;
   }
 
-  /** Starts a process. Settles with its address once it is ready; undefined: it ended before. */
+  /** Starts a process. Resolves with its address once it is ready, or undefined if it ended before. */
   start(): Promise<string | undefined> {
-    if (this.#over) throw new Error("This server has been put away.");
+    if (this.#over) throw new Error("This server was disposed of.");
     const child = spawn(
       process.execPath,
       [join(root, "bin/troupe.js"), "serve", ...this.#args, "--http", "127.0.0.1:0", "--data", this.data, "--json", "--log", "warn"],
@@ -64,28 +64,28 @@ export class MortalServer implements AsyncDisposable {
 
   #tell(address: string): void {
     this.#open.resolve(address);
-    this.#told = true;
+    this.#ready = true;
   }
 
-  // Whoever waits already goes on waiting: for the next life that comes so far.
+  // Callers that wait already go on waiting, for the next process that becomes ready.
   #shut(): void {
-    if (this.#told) this.#open = Promise.withResolvers();
-    this.#told = false;
+    if (this.#ready) this.#open = Promise.withResolvers();
+    this.#ready = false;
   }
 
-  /** SIGKILL, wherever it is. Settles when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   async kill(): Promise<void> {
     const life = this.#life;
     if (life === undefined) return;
     this.kills += 1;
-    // From here on whoever asks for the address waits for the next life, whatever this one still said.
+    // From here on `url` waits for the next process, even if this one still prints its address.
     this.#life = undefined;
     this.#shut();
     life.child.kill("SIGKILL");
     await life.ended;
   }
 
-  /** SIGTERM. Settles with the exit code. */
+  /** Sends SIGTERM. Resolves with the exit code. */
   async stop(): Promise<number | string | null> {
     const life = this.#life;
     this.#life = undefined;
@@ -94,7 +94,7 @@ export class MortalServer implements AsyncDisposable {
     return (await life?.ended) ?? null;
   }
 
-  /** Settles with the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that ended it. */
   get ended(): Promise<number | string | null> {
     return this.#life?.ended ?? Promise.resolve(null);
   }

@@ -1,4 +1,4 @@
-// What strict parsers, in whatever language, demand of a message: Unicode, no broken characters, no name twice.
+// Validates messages as strict parsers in any language do (valid Unicode, no duplicate members) and by the official schemas.
 import assert from "node:assert/strict";
 import * as v2 from "@modelcontextprotocol/core";
 import * as v1 from "@modelcontextprotocol/sdk/types.js";
@@ -9,7 +9,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** A string with its escapes, or a single structural character. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
-/** Throws where a strict parser would: not UTF-8, an unpaired surrogate, escaped or not, or a member twice. Returns what it says. */
+/** Parses like a strict parser: throws on invalid UTF-8, an unpaired surrogate, escaped or not, or a duplicate member. */
 export function strictJson(message: string | Uint8Array): unknown {
   const text = typeof message === "string" ? message : decoder.decode(message);
   const value: unknown = JSON.parse(text);
@@ -20,12 +20,12 @@ export function strictJson(message: string | Uint8Array): unknown {
     else if (token === "[") open.push(undefined);
     else if (token === "}" || token === "]") open.pop();
     if (token.startsWith('"')) {
-      const said = String(JSON.parse(token));
-      assert.ok(said.isWellFormed(), `an unpaired surrogate in ${token.slice(0, 200)}`);
+      const string = String(JSON.parse(token));
+      assert.ok(string.isWellFormed(), `an unpaired surrogate in ${token.slice(0, 200)}`);
       const names = open.at(-1);
       if (isName && names !== undefined) {
-        assert.ok(!names.has(said), `two members are called ${token.slice(0, 200)}`);
-        names.add(said);
+        assert.ok(!names.has(string), `two members are called ${token.slice(0, 200)}`);
+        names.add(string);
       }
     }
     isName = token === "{" || (token === "," && open.at(-1) !== undefined);
@@ -65,14 +65,14 @@ const modern: Readonly<Record<string, z.ZodType>> = {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-// Of an error about a message without a readable id, which the official schemas leave out.
+// An error for a message without a readable id, which the official schemas omit.
 const Anonymous = z.looseObject({ jsonrpc: z.literal("2.0"), id: z.null(), error: z.looseObject({ code: z.int(), message: z.string() }) });
 
 const ModernNotification = z.union([v2.SubscriptionsAcknowledgedNotificationSchema, v2.ServerNotificationSchema]);
 
 const AnyNotification = z.union([v1.ServerNotificationSchema, ModernNotification]);
 
-/** Undefined: one connection may be of either era. */
+/** `undefined`: the connection may be of either era. */
 function notificationOf(isModern: boolean | undefined): z.ZodType {
   if (isModern === undefined) return AnyNotification;
   return isModern ? ModernNotification : v1.ServerNotificationSchema;
@@ -84,35 +84,35 @@ function fits(schema: z.ZodType, value: unknown, what: string): void {
 }
 
 /**
- * Judges one message of a server as it came, by the official schemas of its era. `asked`: what its client asked, by which a result
- * is told apart.
+ * Validates one message of a server by the official schemas of its era. `request`: the client's request, which selects the schema of
+ * the result.
  */
-export function judge(message: string | Uint8Array, asked?: { readonly method: unknown; readonly isModern: boolean }): unknown {
+export function validateMessage(message: string | Uint8Array, request?: { readonly method: unknown; readonly isModern: boolean }): unknown {
   const value = strictJson(message);
-  for (const one of Array.isArray(value) ? value : [value]) judgeOne(one, asked);
+  for (const one of Array.isArray(value) ? value : [value]) validateOne(one, request);
   return value;
 }
 
-function judgeOne(message: unknown, asked: { readonly method: unknown; readonly isModern: boolean } | undefined): void {
+function validateOne(message: unknown, request: { readonly method: unknown; readonly isModern: boolean } | undefined): void {
   if (!isObject(message) || !("jsonrpc" in message)) return;
   if ("method" in message) {
     fits(z.union([v1.JSONRPCRequestSchema, v1.JSONRPCNotificationSchema]), message, "a message of the server");
     const about = { method: message["method"], params: message["params"] };
     if ("id" in message) fits(v1.ServerRequestSchema, about, "a request of the server");
-    // Those of the extension for tasks have no official schema.
-    else if (!String(message["method"]).startsWith("notifications/tasks")) fits(notificationOf(asked?.isModern), about, "a notification");
+    // Notifications of the tasks extension have no official schema.
+    else if (!String(message["method"]).startsWith("notifications/tasks")) fits(notificationOf(request?.isModern), about, "a notification");
     return;
   }
   if ("error" in message) return fits(message["id"] === null ? Anonymous : v1.JSONRPCErrorResponseSchema, message, "an error");
   fits(v1.JSONRPCResultResponseSchema, message, "a response");
   const { result } = message;
-  if (asked === undefined || (isObject(result) && (result["resultType"] ?? "complete") !== "complete")) return;
-  const schema = (asked.isModern ? modern : legacy)[String(asked.method)];
-  if (schema !== undefined) fits(schema, result, `the result of ${String(asked.method)}`);
+  if (request === undefined || (isObject(result) && (result["resultType"] ?? "complete") !== "complete")) return;
+  const schema = (request.isModern ? modern : legacy)[String(request.method)];
+  if (schema !== undefined) fits(schema, result, `the result of ${String(request.method)}`);
 }
 
-/** What a client sent, as far as the answer is judged by it. */
-export function askedIn(body: unknown, version?: string | null): { readonly method: unknown; readonly isModern: boolean } | undefined {
+/** The part of a client's request that its answer is validated by. */
+export function requestIn(body: unknown, version?: string | null): { readonly method: unknown; readonly isModern: boolean } | undefined {
   let message: unknown = body;
   try {
     if (typeof body === "string") message = JSON.parse(body);
@@ -123,7 +123,7 @@ export function askedIn(body: unknown, version?: string | null): { readonly meth
   return { method: message["method"], isModern: version === "2026-07-28" };
 }
 
-/** A violation is the server's fault and fails the test, whatever the client makes of it. */
+/** A violation fails the test, even if the client ignores it. */
 function reported(judging: () => void): void {
   try {
     judging();
@@ -136,15 +136,15 @@ function reported(judging: () => void): void {
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** The same `fetch`, whose answers are judged on their way to the client. */
-export const judgedFetch =
+/** `fetch` that validates answers before the client reads them. */
+export const validatingFetch =
   (inner: Fetch = fetch): Fetch =>
   async (url, init) => {
     const response = await inner(url, init);
     const type = response.headers.get("content-type") ?? "";
     const isStream = type.startsWith("text/event-stream");
     if (response.body === null || !(isStream || type.startsWith("application/json"))) return response;
-    const asked = askedIn(init?.body, new Headers(init?.headers).get("mcp-protocol-version"));
+    const request = requestIn(init?.body, new Headers(init?.headers).get("mcp-protocol-version"));
     const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     let text = "";
     const judgeEvents = (): void => {
@@ -152,7 +152,7 @@ export const judgedFetch =
         const event = text.slice(0, end);
         text = text.slice(end + 2);
         const data = event.match(/^data: (.+)$/m)?.[1];
-        if (data !== undefined && !/^event: (?!message$)/m.test(event)) judge(data, asked);
+        if (data !== undefined && !/^event: (?!message$)/m.test(event)) validateMessage(data, request);
       }
     };
     const judging = new TransformStream<Uint8Array, Uint8Array>({
@@ -164,7 +164,7 @@ export const judgedFetch =
         controller.enqueue(chunk);
       },
       flush() {
-        if (!isStream) reported(() => void judge(text, asked));
+        if (!isStream) reported(() => void validateMessage(text, request));
       },
     });
     const { status, statusText, headers } = response;

@@ -1,4 +1,4 @@
-// The MUD in this process: one world in memory, entered as often as a test likes.
+// A MUD server in this process: one world in memory, with any number of clients.
 import { createHash } from "node:crypto";
 import { loadWorld, mud, type World, worlds } from "../examples/mud/index.ts";
 import type { Entropy, Gateway, Source, Store } from "../src/core/contract/index.ts";
@@ -9,9 +9,9 @@ import { memorySessionStore, memoryStore, memoryStreamStore } from "../src/core/
 import { connectInMemory } from "../src/mcp/transport/index.ts";
 import { type JsonObject, envelope, isJsonObject } from "./wire.ts";
 
-/** A client that says what a test wants and keeps what it hears. */
+/** A client that sends any message and records what it receives. */
 export interface Visitor extends AsyncDisposable {
-  /** All that came, in order. */
+  /** All received messages, in order. */
   readonly frames: readonly unknown[];
   /** Methods of the notifications so far. */
   readonly heard: readonly string[];
@@ -19,15 +19,15 @@ export interface Visitor extends AsyncDisposable {
   request(method: string, params?: JsonObject): Promise<unknown>;
   /** The result of a tool. */
   call(tool: string, args?: JsonObject): Promise<unknown>;
-  /** Walks; throws where a step is refused. */
+  /** Walks; throws if a step is refused. */
   go(...ways: readonly string[]): Promise<void>;
   /** A resource's JSON. */
   read(uri: string): Promise<unknown>;
-  /** Settles with the first frame that fits, also one that came before. */
+  /** Resolves with the first matching frame, including earlier ones. */
   until(fits: (frame: unknown) => boolean): Promise<unknown>;
 }
 
-export interface House extends AsyncDisposable {
+export interface MudServer extends AsyncDisposable {
   readonly world: World;
   readonly engine: LocalEngine;
   readonly source: Source;
@@ -36,21 +36,21 @@ export interface House extends AsyncDisposable {
   enter(principal: string, how?: { readonly capabilities?: JsonObject; readonly version?: string }): Promise<Visitor>;
   /** A client of 2026-07-28. */
   modern(principal: string | undefined, how?: { readonly capabilities?: JsonObject }): Visitor;
-  /** Settles when no message is on its way between actors, and whoever is to be told was told. */
+  /** Resolves when no message between actors is undelivered, and all notifications were sent. */
   quiet(): Promise<void>;
 }
 
-export interface HouseOptions {
+export interface MudServerOptions {
   readonly world?: World;
   readonly gateway?: Partial<GatewayOptions>;
-  /** Default: in memory. The house closes it. */
+  /** Default: in memory. The server closes it. */
   readonly store?: Store;
-  /** The source of all chance. */
+  /** The source of randomness. */
   readonly entropy?: Entropy;
 }
 
 /** The same hex digits on every run. */
-export const chance = (seed: number): Entropy & { below(bound: number): number } => {
+export const seededEntropy = (seed: number): Entropy & { below(bound: number): number } => {
   let count = 0;
   const hex = (bytes: number): string => {
     let text = "";
@@ -67,7 +67,7 @@ export const chance = (seed: number): Entropy & { below(bound: number): number }
   };
 };
 
-const turnsOfTheLoop = async (count: number): Promise<void> => {
+const eventLoopTurns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((done) => void setImmediate(done));
 };
 
@@ -98,8 +98,9 @@ const visit = (gateway: Gateway, principal: string | undefined, meta: JsonObject
   let next = 0;
   const request = async (method: string, params: JsonObject = {}): Promise<unknown> => {
     const id = `v${(next += 1)}`;
-    const said = meta === undefined ? params : { ...params, _meta: { ...meta, ...(isJsonObject(params["_meta"]) ? params["_meta"] : {}) } };
-    client.send({ jsonrpc: "2.0", id, method, params: said });
+    const withMeta =
+      meta === undefined ? params : { ...params, _meta: { ...meta, ...(isJsonObject(params["_meta"]) ? params["_meta"] : {}) } };
+    client.send({ jsonrpc: "2.0", id, method, params: withMeta });
     return until((frame) => isReplyTo(frame, id));
   };
   const call = async (name: string, args: JsonObject = {}): Promise<unknown> => {
@@ -132,12 +133,12 @@ const visit = (gateway: Gateway, principal: string | undefined, meta: JsonObject
 };
 
 /** The Keep of Three Keys unless another world is given. */
-export const mudHouse = async ({
+export const startMud = async ({
   world = loadWorld(worlds[0] ?? ""),
   gateway: options = {},
   store = memoryStore(),
   entropy,
-}: HouseOptions = {}): Promise<House> => {
+}: MudServerOptions = {}): Promise<MudServer> => {
   const kinds = mud(world);
   const engine = await LocalEngine.start({ kinds, store, ...(entropy === undefined ? {} : { entropy }) });
   const source = cast({ engine, kinds });
@@ -157,10 +158,10 @@ export const mudHouse = async ({
     },
     async quiet() {
       for (let still = 0; still < 3;) {
-        await turnsOfTheLoop(4);
+        await eventLoopTurns(4);
         still = (await store.undelivered(1)).length === 0 ? still + 1 : 0;
       }
-      await turnsOfTheLoop(8);
+      await eventLoopTurns(8);
     },
     modern: (principal, { capabilities = {} } = {}) => visit(gateway, principal, envelope(capabilities)),
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-// Arguments that do not fit the JSON Schema that is shown are the library's to judge, where a library made it.
+// Arguments are validated by the schema library, if one made the schema, and not by the JSON Schema in the list.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { actor, fromJsonSchema } from "troupe/actor";
@@ -15,7 +15,7 @@ const input = z.object({
   initial: z.string().min(1).refine(isUpper).optional(),
 });
 
-/** Is written for a text of at least one letter, and asked of others too. */
+/** Requires at least one letter, although the library calls it for empty strings too. */
 function isUpper(text: string): boolean {
   const [first] = text;
   if (first === undefined) throw new TypeError("There is no first letter.");
@@ -56,9 +56,9 @@ const WAYS: Readonly<Record<string, () => Promise<TestServer>>> = {
 };
 
 for (const [way, start] of Object.entries(WAYS))
-  describe(`of ${way}`, () => {
+  describe(`invalid arguments of ${way}`, () => {
     for (const era of ["legacy", "modern"] as const)
-      test(`${era}: what a library takes and cannot show is taken, and what it refuses is told in its author's words`, async () => {
+      test(`${era}: the schema library validates, beyond the visible JSON Schema, with its own messages`, async () => {
         await using tried = await start();
         const client = tried.client({ era });
         assert.equal(toolText(await client.callTool("take", { n: "5", list: "a,b" })), '{"n":5,"word":"one","list":["a","b"]}');
@@ -72,39 +72,39 @@ for (const [way, start] of Object.entries(WAYS))
         assert.ok(JSON.stringify(wrong["_meta"]).includes(JSON.stringify({ issues })), JSON.stringify(wrong));
       });
 
-    test("where an author's check throws of what does not fit, it is the caller's mistake", async () => {
+    test("a check that throws on an invalid value is the caller's error", async () => {
       await using tried = await start();
       const client = tried.client();
       assert.match(toolText(await client.callTool("take", { n: 1, initial: "" })), /^Invalid arguments: initial:? must NOT have fewer/);
       assert.equal(toolText(await client.callTool("take", { n: 1, initial: "A" })), '{"n":1,"word":"one","initial":"A"}');
     });
 
-    test("a JSON Schema judges for itself, in a library's clothes too", async () => {
+    test("a JSON Schema is validated as such, also if wrapped by fromJsonSchema", async () => {
       await using tried = await start();
       assert.match(toolText(await tried.client().callTool("wrapped", { n: "5" })), /n must be number/);
     });
 
-    test("of more values than a library should say something about, the JSON Schema judges and tells the first mistake", async () => {
+    test("too many values are validated by the JSON Schema, which reports the first error only", async () => {
       await using tried = await start();
       const list = Array.from({ length: 90_000 }, () => 0);
       const text = toolText(await tried.client().callTool("take", { n: 1, list }));
       assert.match(text, /^Invalid arguments: list\.0 must be string\.$/);
-      // However long its texts are, these are few.
+      // The bound counts values, not characters.
       assert.match(toolText(await tried.client().callTool("take", { n: "1", word: "w".repeat(100_000) })), /^\{"n":1,/);
-      // What is told of names that are long is short.
+      // Long names are truncated in the error.
       const named = { n: 1, marks: { ["m".repeat(100_000)]: "no number" } };
       assert.ok(JSON.stringify(await tried.client().callTool("take", named)).length < 2_000);
     });
   });
 
-test("a read is judged so, too", async () => {
+test("arguments of a view are validated in the same way", async () => {
   await using tried = await testServer([taker]);
   const client = tried.client();
   assert.equal(toolText(await client.callTool("look", { n: "7" })), "0 7");
   assert.match(toolText(await client.callTool("look", { n: "x" })), /n: n is a number/);
 });
 
-test("behind `act`, too", async () => {
+test("arguments behind `act` are validated in the same way", async () => {
   await using server = serverOf({});
   await using tried = await testServer(meta(server.source));
   const client = tried.client();

@@ -1,4 +1,4 @@
-/** No space, no right to write, no disk to trust, damaged files: said in words, and never the wrong data. */
+/** A full disk, read-only directories, failing syncs and damaged files are reported, and never yield wrong data. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -14,9 +14,9 @@ import { troupe } from "../cli/run.ts";
 import { root } from "../serve-child.ts";
 import { at, opened, resumed } from "../wire.ts";
 import { Ledger } from "./ledger.ts";
-import { callTool, lightClient, offeredNow, type Told } from "./light-client.ts";
-import { MortalServer } from "./mortal-server.ts";
-import { LOOKS, restless } from "./restless.ts";
+import { callTool, lightClient, offeredNow, type CallOutcome } from "./light-client.ts";
+import { RestartableServer } from "./restartable-server.ts";
+import { LOOKS, randomAct } from "./random-player.ts";
 import { seeded, withSeed } from "./seed.ts";
 import { checkRest } from "./world-check.ts";
 
@@ -27,16 +27,16 @@ const folder = () => {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** A server whose disk does what it is told. */
-const starved = (module: string, path: string) => {
+/** A server with a disk whose faults the test controls. */
+const serverWithFaultyDisk = (module: string, path: string) => {
   const file = join(path, "disk");
   const preload = pathToFileURL(join(import.meta.dirname, "disk-fault.ts")).href;
   const environment = { TROUPE_TEST_DISK: file, NODE_OPTIONS: `--import=${preload}` };
-  const server = new MortalServer([module, "--receipts", "--rate", "0"], { data: join(path, "data"), environment });
+  const server = new RestartableServer([module, "--receipts", "--rate", "0"], { data: join(path, "data"), environment });
   return { server, disk: (fault: "well" | "full" | "sync") => writeFileSync(file, fault) };
 };
 
-const logged = (server: MortalServer, event: string): Readonly<Record<string, unknown>> | undefined =>
+const logged = (server: RestartableServer, event: string): Readonly<Record<string, unknown>> | undefined =>
   server.log
     .map((line): Readonly<Record<string, unknown>> => {
       const parsed: unknown = JSON.parse(line);
@@ -44,7 +44,7 @@ const logged = (server: MortalServer, event: string): Readonly<Record<string, un
     })
     .find((line) => line["event"] === event);
 
-/** A command of somebody who is not the superuser, who may write everywhere. */
+/** Runs a command as an unprivileged user, since root may write everywhere. */
 const asUser = (...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> =>
   new Promise((settle) => {
     const user = process.geteuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -53,12 +53,12 @@ const asUser = (...args: readonly string[]): Promise<{ readonly code: number; re
     });
   });
 
-const SAID = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
+const ERROR_CODE = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
 
 for (const fault of ["full", "sync"] as const) {
-  test(`C2 a disk that ${fault === "full" ? "is full" : "cannot be trusted"} is told with its code, nothing acknowledged is missing, and calls go on when it is well again`, async () => {
+  test(`C2 a disk that ${fault === "full" ? "is full" : "fails to sync"} is reported with its code, loses no acknowledged call, and may recover`, async () => {
     using place = folder();
-    const { server, disk } = starved(COUNTER, place.path);
+    const { server, disk } = serverWithFaultyDisk(COUNTER, place.path);
     await using _ = server;
     await server.start();
     const url = await server.url;
@@ -66,40 +66,40 @@ for (const fault of ["full", "sync"] as const) {
     const ledger = new Ledger();
     const failed: { readonly by: number; readonly call: { readonly id: string; readonly trace: string } }[] = [];
     let total = 0;
-    const add = async (by: number, call: { readonly id: string; readonly trace: string }): Promise<Told> =>
+    const add = async (by: number, call: { readonly id: string; readonly trace: string }): Promise<CallOutcome> =>
       callTool(client, url, "add", { by }, call);
     for (let n = 0; n < 300 && failed.length < 20; n += 1) {
       if (n === 20) disk(fault);
       const by = 1 + n;
       const { call, trace } = ledger.open(`add ${by}`, false);
-      const told = await add(by, { id: call.id, trace });
-      if ("fault" in told) {
-        assert.ok(n >= 20, JSON.stringify(told));
-        assert.match(JSON.stringify(told.fault.data), SAID[fault]);
-        assert.equal(at(told.fault.data, "applied"), false);
-        assert.match(told.fault.message, /nothing was applied/u);
+      const reply = await add(by, { id: call.id, trace });
+      if ("fault" in reply) {
+        assert.ok(n >= 20, JSON.stringify(reply));
+        assert.match(JSON.stringify(reply.fault.data), ERROR_CODE[fault]);
+        assert.equal(at(reply.fault.data, "applied"), false);
+        assert.match(reply.fault.message, /nothing was applied/u);
         failed.push({ by, call: { id: call.id, trace } });
         continue;
       }
       total += by;
-      assert.equal(told.text, String(total));
+      assert.equal(reply.text, String(total));
       call.outcome = "ok";
-      if (told.receipt !== undefined) call.receipt = told.receipt;
+      if (reply.receipt !== undefined) call.receipt = reply.receipt;
     }
-    assert.equal(failed.length, 20, "it failed while there was no disk to write to");
+    assert.equal(failed.length, 20, "calls fail while the disk is faulty");
     const got = await callTool(client, url, "get", {}, { id: "get", trace: "" });
-    assert.equal("text" in got && got.text, String(total), "what is there is read all the same");
+    assert.equal("text" in got && got.text, String(total), "stored state can still be read");
 
-    // Killed on a bad disk and started on a good one: what was refused is not there.
+    // Killed with a faulty disk and restarted with a good one: refused calls are not stored.
     if (fault === "sync") await server.kill();
     disk("well");
     if (fault === "sync") await server.start();
     const again = await server.url;
     for (const { by, call } of failed) {
-      const told = await callTool(client, again, "add", { by }, call);
-      assert.ok("text" in told, JSON.stringify(told));
+      const reply = await callTool(client, again, "add", { by }, call);
+      assert.ok("text" in reply, JSON.stringify(reply));
       total += by;
-      assert.equal(told.text, String(total));
+      assert.equal(reply.text, String(total));
     }
     assert.equal(await server.stop(), 0);
     await using store = sqliteStore({ directory: server.data, readOnly: true });
@@ -110,13 +110,13 @@ for (const fault of ["full", "sync"] as const) {
   });
 }
 
-test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknowledged call, and what was on its way arrives", async () => {
+test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call or message in transit", async () => {
   const random = seeded(7);
   await withSeed(random.seed, async () => {
     using place = folder();
     const [file = ""] = worlds;
     const world = loadWorld(file);
-    const { server, disk } = starved("examples/mud", place.path);
+    const { server, disk } = serverWithFaultyDisk("examples/mud", place.path);
     await using _ = server;
     await server.start();
     const url = await server.url;
@@ -125,22 +125,22 @@ test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknow
     const game = { over: false };
     let faults = 0;
     const play = async (): Promise<void> => {
-      // Without a key of its own a legacy session is somebody too.
+      // Without a key, each legacy session is a principal.
       const client = lightClient("legacy", undefined);
       while (!game.over) {
         const offered = await offeredNow(client, url);
-        const act = restless(random, world, names, offered);
+        const act = randomAct(random, world, names, offered);
         const { call, trace } = ledger.open(`${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
         for (;;) {
-          const told = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
-          if ("fault" in told) {
-            assert.match(JSON.stringify(told.fault), /STORE_FULL|STORE_IO|NOT_APPLIED/u);
+          const reply = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
+          if ("fault" in reply) {
+            assert.match(JSON.stringify(reply.fault), /STORE_FULL|STORE_IO|NOT_APPLIED/u);
             faults += 1;
             await sleep(2);
             continue;
           }
-          call.outcome = told.refused ? "refused" : "ok";
-          if (told.receipt !== undefined) call.receipt = told.receipt;
+          call.outcome = reply.refused ? "refused" : "ok";
+          if (reply.receipt !== undefined) call.receipt = reply.receipt;
           break;
         }
       }
@@ -157,8 +157,8 @@ test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknow
     })();
     await Promise.all([playing, weather]);
     {
-      await using beside = sqliteStore({ directory: server.data, readOnly: true });
-      while ((await beside.undelivered(1)).length > 0) await sleep(20);
+      await using reader = sqliteStore({ directory: server.data, readOnly: true });
+      while ((await reader.undelivered(1)).length > 0) await sleep(20);
     }
     assert.equal(await server.stop(), 0);
     await using store = sqliteStore({ directory: server.data, readOnly: true });
@@ -168,7 +168,7 @@ test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknow
   });
 });
 
-test("a directory that may not be written is named before anything is served, and can still be read", async () => {
+test("a read-only directory is reported at the start, and can still be read", async () => {
   using place = folder();
   const data = join(place.path, "data");
   const call = await troupe("call", "counter/main", "tools/add", "{}", "--start", "--module", COUNTER, "--data", data);
@@ -192,9 +192,9 @@ test("a directory that may not be written is named before anything is served, an
     chmodSync(data, 0o755);
   }
 });
-test("lost or damaged sessions begin anew, and the log says so; actors, and calls by their names, are all there", async () => {
+test("lost or damaged sessions are recreated and logged; actors and idempotency keys remain", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const sessions = join(server.data, "sessions.db");
@@ -206,7 +206,7 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
     [
       "sessions-damaged",
       () => {
-        // Behind the first page: found when a session is looked for, not at the start.
+        // Damaged after the first page: found when a session is read, not at the start.
         rmSync(`${sessions}-wal`, { force: true });
         const bytes = readFileSync(sessions);
         writeFileSync(sessions, bytes.fill(0x5a, 4_096));
@@ -218,7 +218,7 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
     const before = await opened(await server.url);
     assert.equal((await before.request("tools/call", { name: "add", arguments: {} })).status, 200);
     total += 1;
-    // A clean end brings all of it into the one file.
+    // A clean end checkpoints everything into the one file.
     assert.equal(await server.stop(), 0);
     harm();
     server.log.length = 0;
@@ -229,16 +229,16 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
     const session = await opened(url);
     const { reply } = await session.request("tools/call", { name: "get", arguments: {} });
     assert.equal(at(reply, "result", "content", 0, "text"), String(total), event);
-    const said = logged(server, event);
-    assert.ok(said !== undefined, `${event}: ${server.log.join("\n")}`);
-    assert.match(String(said["what"]), /begin new sessions; actors are all there/u);
-    if (event === "sessions-damaged") assert.ok(existsSync(String(said["aside"])));
+    const entry = logged(server, event);
+    assert.ok(entry !== undefined, `${event}: ${server.log.join("\n")}`);
+    assert.match(String(entry["what"]), /begin new sessions; actors are all there/u);
+    if (event === "sessions-damaged") assert.ok(existsSync(String(entry["aside"])));
   }
 });
 
-test("where a server kept actors, a store that has gone or is empty is not begun anew, and the log beside it stays", async () => {
+test("a store that is missing or empty in a used directory is not recreated, and its log stays", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -262,9 +262,9 @@ test("where a server kept actors, a store that has gone or is empty is not begun
   assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
 });
 
-test("a log that was taken away after a kill is told of: what was acknowledged last may be missing", async () => {
+test("a log that was removed after a kill is reported, since the last acknowledged calls may be missing", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -284,7 +284,7 @@ test("a log that was taken away after a kill is told of: what was acknowledged l
 
 test("commands that read report a cut log with exit code 5 and leave it for the server to report", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   const client = lightClient("modern", undefined);
@@ -309,12 +309,12 @@ test("commands that read report a cut log with exit code 5 and leave it for the 
   server.log.length = 0;
   await server.start();
   await server.url;
-  const said = logged(server, "log-missing");
-  assert.equal(said?.["level"], "error");
-  assert.ok(Number(said["frames"]) > 0);
-  // Beside the server, too, and until somebody has acknowledged it.
+  const entry = logged(server, "log-missing");
+  assert.equal(entry?.["level"], "error");
+  assert.ok(Number(entry["frames"]) > 0);
+  // Also next to a running server, and until the loss has been acknowledged.
   assert.equal((await troupe("verify", "--data", server.data)).code, 5);
-  rmSync(String(said["alarm"]));
+  rmSync(String(entry["alarm"]));
   assert.equal((await troupe("verify", "--data", server.data)).code, 0);
 });
 
@@ -326,7 +326,7 @@ test("commands that write report a cut log with exit code 5, too", async () => {
   const file = join(place.path, "all.jsonl");
   assert.equal((await troupe("export", file, "--data", data)).code, 0);
   {
-    const server = new MortalServer([COUNTER], { data });
+    const server = new RestartableServer([COUNTER], { data });
     await server.start();
     await callTool(lightClient("modern", undefined), await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
     await server.kill();
@@ -344,7 +344,7 @@ test("commands that write report a cut log with exit code 5, too", async () => {
 
 test("a server reports a missing log of what guests hold", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER, "--theater", "--no-auth"], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER, "--theater", "--no-auth"], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   await server.kill();
@@ -355,9 +355,9 @@ test("a server reports a missing log of what guests hold", async () => {
   assert.equal(logged(server, "log-missing")?.["path"], log);
 });
 
-test("a key that has gone is replaced, and the log says so", async () => {
+test("a missing key is replaced, which is logged", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   assert.equal(await server.stop(), 0);
@@ -368,9 +368,9 @@ test("a key that has gone is replaced, and the log says so", async () => {
   assert.equal(logged(server, "key-replaced")?.["bytes"], 0);
 });
 
-test("half a key is replaced by a whole one, and the log says so", async () => {
+test("a truncated key is replaced, which is logged", async () => {
   using place = folder();
-  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  const server = new RestartableServer([COUNTER], { data: join(place.path, "data") });
   await using _ = server;
   await server.start();
   assert.equal(await server.stop(), 0);

@@ -1,15 +1,15 @@
-// A thousand random acts by five clients, against a model that lists before and after.
+// A thousand random calls by five clients, compared with lists before and after each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/core/contract/index.ts";
 import { memoryStore, sqliteStore } from "../../src/core/store/index.ts";
-import { chance, mudHouse, type Visitor } from "../mud-house.ts";
-import { folder } from "../quest-hands.ts";
+import { seededEntropy, startMud, type Visitor } from "../mud-server.ts";
+import { folder } from "../quest-client.ts";
 import { at, type JsonObject, isJsonObject } from "../wire.ts";
 
 const ACTS = 1_000;
 const LISTS = ["tools", "prompts", "resources"] as const;
-// What may change lists; the rest is talk.
+// Tools that may change lists.
 const MOVING = new Set(["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "accept_quest"]);
 
 type Lists = Readonly<Record<(typeof LISTS)[number], string>>;
@@ -21,7 +21,7 @@ const listsOf = async (visitor: Visitor): Promise<Lists> => {
   return { tools: String(tools), prompts: String(prompts), resources: String(resources) };
 };
 
-/** Some arguments that a tool of that entry takes: of an enum one, of text some. */
+/** Random arguments that match the tool's schema. */
 const argumentsFor = (entry: unknown, below: (bound: number) => number, names: readonly string[]): JsonObject => {
   const properties = at(entry, "inputSchema", "properties");
   const made: Record<string, unknown> = {};
@@ -36,12 +36,12 @@ const argumentsFor = (entry: unknown, below: (bound: number) => number, names: r
 };
 
 const play = async (seed: number, store: Store, acts: number): Promise<void> => {
-  const entropy = chance(seed);
-  await using house = await mudHouse({ entropy, store });
+  const entropy = seededEntropy(seed);
+  await using mud = await startMud({ entropy, store });
   const who = ["ada", "bob", "cid", "dee", "eve"];
-  const visitors = await Promise.all(who.map((name) => house.enter(`test|${name}`)));
+  const visitors = await Promise.all(who.map((name) => mud.enter(`test|${name}`)));
   for (const visitor of visitors) await visitor.call("say", { text: "hello" });
-  await house.quiet();
+  await mud.quiet();
   let lists = await Promise.all(visitors.map(listsOf));
   let changes = 0;
   let refused = 0;
@@ -53,7 +53,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     assert.ok(visitor !== undefined && mine !== undefined);
     const tools: unknown = JSON.parse(mine.tools);
     assert.ok(Array.isArray(tools));
-    // Now and then what is not listed at all, or not here: refusals change nothing either.
+    // Now and then a tool that is not listed: refusals must change nothing either.
     const moving: readonly unknown[] = tools.filter((one) => MOVING.has(String(at(one, "name"))));
     const among = entropy.below(10) < 8 ? moving : tools;
     const entry: unknown = entropy.below(20) === 0 ? { name: "battle" } : among[entropy.below(among.length)];
@@ -63,7 +63,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     const reply = await visitor.request("tools/call", { name: tool, arguments: args });
     if (at(reply, "result", "isError") === true) refused += 1;
     else done.set(tool, (done.get(tool) ?? 0) + 1);
-    await house.quiet();
+    await mud.quiet();
     const heard = visitors.map((one, of) => one.heard.slice(marks[of]));
     const after = await Promise.all(visitors.map(listsOf));
     for (const [of, name] of who.entries()) {
@@ -72,7 +72,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
       assert.deepEqual(
         heard[of]?.toSorted(),
         expected.toSorted(),
-        `act ${act}: ${who[index]} did ${tool} ${JSON.stringify(args)}, and ${name} was told`,
+        `act ${act}: ${who[index]} did ${tool} ${JSON.stringify(args)}, and ${name} was notified`,
       );
     }
     lists = after;
@@ -83,11 +83,11 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     assert.ok(done.has(tool), `${tool} was among the acts: ${[...done.keys()].join(", ")}`);
 };
 
-test(`C8 ${ACTS} random acts by 5 clients: exactly one list_changed for each list that changed, and none else #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
+test(`C8 ${ACTS} random calls by 5 clients cause exactly one list_changed per changed list #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
   play(20260728, memoryStore(), ACTS));
 
-// On disk the turns of one act are far apart: what is listed between them would be told.
-test(`C8 ${ACTS / 2} random acts by 5 clients on disk: an act of many turns changes each list once`, async () => {
+// On disk the turns of one call are far apart, and lists between them could cause further notifications.
+test(`C8 ${ACTS / 2} random calls by 5 clients on disk: a call of many turns changes each list once`, async () => {
   using place = folder();
   await play(3, sqliteStore({ directory: place.path }), ACTS / 2);
 });

@@ -15,7 +15,7 @@ import { cast, merge, meta } from "troupe/source";
 import { sqliteStore } from "troupe/store";
 import { EngineStage, remoteStage, serveTheater } from "troupe/theater";
 import { authenticator, serveTcp } from "troupe/transport";
-import { operate } from "../src/cli/operate.ts";
+import { operate } from "../src/cli/operations.ts";
 import { envelope, send } from "./wire.ts";
 
 // ── the expected table ──────────────────────────────────────────────────────

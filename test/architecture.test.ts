@@ -97,7 +97,6 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/client-error.ts": ["cli"],
   "bridges/packet/client-reply.ts": ["cli"],
   "bridges/packet/client.ts": ["cli"],
-  "bridges/packet/config.ts": ["cli"],
   "bridges/packet/packet-error.ts": ["cli"],
   "bridges/packet/packet-text.ts": ["cli"],
   "bridges/operate/operation-error.ts": ["cli"],

@@ -116,7 +116,7 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
 });
 
 test("the guide to the command line tells where everything is kept", () => {
-  const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
+  const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/actor-options.ts")) ?? [];
   assert.ok(kept !== "" && page("serve.md").includes(`without it in \`${kept}\` of the folder`));
 });
 

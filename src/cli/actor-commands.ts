@@ -1,16 +1,22 @@
 import type { Command } from "commander";
 import { type JsonObject, isJsonObject, StoreError } from "../core/contract/index.ts";
-import { eachActor } from "./each-actor.ts";
-import { namedActor } from "./named-actor.ts";
-import { textOr } from "./text-or.ts";
-import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
-import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
-import { claims, moduleOption, scopes, unusedModuleOption } from "./options.ts";
+import {
+  eachActor,
+  moduleOption,
+  NAME_SECRET,
+  namedActor,
+  type Place,
+  placed,
+  transferOf,
+  unusedModuleOption,
+  type Writing,
+} from "./actor-options.ts";
+import { CommandError, EXIT, noActor, usage } from "./command-error.ts";
+import { claims, parseJson, scopes } from "./option-parsers.ts";
 import { counted, output, table, visible } from "./output.ts";
-import { parseJson } from "./parse-json.ts";
-import { openToRead } from "./reading.ts";
-import { transferOf } from "./transfer-options.ts";
-import { write } from "./write.ts";
+import { openToRead } from "./read-source.ts";
+import { textOr } from "./text-or.ts";
+import { write } from "./write-operation.ts";
 import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
 
 const refusalText = (refused: JsonObject, action: string): string => {

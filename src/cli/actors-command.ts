@@ -1,13 +1,12 @@
 import { type Command, Option } from "commander";
 import type { ActorId, Change } from "../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../core/contract/internal.ts";
+import { actorId, type Place, placed } from "./actor-options.ts";
 import { type DataDirectory, moreUnread } from "./data-directory.ts";
-import { actorId } from "./actor-id.ts";
-import { type Place, placed } from "./cluster-place.ts";
-import { wholeNumber } from "./options.ts";
+import { wholeNumber } from "./option-parsers.ts";
 import { type Output, output, table } from "./output.ts";
+import { openToRead, type Reader } from "./read-source.ts";
 import { actorsOf, eventsOf, type Which } from "../bridges/operate/paging.ts";
-import { openToRead, type Reader } from "./reading.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;

@@ -2,15 +2,21 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isJsonObject, type Json, type Receipt } from "../core/contract/index.ts";
 import { tryParseJson, omitUndefined } from "../core/contract/internal.ts";
-import { actorId } from "./actor-id.ts";
-import { eachActor } from "./each-actor.ts";
-import { namedActor } from "./named-actor.ts";
-import { textOr } from "./text-or.ts";
-import { usage } from "./exit-code.ts";
-import { type Place, placed, placedInDirectory, type Writing } from "./cluster-place.ts";
-import { naming, reason, unusedModuleOption, wholeNumber } from "./options.ts";
+import {
+  actorId,
+  eachActor,
+  namedActor,
+  type Place,
+  placed,
+  placedInDirectory,
+  unusedModuleOption,
+  type Writing,
+} from "./actor-options.ts";
+import { usage } from "./command-error.ts";
+import { naming, reason, wholeNumber } from "./option-parsers.ts";
 import { output } from "./output.ts";
-import { write } from "./write.ts";
+import { textOr } from "./text-or.ts";
+import { write } from "./write-operation.ts";
 
 // What a command does is loaded when it runs: a short one spends most of its time loading.
 

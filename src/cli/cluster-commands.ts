@@ -1,10 +1,9 @@
 import { type Command, Option } from "commander";
-import { parseHostPort } from "./address.ts";
+import { parseEngine } from "./cluster/cluster-options.ts";
 import type { ClusterCommand } from "./cluster/commands.ts";
-import type { DevOptions } from "./cluster/dev-options.ts";
-import { parseEngine } from "./cluster/engine-address.ts";
+import type { DevOptions } from "./cluster/dev-nodes.ts";
 import { LOG_LEVELS } from "./log.ts";
-import { naming, wholeNumber } from "./options.ts";
+import { naming, parseHostPort, wholeNumber } from "./option-parsers.ts";
 
 const HTTP = "127.0.0.1:3000";
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { parseHostPort } from "./address.ts";
-import { type Place, placed } from "./cluster-place.ts";
-import type { HostPort } from "./address.ts";
+import { type Place, placed } from "./actor-options.ts";
+import { type HostPort, parseHostPort } from "./option-parsers.ts";
 
 export interface ConsoleCommand extends Place {
   readonly http?: HostPort;

@@ -2,12 +2,11 @@ import { readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { CommandError, EXIT, notFound } from "./exit-code.ts";
-import { makeDirectory } from "./make-directory.ts";
+import { CommandError, EXIT, notFound } from "./command-error.ts";
+import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
 import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
 import { counted } from "./output.ts";
 import { replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
-import { systemCode, whyUnreadable, whyUnwritable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
 export interface ServerNote {

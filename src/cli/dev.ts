@@ -1,14 +1,14 @@
 import { dirname } from "node:path";
 import { systemClock } from "../core/contract/index.ts";
 import { twice } from "../testing/index.ts";
-import { describeFailure } from "./exit-code.ts";
-import { load, type Loaded } from "./load.ts";
-import type { ServeOptions } from "./options.ts";
-import { reloadRounds } from "./reload-hook.ts";
+import { describeFailure } from "./command-error.ts";
+import { load, type Loaded } from "./load-modules.ts";
 import type { ServerLog } from "./log.ts";
+import { reloadRounds } from "./reload-hook.ts";
 import { reportOnce } from "./report-once.ts";
+import type { ServeOptions } from "./serve-options.ts";
 import { begin, serviceSettings, type Serving } from "./serve.ts";
-import { WatchedFolders } from "./watched-folders.ts";
+import { WatchedFolders } from "./server/watched-folders.ts";
 
 export const dev = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
   const rounds = reloadRounds();

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { parseHostPort } from "./address.ts";
+import { usage } from "./command-error.ts";
 import type { DocsOptions } from "./docs/serve-docs.ts";
-import { usage } from "./exit-code.ts";
+import { parseHostPort } from "./option-parsers.ts";
 
 export const registerDocsCommands = (program: Command, version: string): void => {
   program

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { JsonObject } from "../core/contract/index.ts";
-import { placedInDirectory, type Writing } from "./cluster-place.ts";
-import { namedActor } from "./named-actor.ts";
-import { moduleOption, reason } from "./options.ts";
+import { moduleOption, namedActor, placedInDirectory, type Writing } from "./actor-options.ts";
+import { reason } from "./option-parsers.ts";
 import { output } from "./output.ts";
 
 export interface EditOptions extends Writing {

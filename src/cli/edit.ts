@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ActorId, isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
+import { transferOf } from "./actor-options.ts";
+import { CommandError, describeFailure, EXIT, noActor, usage } from "./command-error.ts";
+import { isListening } from "./control-socket.ts";
 import { DataDirectory } from "./data-directory.ts";
 import type { EditOptions } from "./edit-command.ts";
-import { CommandError, describeFailure, EXIT, noActor, usage } from "./exit-code.ts";
-import { isListening } from "./ask-control.ts";
+import { readTextFile } from "./files.ts";
 import { openEditor } from "./open-editor.ts";
-import { parseJson } from "./parse-json.ts";
-import { openToRead } from "./reading.ts";
-import { readTextFile } from "./text-file.ts";
-import { transferOf } from "./transfer-options.ts";
-import { write } from "./write.ts";
+import { parseJson } from "./option-parsers.ts";
+import { openToRead } from "./read-source.ts";
+import { write } from "./write-operation.ts";
 
 /** Writes the edit that the options describe, or that the user makes in an editor. Null: the user changed nothing. */
 export const edit = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Place, placed } from "./cluster-place.ts";
+import { type Place, placed } from "./actor-options.ts";
 
 export interface ExportOptions extends Place {
   readonly kind?: string;

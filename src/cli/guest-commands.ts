@@ -1,11 +1,11 @@
 import { type JsonObject, isJsonObject, isList } from "../core/contract/index.ts";
 import type { Command } from "commander";
-import { CommandError, EXIT } from "./exit-code.ts";
-import { common, type Common } from "./options.ts";
+import { common, type Common } from "./actor-options.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 import { counted, output, replayText, short } from "./output.ts";
 
 const ask = async (options: Common, op: string, args: JsonObject = {}): Promise<JsonObject> => {
-  const done = await (await import("./write.ts")).write(options, op, args);
+  const done = await (await import("./write-operation.ts")).write(options, op, args);
   return isJsonObject(done) ? done : {};
 };
 

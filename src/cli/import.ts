@@ -1,21 +1,14 @@
-import { createReadStream, type ReadStream, statSync } from "node:fs";
-import { createGunzip } from "node:zlib";
-import { pipeline } from "node:stream";
 import { type DumpProgress, noProgress, readDump } from "../core/chain/index.ts";
-import { type Importer, StoreError } from "../core/contract/index.ts";
-import { restateImporter, resumeImported } from "../hosts/restate/index.ts";
+import type { Importer } from "../core/contract/index.ts";
 import { sqliteImporter } from "../core/store/index.ts";
+import { restateImporter, resumeImported } from "../hosts/restate/index.ts";
+import { transferOf } from "./actor-options.ts";
+import { CommandError, describeFailure } from "./command-error.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { CommandError, describeFailure, usage } from "./exit-code.ts";
 import type { ImportOptions } from "./export-commands.ts";
-import { countsText, ProgressLine, showResult } from "./export-counts.ts";
-import { ImportMessages } from "./import-messages.ts";
-import { besideExport, besideText } from "./guest-contents.ts";
-import { notesLoss } from "./noted-loss.ts";
-import { transferOf } from "./transfer-options.ts";
-import { systemCode, whyUnreadable } from "./text-file.ts";
-
-const STANDARD = "-";
+import { notesLoss } from "./open-store.ts";
+import { chunksOf } from "./read-source.ts";
+import { besideExport, besideText, countsText, ImportMessages, ProgressLine, showResult } from "./transfer-report.ts";
 
 export const importAll = async (file: string, options: ImportOptions): Promise<void> => {
   const { json = false, dryRun = false, messages: takesMessages } = options;
@@ -58,11 +51,6 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
   showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${besideText(beside)}`, json, false);
 };
 
-/** All of an exported history into a folder that has no actors yet. */
-export const importFile = async (file: string, directory: string): Promise<void> => {
-  await readDump(chunksOf(file), async () => sqliteImporter({ directory, ...notesLoss }));
-};
-
 const thereText = (there: DumpProgress["there"]): string =>
   there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
 
@@ -85,40 +73,4 @@ const told = (error: unknown, { stored, read }: DumpProgress, dryRun: boolean, r
       : `Imported before it, and whole: ${countsText(stored)}.`;
   const resting = rests ? " Its messages and wakes wait until an import comes to its end." : "";
   return new CommandError(exit, code, `${message} ${before}${resting}`);
-};
-
-const BOM = [0xef, 0xbb, 0xbf];
-
-async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
-  try {
-    const input = file === STANDARD ? process.stdin : opened(file);
-    const chunks = file.endsWith(".gz") ? pipeline(input, createGunzip(), () => undefined) : input;
-    let first = true;
-    for await (const chunk of chunks) {
-      if (!(chunk instanceof Uint8Array)) throw new TypeError("A stream of bytes gave something else.");
-      yield first && BOM.every((byte, at) => chunk[at] === byte) ? chunk.subarray(BOM.length) : chunk;
-      first = false;
-    }
-  } catch (error) {
-    throw readFault(file, error);
-  }
-}
-
-const opened = (file: string): ReadStream => {
-  if (statSync(file).isDirectory()) throw usage(`${file} is a folder: name the file that "troupe export" wrote.`);
-  return createReadStream(file);
-};
-
-const readFault = (file: string, error: unknown): unknown => {
-  const code = systemCode(error);
-  if (code === undefined || error instanceof CommandError) return error;
-  if (code.startsWith("Z_"))
-    return new StoreError(
-      "STORE_CORRUPT",
-      `${file} cannot be unpacked (${code}): it is cut off, was changed, or is no gzip file. Take another copy.`,
-      {
-        cause: error,
-      },
-    );
-  return usage(`${file} cannot be read: ${whyUnreadable(error)}.`);
 };

@@ -11,14 +11,13 @@ import {
   type StoredIndex,
 } from "../core/contract/index.ts";
 import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../core/contract/internal.ts";
-import { type Place, placed, type Writing } from "./cluster-place.ts";
+import { moduleOption, type Place, placed, transferOf, type Writing } from "./actor-options.ts";
+import { CommandError, EXIT, notFound, usage } from "./command-error.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { notesLoss } from "./noted-loss.ts";
-import { moduleOption, wholeNumber } from "./options.ts";
+import { notesLoss } from "./open-store.ts";
+import { wholeNumber } from "./option-parsers.ts";
 import { counted, output, short, table } from "./output.ts";
-import { transferOf } from "./transfer-options.ts";
-import { write } from "./write.ts";
+import { write } from "./write-operation.ts";
 
 /** One `--where`. */
 interface Condition {
@@ -85,7 +84,7 @@ interface IndexReader extends AsyncDisposable {
 const opened = async (options: Place): Promise<IndexReader> => {
   const cluster = transferOf(options);
   if (cluster !== undefined) {
-    const operator = await (await import("./cluster-reader.ts")).openOperator(cluster);
+    const operator = await (await import("./cluster-operator.ts")).openOperator(cluster);
     return {
       list: () => operator.indexes(),
       query: (index, query) => operator.rows(index, query),

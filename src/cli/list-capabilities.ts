@@ -2,10 +2,10 @@ import { type JsonObject, isJsonObject, type Json, TroupeError, isList } from ".
 import { tryParseJson } from "../core/contract/internal.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { Capabilities, capability } from "../bridges/packet/index.ts";
-import { textOr } from "./text-or.ts";
-import { CommandError, EXIT } from "./exit-code.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 import { output, table } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
+import { textOr } from "./text-or.ts";
 
 /** What they must be like: all of it. */
 export interface Wanted {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { EXIT, type ExitCode } from "./command-error.ts";
 import { groupsFor } from "./command-groups.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { takeLoss } from "./noted-loss.ts";
+import { takeLoss } from "./open-store.ts";
 import { failureLine, printed } from "./output.ts";
 import { runProgram } from "./run-program.ts";
 

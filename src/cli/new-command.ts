@@ -3,8 +3,8 @@
 import { relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { CommandError, EXIT } from "./exit-code.ts";
-import { makeProject, projectName, TEMPLATE_FOLDER, type Template, templateOf, TEMPLATES, troupeSource } from "./new-project.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { makeProject, projectName, type Template, TEMPLATE_FOLDER, templateOf, TEMPLATES, troupeSource } from "./new-project.ts";
 import { counted, output, paint } from "./output.ts";
 import { initGit, installPackages } from "./set-up-project.ts";
 

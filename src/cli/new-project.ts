@@ -4,8 +4,8 @@ import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpath
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { closestMatch } from "../core/contract/internal.ts";
-import { CommandError, EXIT, usage } from "./exit-code.ts";
-import { whyUnwritable } from "./text-file.ts";
+import { CommandError, EXIT, usage } from "./command-error.ts";
+import { whyUnwritable } from "./files.ts";
 
 export const TEMPLATES = {
   actor: "a stateful actor: a shopping list",

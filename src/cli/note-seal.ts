@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { makeDirectory } from "./make-directory.ts";
+import { makeDirectory } from "./files.ts";
 import { createFile } from "../core/store/secret-file.ts";
 
 /*

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { CommandError, EXIT } from "./exit-code.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 
 /** Lets the user edit a file with `$VISUAL` or `$EDITOR`, which may have arguments, until the editor ends. Throws a `CommandError`. */
 export const openEditor = async (file: string, environment: NodeJS.ProcessEnv = process.env): Promise<void> => {

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { JsonObject, Json } from "../core/contract/index.ts";
+import type { Json, JsonObject } from "../core/contract/index.ts";
 
 /** Where a command writes: people get text, machines one JSON value per line. */
 export interface Output {
@@ -155,3 +155,26 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 /** How a command says that it failed, on standard error. */
 export const failureLine = (json: boolean | undefined, code: string, message: string): string =>
   json === true ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;
+
+/** The standard output, kept for the command's own results. */
+export interface HeldOutput {
+  print(text: string): void;
+  /** Everybody may write there again. */
+  release(): void;
+}
+
+/**
+ * From here on what modules print goes to the standard error: on the standard output a
+ * client or a script reads lines that mean something.
+ */
+export const holdOutput = (): HeldOutput => {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return {
+    print: (text) => void write(text),
+    release: () => {
+      stdout.write = write;
+    },
+  };
+};

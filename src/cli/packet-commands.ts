@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Wanted } from "./list-capabilities.ts";
-import { wholeNumber } from "./options.ts";
+import { wholeNumber } from "./option-parsers.ts";
 import type { PacketPlace } from "./packet-place.ts";
 
 const placed = (command: Command): Command =>

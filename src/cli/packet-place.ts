@@ -2,7 +2,7 @@ import { packetClient, type PacketClient } from "../bridges/packet/client.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { PacketClientError } from "../bridges/packet/client-error.ts";
 import { PacketError, type PacketErrorType } from "../bridges/packet/packet-error.ts";
-import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
+import { CommandError, EXIT, type ExitCode } from "./command-error.ts";
 
 /** Where packets go, and whose they are. */
 export interface PacketPlace {

@@ -1,9 +1,8 @@
 import { causeTree, type Cause, readHeader, rootCause } from "../core/chain/index.ts";
-import { noActor, notFound, usage } from "./exit-code.ts";
-import type { Place } from "./cluster-place.ts";
-import { namedActor } from "./named-actor.ts";
+import { namedActor, type Place } from "./actor-options.ts";
+import { noActor, notFound, usage } from "./command-error.ts";
 import { oneLine, output, paint } from "./output.ts";
-import { openToRead, type Reader } from "./reading.ts";
+import { openToRead, type Reader } from "./read-source.ts";
 
 const causeLines = (cause: Cause, depth = 0): readonly string[] => [
   `${"  ".repeat(depth)}${cause.header.actor} #${cause.header.seq} ${oneLine(cause.header.type)} ${paint("dim", cause.id.slice(0, 12))}`,

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../core/chain/index.ts";
 import { type ChainEvent, isJsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { namedActor } from "./named-actor.ts";
-import { noActor } from "./exit-code.ts";
-import type { Place } from "./cluster-place.ts";
+import { namedActor, type Place } from "./actor-options.ts";
+import { noActor } from "./command-error.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";
+import { openToRead } from "./read-source.ts";
 import { eventsOf } from "../bridges/operate/paging.ts";
-import { openToRead } from "./reading.ts";
 
 const FOLLOW_MS = 250;
 

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Ended, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { ageMs } from "./age.ts";
+import { type Common, common } from "./actor-options.ts";
+import { usage } from "./command-error.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
-import { usage } from "./exit-code.ts";
-import { type Common, common } from "./options.ts";
+import { ageMs, utcTime } from "./option-parsers.ts";
 import { counted, output, table } from "./output.ts";
-import { utcTime } from "./utc-time.ts";
 
 interface Options extends Common {
   readonly endedBefore: number;

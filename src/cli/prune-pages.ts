@@ -1,26 +1,12 @@
-import { type JsonObject, isJsonObject, isList, type ActorId, type Ended, type Json, systemClock } from "../core/contract/index.ts";
-import { isTexts, omitUndefined } from "../core/contract/internal.ts";
+import { type ActorId, type Ended, isJsonObject, isList, type Json, systemClock } from "../core/contract/index.ts";
+import { isTexts } from "../core/contract/internal.ts";
 import { prune, type Pruned, type Pruning } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/index.ts";
-import { actorId } from "./actor-id.ts";
-import { askControl } from "./ask-control.ts";
+import { actorId } from "./actor-options.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { askControl } from "./control-socket.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { CommandError, EXIT } from "./exit-code.ts";
-import { notesLoss } from "./noted-loss.ts";
-
-/** As a command asks for it on the control socket. */
-export const pruningIn = ({ before, kind, after }: JsonObject): Pruning => ({
-  before: typeof before === "number" ? before : 0,
-  ...(typeof kind === "string" ? { kind } : {}),
-  ...(typeof after === "string" ? { after } : {}),
-});
-
-/** As the server answers there. */
-export const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
-  ended: ended.map((one) => ({ ...one })),
-  damaged,
-  ...omitUndefined({ next }),
-});
+import { notesLoss } from "./open-store.ts";
 
 const endedIn = (value: Json): Ended => {
   const { id, head, seq, endedAt } = isJsonObject(value) ? value : {};

@@ -2,13 +2,11 @@ import { replayChain, stateAfter } from "../bridges/operate/index.ts";
 import { diffStates } from "../core/chain/index.ts";
 import type { ActorId, Behaviour, Json } from "../core/contract/index.ts";
 import { kindOf } from "../core/contract/internal.ts";
-import { namedActor } from "./named-actor.ts";
-import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
-import type { Loaded } from "./load.ts";
-import type { Place } from "./cluster-place.ts";
+import { namedActor, type Place } from "./actor-options.ts";
+import { CommandError, EXIT, noActor, usage } from "./command-error.ts";
+import { type Loaded, withModules } from "./load-modules.ts";
 import { counted, output, replayText, short, table, visible } from "./output.ts";
-import { openToRead, type Reader } from "./reading.ts";
-import { withModules } from "./with-modules.ts";
+import { openToRead, type Reader } from "./read-source.ts";
 
 const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
   const kind = kindOf(id);

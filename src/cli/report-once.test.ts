@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { actor } from "../core/actor/index.ts";
 import type { Behaviour } from "../core/contract/index.ts";
 import { testActor } from "../testing/index.ts";
-import { faultFields } from "./fault-fields.ts";
+import { faultFields, serverLog } from "./log.ts";
 import { reportOnce } from "./report-once.ts";
-import { serverLog } from "./log.ts";
 
 const impure = (kind: string): Behaviour<{ at: number; more: string }> =>
   actor(kind, {

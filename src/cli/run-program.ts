@@ -1,9 +1,9 @@
 // Owns: how a command line runs and ends: its errors, its exit code, and when its result has left the process.
 // Does not own: the commands (command-groups.ts).
 import { type Command, CommanderError } from "commander";
-import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { describeFailure, EXIT, type ExitCode } from "./command-error.ts";
+import { whyUnreadable } from "./files.ts";
 import { bearGoneReaders, failureLine, print, whenUnwritable } from "./output.ts";
-import { whyUnreadable } from "./text-file.ts";
 
 /** Makes the program, registers its commands and runs the one that `argv` names. */
 export const runProgram = async (program: Command, argv: readonly string[], register: () => Promise<void> | void): Promise<ExitCode> => {

@@ -3,9 +3,9 @@ import { existsSync, lstatSync, mkdtempDisposableSync, readdirSync, readFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { keptSecret } from "./cluster/kept-secret.ts";
-import { systemEntropy } from "../core/contract/index.ts";
+import { keptSecret } from "./cluster/dev-nodes.ts";
 import { DataDirectory } from "./data-directory.ts";
+import { systemEntropy } from "../core/contract/index.ts";
 import { createFile, replaceFile } from "../core/store/secret-file.ts";
 
 const modeOf = (path: string): number => lstatSync(path).mode & 0o777;

@@ -4,10 +4,10 @@ import { tryParseJson, stripBom } from "../core/contract/internal.ts";
 import { textOf as decodeUtf8 } from "../core/platform/index.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { parsePacketText } from "../bridges/packet/packet-text.ts";
-import { CommandError, usage } from "./exit-code.ts";
+import { CommandError, usage } from "./command-error.ts";
+import { whyUnreadable } from "./files.ts";
 import { output, visible } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
-import { whyUnreadable } from "./text-file.ts";
 
 const STANDARD = "-";
 const MOST_BYTES = 67_108_864;

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { addServeOptions, type ServeOptions } from "./options.ts";
+import { addServeOptions, type ServeOptions } from "./serve-options.ts";
 
 const configurable = (command: Command): Command =>
   addServeOptions(command, "[module...]")

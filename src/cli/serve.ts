@@ -1,20 +1,16 @@
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { LiveRecorder } from "../bridges/console/index.ts";
-import { banner } from "./banner.ts";
-import { CommandError, EXIT } from "./exit-code.ts";
-import { faultFields } from "./fault-fields.ts";
-import { type HeldOutput, holdOutput } from "./hold-output.ts";
-import { refuseIdle } from "./idle-options.ts";
-import { load, type Loaded, type ServiceSettings } from "./load.ts";
-import { serverLog, type ServerLog } from "./log.ts";
-import type { ServeOptions } from "./options.ts";
-import { bearGoneReaders, paintError } from "./output.ts";
-import { logUnserved } from "./served.ts";
-import { type Server, startServer } from "./server.ts";
-import { stopSignal } from "./stop-signal.ts";
-import { strayError } from "./stray.ts";
-import { setV8Flags } from "./v8-flags.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { load, type Loaded, type ServiceSettings } from "./load-modules.ts";
+import { faultFields, serverLog, type ServerLog } from "./log.ts";
+import { bearGoneReaders, type HeldOutput, holdOutput, paintError } from "./output.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import { setV8Flags, stopSignal, strayError } from "./server-process.ts";
+import { banner } from "./server/banner.ts";
+import { refuseIdle } from "./server/check-options.ts";
+import { logUnserved } from "./server/served-modules.ts";
+import { type Server, startServer } from "./server/server.ts";
 
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
@@ -80,7 +76,7 @@ export interface Development {
 /** What a console sees of this server. Undefined: there is none, and nothing of it is loaded. */
 const liveFor = async (options: ServeOptions, inDevelopment: boolean): Promise<LiveRecorder | undefined> => {
   if (!inDevelopment && options.console !== true) return undefined;
-  const { wantsConsole } = await import("./console-wanted.ts");
+  const { wantsConsole } = await import("./server/check-options.ts");
   return wantsConsole(options, inDevelopment) ? (await import("../bridges/console/index.ts")).recordLive() : undefined;
 };
 

@@ -8,19 +8,17 @@ import { sqliteStore } from "../core/store/index.ts";
 import { refusal } from "../mcp/gateway/index.ts";
 import { serveHttp } from "../mcp/transport/http.ts";
 import { isLoopback } from "../mcp/transport/listen.ts";
+import { transferOf } from "./actor-options.ts";
+import { usage } from "./command-error.ts";
 import type { ConsoleCommand } from "./console-command.ts";
-import { consoleFiles } from "./console-page.ts";
-import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
-import { directoryToRead } from "./directory-to-read.ts";
-import { usage } from "./exit-code.ts";
-import { faultFields } from "./fault-fields.ts";
-import { serverLog } from "./log.ts";
-import { guestsData } from "./guest-data.ts";
-import { notesLoss } from "./noted-loss.ts";
+import { guestsData } from "./console/guests.ts";
+import { CONSOLE, consoleFiles, consoleLink, consoleToken, diskOf, DOCS } from "./console/page.ts";
+import { faultFields, serverLog } from "./log.ts";
+import { notesLoss } from "./open-store.ts";
 import { paintError, print } from "./output.ts";
-import { stopSignal } from "./stop-signal.ts";
-import { transferOf } from "./transfer-options.ts";
-import { unservedKinds } from "./unserved.ts";
+import { directoryToRead } from "./read-source.ts";
+import { stopSignal } from "./server-process.ts";
+import { unservedKinds } from "./server/backend.ts";
 
 /** Serves the console until it is stopped. */
 export const showConsole = async (options: ConsoleCommand, version: string): Promise<void> => {
@@ -54,7 +52,7 @@ const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDispo
   const common = { version, development: false, docs: DOCS };
   const cluster = transferOf(options);
   if (cluster !== undefined) {
-    const operator = await (await import("./cluster-reader.ts")).openOperator(cluster);
+    const operator = await (await import("./cluster-operator.ts")).openOperator(cluster);
     return {
       about: { ...common, name: new URL(cluster.ingress).host, engine: "restate", place: cluster.ingress },
       reader: clusterReader(operator),

@@ -2,9 +2,9 @@ import { text as textOf } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import type { Behaviour, Json, Sql, SqlResult } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { type Place, placedInDirectory } from "./cluster-place.ts";
-import { usage } from "./exit-code.ts";
-import { wholeNumber } from "./options.ts";
+import { type Place, placedInDirectory } from "./actor-options.ts";
+import { usage } from "./command-error.ts";
+import { wholeNumber } from "./option-parsers.ts";
 import { counted, output, printLine, table } from "./output.ts";
 
 interface SqlOptions extends Place {
@@ -23,7 +23,7 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
     throw usage('A cluster\'s history is in Restate: query it there ("restate sql"), or find actors with "troupe find".');
   await using open = new AsyncDisposableStack();
   const { module: modules } = options;
-  const { directoryToRead } = await import("./directory-to-read.ts");
+  const { directoryToRead } = await import("./read-source.ts");
   const { path: directory } = await directoryToRead(options.data, open);
   const run = async (kinds: readonly Behaviour[]): Promise<void> => {
     const { sqliteSql } = await import("../bridges/sql/index.ts");
@@ -34,7 +34,7 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
     show(await source.query({ sql: query, ...omitUndefined({ limit: options.limit }) }), options);
   };
   if (modules === undefined) return await run([]);
-  await (await import("./with-modules.ts")).withModules(modules, options, ({ parts }) => run(parts.flatMap(({ kinds }) => kinds)));
+  await (await import("./load-modules.ts")).withModules(modules, options, ({ parts }) => run(parts.flatMap(({ kinds }) => kinds)));
 };
 
 const showViews = async (source: Sql, options: SqlOptions): Promise<void> => {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { parseHostPort, parseTcp } from "./address.ts";
-import { addServeOptions, type ServeOptions } from "./options.ts";
+import { parseHostPort, parseTcp } from "./option-parsers.ts";
+import { addServeOptions, type ServeOptions } from "./serve-options.ts";
 import type { TheaterMcpOptions } from "./theater-mcp.ts";
 
 const REMOTE = "127.0.0.1:9000";

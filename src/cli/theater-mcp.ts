@@ -3,11 +3,10 @@ import { createGateway } from "../mcp/gateway/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../core/store/index.ts";
 import { faceMessageBytes, remoteStage, THEATER_INFO, theaterFace } from "../bridges/theater/index.ts";
 import { serveHttp, serveStdio, serveTcp } from "../mcp/transport/index.ts";
-import type { HostPort } from "./address.ts";
-import { holdOutput } from "./hold-output.ts";
 import { forLog, serverLog } from "./log.ts";
-import { bearGoneReaders, paintError } from "./output.ts";
-import { stopSignal } from "./stop-signal.ts";
+import type { HostPort } from "./option-parsers.ts";
+import { bearGoneReaders, holdOutput, paintError } from "./output.ts";
+import { stopSignal } from "./server-process.ts";
 
 export interface TheaterMcpOptions {
   readonly theater: HostPort;

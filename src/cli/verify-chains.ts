@@ -3,14 +3,12 @@ import type { Verdict } from "../core/chain/index.ts";
 import type { ActorId, Receipt, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { checkFile } from "../core/store/index.ts";
-import { actorId } from "./actor-id.ts";
-import { namedActor } from "./named-actor.ts";
-import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
-import type { Place } from "./cluster-place.ts";
+import { actorId, namedActor, type Place } from "./actor-options.ts";
+import { CommandError, EXIT, noActor, usage } from "./command-error.ts";
+import { readTextFile } from "./files.ts";
 import { counted, oneLine, output, paint } from "./output.ts";
+import { openToRead } from "./read-source.ts";
 import { actorsOf } from "../bridges/operate/paging.ts";
-import { openToRead } from "./reading.ts";
-import { readTextFile } from "./text-file.ts";
 import { isThere, verdictOn } from "../bridges/operate/index.ts";
 
 const publicKeyIn = (path: string): KeyObject => {

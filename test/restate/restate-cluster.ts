@@ -1,5 +1,5 @@
 import { register } from "../../src/cli/cluster/deployments.ts";
-import { freePorts } from "../../src/cli/cluster/free-ports.ts";
+import { freePorts } from "../../src/cli/cluster/dev-nodes.ts";
 import { RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
 import { RestateServer } from "../../src/cli/cluster/restate-server.ts";
 import { until } from "../../src/testing/index.ts";

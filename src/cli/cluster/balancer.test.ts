@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { until } from "../../testing/index.ts";
 import { startBalancer } from "./balancer.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "./dev-nodes.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 interface Named extends AsyncDisposable {

@@ -1,6 +1,8 @@
-import { createServer, connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, createServer, type Socket } from "node:net";
 import { TroupeError } from "../../core/contract/index.ts";
-import type { HostPort } from "../address.ts";
+import type { HostPort } from "../option-parsers.ts";
 
 /** More connections than that wait in the system's own queue. */
 const MAX_CONNECTIONS = 4_096;
@@ -18,7 +20,7 @@ interface Target extends HostPort {
 }
 
 /** Whether a target answers; it may hang. */
-export type HealthCheck = (target: HostPort, signal: AbortSignal) => Promise<boolean>;
+type HealthCheck = (target: HostPort, signal: AbortSignal) => Promise<boolean>;
 
 const CHECK_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 2_000;
@@ -105,3 +107,33 @@ const listening = (server: ReturnType<typeof createServer>, { host, port }: Host
       done(typeof address === "object" && address !== null ? address.port : port);
     });
   });
+
+const urlOf = ({ host, port }: HostPort): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/** Any answer will do: a node that drains, or has lost its engine, still ends what it has begun. */
+export const listenerAnswers: HealthCheck = async (target, signal) => {
+  try {
+    const response = await fetch(`${urlOf(target)}/healthz`, { signal });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The same of a node's own port, which speaks HTTP/2 in clear. */
+export const nodeAnswers: HealthCheck = async (target, signal) => {
+  const session = connectHttp2(urlOf(target));
+  // Told by the request, too.
+  session.on("error", () => undefined);
+  try {
+    const request = session.request({ ":path": "/health" });
+    request.on("error", () => undefined);
+    await once(request, "response", { signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    session.destroy();
+  }
+};

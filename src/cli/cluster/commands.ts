@@ -1,7 +1,7 @@
-import { usage } from "../exit-code.ts";
+import { usage } from "../command-error.ts";
 import { output, table } from "../output.ts";
+import type { EngineAddress } from "./cluster-options.ts";
 import { deploymentsInUse, register, removeDeployment } from "./deployments.ts";
-import type { EngineAddress } from "./engine-address.ts";
 import { RestateAdmin } from "./restate-admin.ts";
 
 export interface ClusterCommand {

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../core/contract/index.ts";
+import { CommandError, EXIT, notFound } from "../command-error.ts";
 import { textOr } from "../text-or.ts";
-import { CommandError, EXIT, notFound } from "../exit-code.ts";
 import { type AdminAnswer, bags, type RestateAdmin, toldBy, unexpected } from "./restate-admin.ts";
 
 /** One version of the code, at one address. */
@@ -13,14 +13,14 @@ interface Deployment {
 }
 
 /** A deployment and what still needs it. */
-export interface DeploymentUse extends Deployment {
+interface DeploymentUse extends Deployment {
   /** Invocations that began on it and are not over: they go on there and nowhere else. */
   readonly pinned: number;
   /** Services whose new calls go to it. */
   readonly newest: readonly string[];
 }
 
-export interface Registered {
+interface Registered {
   readonly id: string;
   readonly services: readonly string[];
   /** False: it was known before. Restate has then asked the endpoint again only if it was forced to. */

@@ -1,8 +1,7 @@
-import { type JsonObject, type Clock, isJsonObject, type Json, systemClock } from "../../core/contract/index.ts";
+import { type Clock, isJsonObject, type Json, type JsonObject, systemClock } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
+import { CommandError, EXIT } from "../command-error.ts";
 import { textOr } from "../text-or.ts";
-import { CommandError, EXIT } from "../exit-code.ts";
-import { boundedText } from "./bounded-text.ts";
 
 /** Restate asks the endpoint in between, and tries again where nothing answers. */
 const WITHIN_MS = 30_000;
@@ -87,4 +86,18 @@ const causeOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ("code" in cause ? String(cause.code) : cause.name);
+};
+
+/** A response's text. Throws beyond `maxBytes`. */
+const boundedText = async (response: Response, maxBytes: number): Promise<string> => {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 };

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { type Clock, systemClock } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
-import { CommandError, EXIT } from "../exit-code.ts";
-import { endChild, hasEnded, killChild } from "./end-child.ts";
-import { endWithProcess } from "./end-with-process.ts";
-import { RestateLog, type RestatePorts } from "./restate-log.ts";
-import { restateEnvironment, type RestateSettings } from "./restate-settings.ts";
-import { TemporaryFolder } from "./temporary-folder.ts";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type Clock, isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
+import { omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
+import { CommandError, EXIT } from "../command-error.ts";
+import { endChild, endWithProcess, hasEnded, killChild, TemporaryFolder } from "./child-process.ts";
 
 const START_WITHIN_MS = 30_000;
 const ASK_EVERY_MS = 20;
@@ -169,4 +168,160 @@ const allHealthy = async (urls: readonly string[]): Promise<boolean> => {
     ),
   );
   return answers.every((ok) => ok === true);
+};
+
+const PACKAGE = "@restatedev/restate-server";
+
+/**
+ * The Restate server's executable itself, out of its npm package: that of the project in `directory`, else of Troupe's own
+ * installation. Its launcher script is passed over, since a signal to it would leave the server running.
+ */
+export const restateExecutable = (directory = process.cwd()): string => {
+  const binary = `${PACKAGE}-${process.platform}-${process.arch}/bin/restate-server`;
+  for (const from of [join(directory, "package.json"), import.meta.url]) {
+    const near = createRequire(from);
+    const launcher = resolved(near, `${PACKAGE}/package.json`);
+    const found = (launcher === undefined ? undefined : resolved(createRequire(launcher), binary)) ?? resolved(near, binary);
+    if (found !== undefined) return found;
+  }
+  throw new CommandError(
+    EXIT.failed,
+    "RESTATE_MISSING",
+    // Its install script does nothing but report the installation.
+    `The Restate server is not installed for ${process.platform}-${process.arch}: run "npm install --save-dev --ignore-scripts ${PACKAGE}@1.7" here, or use one that runs elsewhere with --engine.`,
+  );
+};
+
+const resolved = (require: NodeJS.Require, name: string): string | undefined => {
+  try {
+    return require.resolve(name);
+  } catch {
+    return undefined;
+  }
+};
+
+interface RestatePorts {
+  readonly ingress: number;
+  readonly admin: number;
+}
+
+/** What a server's log says, line by line, for as long as it runs: a pipe that nobody empties would stop the server. */
+class RestateLog {
+  readonly #last: string[] = [];
+  readonly #ports = Promise.withResolvers<RestatePorts>();
+  readonly #ended = Promise.withResolvers<never>();
+
+  constructor(child: ChildProcess, onLine?: (level: string, message: string) => void) {
+    let ingress: number | undefined;
+    let admin: number | undefined;
+    const keep = (text: string): void => {
+      this.#last.push(text.slice(0, 2_000));
+      if (this.#last.length > 20) this.#last.shift();
+    };
+    if (child.stderr !== null) createInterface(child.stderr).on("line", keep);
+    if (child.stdout === null) throw new TypeError("The server was started without a pipe.");
+    createInterface(child.stdout).on("line", (text) => {
+      keep(text);
+      const line = tryParseJson(text);
+      if (!isJsonObject(line)) return;
+      const { level, fields } = line;
+      if (onLine !== undefined && typeof level === "string" && isJsonObject(fields)) onLine(level.toLowerCase(), messageOf(fields));
+      ingress ??= portIn(line, "http-ingress-server");
+      admin ??= portIn(line, "admin-api-server");
+      if (ingress !== undefined && admin !== undefined) this.#ports.resolve({ ingress, admin });
+    });
+    child.once("error", (error) => this.#ended.reject(error));
+    // Not at its exit: its last words may still be in the pipes.
+    child.once("close", (code, signal) => this.#ended.reject(new Error(`it ended with ${signal ?? code}`)));
+    this.#ended.promise.catch(() => undefined);
+  }
+
+  /** Where it listens, since it chose that. */
+  get ports(): Promise<RestatePorts> {
+    return this.#ports.promise;
+  }
+
+  /** Rejects when the server ends. */
+  get ended(): Promise<never> {
+    return this.#ended.promise;
+  }
+
+  /** Its last lines. */
+  get end(): string {
+    return this.#last.join("\n");
+  }
+}
+
+const messageOf = ({ message, error }: JsonObject): string => [message, error].filter((part) => typeof part === "string").join(": ");
+
+const portIn = ({ span }: JsonObject, server: string): number | undefined => {
+  if (!isJsonObject(span) || span["server_name"] !== server) return undefined;
+  const port = Number(span["server.port"]);
+  return Number.isInteger(port) ? port : undefined;
+};
+
+/** A server among several that form one Restate cluster. */
+interface ClusterMember {
+  readonly cluster: string;
+  /** Ports, on loopback, at which all members reach each other; this one's too. */
+  readonly fabric: readonly number[];
+  /** Exactly one member begins the cluster; the others join it. */
+  readonly begins: boolean;
+  /** How many members keep each record. */
+  readonly replication: number;
+}
+
+/** How one Restate server runs, on loopback. */
+interface RestateSettings {
+  /** It must stay the same as long as the data does. */
+  readonly name: string;
+  /** Where it puts what it needs while it runs. */
+  readonly temporary: string;
+  /** 0: the server chooses. */
+  readonly ports: { readonly ingress: number; readonly admin: number; readonly fabric: number };
+  /** Heeded only when the data begins. Restate's workers open one connection each to a deployment. */
+  readonly partitions: number;
+  /** Of RocksDB. */
+  readonly memoryMiB: number;
+  /** Beyond so many running turns a partition opens another connection to a deployment. Default: Restate's own, 128. */
+  readonly turnsPerConnection?: number;
+  readonly member?: ClusterMember;
+}
+
+const at = (port: number): string => `127.0.0.1:${port}`;
+
+/** Nothing is inherited: what is set for another server on this machine must not reach this one. */
+const restateEnvironment = (settings: RestateSettings): Readonly<Record<string, string>> => {
+  const { ports, member } = settings;
+  return {
+    TMPDIR: settings.temporary,
+    DO_NOT_TRACK: "1",
+    RESTATE_DISABLE_TELEMETRY: "true",
+    RESTATE_LISTEN_MODE: "tcp",
+    RESTATE_BIND_IP: "127.0.0.1",
+    RESTATE_USE_RANDOM_PORTS: "true",
+    ...(ports.ingress > 0 && { RESTATE_INGRESS__BIND_ADDRESS: at(ports.ingress) }),
+    ...(ports.admin > 0 && { RESTATE_ADMIN__BIND_ADDRESS: at(ports.admin) }),
+    ...(ports.fabric > 0 && { RESTATE_BIND_ADDRESS: at(ports.fabric), RESTATE_ADVERTISED_ADDRESS: `http://${at(ports.fabric)}` }),
+    RESTATE_DEFAULT_NUM_PARTITIONS: String(settings.partitions),
+    // A node that hangs keeps its connections: without this, turns wait on them for a minute.
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: "2s",
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: "2s",
+    RESTATE_WORKER__INVOKER__CONNECT_TIMEOUT: "3s",
+    // It also bounds what a turn is sent, state and message together: with the default of 32 MiB, one that is sent more waits for ever.
+    RESTATE_NETWORKING__MESSAGE_SIZE_LIMIT: "128MiB",
+    RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: `${settings.memoryMiB}MiB`,
+    ...(settings.turnsPerConnection !== undefined && {
+      RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: String(settings.turnsPerConnection),
+    }),
+    ...(member !== undefined && {
+      RESTATE_CLUSTER_NAME: member.cluster,
+      RESTATE_AUTO_PROVISION: String(member.begins),
+      RESTATE_DEFAULT_REPLICATION: String(member.replication),
+      RESTATE_METADATA_CLIENT__ADDRESSES: JSON.stringify(member.fabric.map((port) => `http://${at(port)}`)),
+    }),
+    RESTATE_LOG_FORMAT: "json",
+    // It asks once, at its start, whether there is a newer release, whatever is set; that it could not ask is nobody's error.
+    RESTATE_LOG_FILTER: "warn,restate=info,octocrab=off",
+  };
 };

@@ -1,9 +1,7 @@
-// Owns: the documentation as an MCP server: its tools, resources and prompts. Does not own: pages (pages.ts), ranking (search.ts), listening.
 import { refuse } from "../../core/actor/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 import { createServer, type Server, type ServerOptions } from "../../mcp/server/index.ts";
-import { type Page, readPages, sectionText } from "./pages.ts";
-import { searchIn } from "./search.ts";
+import { type Page, readPages, searchIn, sectionText } from "./pages.ts";
 
 const MOST_HITS = 10;
 const QUESTION = 300;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pageFrom, plainText, readPages, sectionText } from "./pages.ts";
-import { searchIn } from "./search.ts";
+import { pageFrom, plainText, readPages, searchIn, sectionText } from "./pages.ts";
 
 void test("a page is split at its headings, and not at comments in code", () => {
   const page = pageFrom(

@@ -1,7 +1,8 @@
-// Owns: the documentation's pages as they are in the package: their addresses, titles and sections. Does not own: searching or serving them.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { PROGRAM } from "../program.ts";
+import MiniSearch from "minisearch";
+import { getOwn } from "../../core/contract/internal.ts";
+import { PROGRAM } from "../installed-packages.ts";
 
 /** What is below one heading, up to the next. */
 interface Section {
@@ -83,3 +84,150 @@ export const readPages = (folder: string = FOLDER): readonly Page[] =>
     .map((file) => file.replaceAll("\\", "/"))
     .toSorted()
     .map((file) => pageFrom(file.replace(/\.md$/, ""), readFileSync(join(folder, file), "utf8")));
+
+/** The best section of one page. */
+interface Hit {
+  readonly page: string;
+  readonly title: string;
+  /** Empty: the beginning of the page. */
+  readonly heading: string;
+  readonly excerpt: string;
+}
+
+/** Words that are in every question. */
+const STOP = new Set(
+  (
+    "a an and are as at be by can do does for from how i if in into is it its me my no not of on or our should so that the their them then there these " +
+    "this to use using want was we what when where which why will with without would you your"
+  ).split(" "),
+);
+
+/** Words that people use for others that the pages use. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  audit: ["chain", "verify", "receipt"],
+  auth: ["authentication"],
+  authenticate: ["authentication"],
+  balancer: ["cluster"],
+  login: ["authentication"],
+  cron: ["timer"],
+  schedule: ["timer"],
+  database: ["store", "sqlite"],
+  debug: ["console"],
+  disaster: ["restore", "backup"],
+  discovery: ["limit"],
+  docker: ["container"],
+  eyes: ["approval"],
+  gdpr: ["erase", "personal"],
+  instance: ["machine", "cluster"],
+  kubernetes: ["container", "cluster"],
+  metric: ["telemetry"],
+  logging: ["log"],
+  monitor: ["telemetry"],
+  nginx: ["proxy"],
+  oauth: ["token", "authentication"],
+  history: ["chain", "event"],
+  persist: ["store", "durable"],
+  persistence: ["store", "durable"],
+  rag: ["search"],
+  revert: ["undo"],
+  rollback: ["undo", "revert"],
+  reduce: ["limit"],
+  replica: ["machine", "cluster"],
+  scale: ["cluster"],
+  scaling: ["cluster"],
+  serverless: ["lambda"],
+  tamper: ["chain", "verify"],
+  timed: ["timeout"],
+  upload: ["file"],
+  uuid: ["id"],
+  variable: ["environment", "settings"],
+  variables: ["environment", "settings"],
+  webhook: ["http"],
+  workflow: ["work", "task"],
+};
+
+/** Plurals and endings off, in the index and in questions alike. */
+const stem = (word: string): string => {
+  if (word.length < 5) return word.replace(/(?<=[a-z]{3})s$/, "");
+  return word
+    .replace(/ies$/, "y")
+    .replace(/(?:(?<=[sxz]|ch|sh)es|(?<!s)s)$/, "")
+    .replace(/(?:ing|ed)$/, "")
+    .replace(/e$/, "");
+};
+
+const processTerm = (term: string): string | null => {
+  const word = term.toLowerCase();
+  return STOP.has(word) || word.length < 2 ? null : stem(word);
+};
+
+/** Guides and recipes answer questions; the rest is about how Troupe is made. */
+const weightOf = (page: string): number => (/^(?:design|decisions)\/|^benchmarks$|(?:^|\/)README$/.test(page) ? 0.4 : 1);
+
+const EXCERPT = 320;
+
+const NOT_WORD = /[^\p{L}\p{N}_]+/u;
+
+/** The paragraph, or row of a table, with the most of these words. */
+const excerptOf = (text: string, words: ReadonlySet<string>): string => {
+  let best = { score: -1, text: "" };
+  for (const part of text.replaceAll(/```[^]*?```/g, "").split(/\n{2,}|\n(?=\||- |\d+\. )/)) {
+    const plain = plainText(part);
+    if (plain === "") continue;
+    const present = new Set(plain.split(NOT_WORD).map(processTerm));
+    const score = [...words].filter((word) => present.has(word)).length;
+    if (score > best.score) best = { score, text: plain };
+  }
+  return best.text.length > EXCERPT ? `${best.text.slice(0, EXCERPT - 1)}…` : best.text;
+};
+
+interface Entry {
+  readonly id: number;
+  readonly page: Page;
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** Answers questions about these pages, best page first. */
+export const searchIn = (pages: readonly Page[]): ((question: string, limit: number) => readonly Hit[]) => {
+  const entries: readonly Entry[] = pages
+    .flatMap((page) => page.sections.map(({ heading, text }) => ({ page, heading, text })))
+    .map((entry, id) => ({ id, ...entry }));
+  const index = new MiniSearch<Entry>({
+    fields: ["title", "name", "heading", "text"],
+    extractField: (entry, field) =>
+      field === "id"
+        ? String(entry.id)
+        : field === "title"
+          ? entry.page.title
+          : field === "name"
+            ? entry.page.name.replaceAll(/[/-]/g, " ")
+            : field === "heading"
+              ? entry.heading
+              : plainText(entry.text),
+    processTerm,
+    searchOptions: {
+      boost: { title: 3, name: 1.5, heading: 4 },
+      prefix: (term) => term.length > 3,
+      fuzzy: (term) => (term.length > 5 ? 0.15 : false),
+      boostDocument: (id) => weightOf(entries[Number(id)]?.page.name ?? ""),
+    },
+  });
+  index.addAll(entries);
+
+  return (question, limit) => {
+    const words = question.toLowerCase().split(NOT_WORD);
+    const also = words.flatMap((word) => getOwn(SYNONYMS, word) ?? getOwn(SYNONYMS, stem(word)) ?? []);
+    const terms = new Set([...words, ...also].map(processTerm).filter((word) => word !== null));
+    const found = index.search([question, ...also].join(" "));
+    const hits = new Map<string, Hit>();
+    for (const { id } of found) {
+      const entry = entries[Number(id)];
+      if (entry === undefined || hits.has(entry.page.name)) continue;
+      const { page, heading, text } = entry;
+      hits.set(page.name, { page: page.name, title: page.title, heading, excerpt: excerptOf(text, terms) });
+      if (hits.size === limit) break;
+    }
+    return [...hits.values()];
+  };
+};

@@ -1,11 +1,10 @@
 // Owns: `troupe docs`: its transports and its end. Does not own: what is served (docs-server.ts).
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { systemClock } from "../../core/contract/index.ts";
-import type { HostPort } from "../address.ts";
-import { holdOutput } from "../hold-output.ts";
 import { forLog, serverLog } from "../log.ts";
-import { bearGoneReaders, paintError } from "../output.ts";
-import { stopSignal } from "../stop-signal.ts";
+import type { HostPort } from "../option-parsers.ts";
+import { bearGoneReaders, holdOutput, paintError } from "../output.ts";
+import { stopSignal } from "../server-process.ts";
 import { docsServer } from "./docs-server.ts";
 
 export interface DocsOptions {

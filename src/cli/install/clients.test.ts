@@ -5,13 +5,10 @@ import { stringify as toToml } from "smol-toml";
 import { stringify as toYaml } from "yaml";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { COMMAND_GROUPS } from "../command-groups.ts";
-import { Command } from "commander";
 import { type Client, CLIENTS, type Machine } from "./clients.ts";
+import { changeEntry, entriesOf, jsonFile, tomlFile, UnchangeableText, yamlFile } from "./config-formats.ts";
 import type { Server } from "./entries.ts";
-import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
-import { jsonFile } from "./json-file.ts";
-import { tomlFile } from "./toml-file.ts";
-import { yamlFile } from "./yaml-file.ts";
+import { Command } from "commander";
 
 const client = (id: string): Client => {
   const found = CLIENTS.find((one) => one.id === id);

@@ -1,12 +1,9 @@
 // Owns: the MCP clients that `troupe install` knows: where each keeps its servers. Does not own: what an entry looks like there (entries.ts),
 // reading or writing these files (install.ts), and how a format is changed (config-text.ts).
 import { posix, win32 } from "node:path";
-import { usage } from "../exit-code.ts";
-import type { ConfigFormat } from "./config-text.ts";
+import { usage } from "../command-error.ts";
+import { type ConfigFormat, jsonFile, tomlFile, yamlFile } from "./config-formats.ts";
 import { CLIENT_ENTRIES, type ClientEntry } from "./entries.ts";
-import { jsonFile } from "./json-file.ts";
-import { tomlFile } from "./toml-file.ts";
-import { yamlFile } from "./yaml-file.ts";
 
 export type Scope = "user" | "project";
 

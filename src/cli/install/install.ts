@@ -5,15 +5,13 @@ import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { structuredPatch } from "diff";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
-import { findConfig, readConfig } from "../config-file.ts";
-import { CommandError, EXIT, notFound, usage } from "../exit-code.ts";
-import { makeDirectory } from "../make-directory.ts";
-import { oneLine, output, paint, type Output, table, visible } from "../output.ts";
-import { PROGRAM } from "../program.ts";
-import { replaceFile } from "../replace-file.ts";
-import { systemCode, whyUnreadable, whyUnwritable } from "../text-file.ts";
+import { CommandError, EXIT, notFound, usage } from "../command-error.ts";
+import { makeDirectory, replaceFile, systemCode, whyUnreadable, whyUnwritable } from "../files.ts";
+import { PROGRAM } from "../installed-packages.ts";
+import { oneLine, output, type Output, paint, table, visible } from "../output.ts";
+import { findConfig, readConfig } from "../settings.ts";
 import { type Client, CLIENTS, type Machine, type Scope } from "./clients.ts";
-import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
+import { changeEntry, entriesOf, UnchangeableText } from "./config-formats.ts";
 import { type Place, projectFolder, serverFor, serverName, type ServerOptions } from "./server.ts";
 
 export interface InstallOptions {

@@ -5,9 +5,9 @@ import { basename, dirname, extname, join, relative, resolve, sep } from "node:p
 import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
 import { authority } from "../../mcp/transport/listen.ts";
-import { parseHostPort } from "../address.ts";
-import { usage } from "../exit-code.ts";
-import { withPath } from "../module-file.ts";
+import { usage } from "../command-error.ts";
+import { withPath } from "../load-modules.ts";
+import { parseHostPort } from "../option-parsers.ts";
 import type { Client, Scope } from "./clients.ts";
 import type { Server } from "./entries.ts";
 

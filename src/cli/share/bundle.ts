@@ -8,18 +8,13 @@ import type * as rolldownPackage from "rolldown";
 import { type Zippable, zipSync } from "fflate";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
-import { CommandError, EXIT, usage } from "../exit-code.ts";
-import { holdOutput } from "../hold-output.ts";
-import { load, locateModule, release } from "../load.ts";
-import { splitPrefix, withPath } from "../module-file.ts";
-import { optionalPackage } from "../optional-package.ts";
-import { oneLine, output, paint } from "../output.ts";
-import { PROGRAM } from "../program.ts";
-import { replaceFile } from "../replace-file.ts";
-import { whyUnwritable } from "../text-file.ts";
+import { CommandError, EXIT, usage } from "../command-error.ts";
+import { replaceFile, whyUnwritable } from "../files.ts";
+import { optionalPackage, PROGRAM } from "../installed-packages.ts";
+import { load, locateModule, release, splitPrefix, withPath } from "../load-modules.ts";
+import { holdOutput, oneLine, output, paint } from "../output.ts";
+import { dependenciesOf, filesOf, includedFiles, inProject, type Root } from "./bundle-files.ts";
 import { bundleManifest, hasAuthor } from "./manifest.ts";
-import { includedFiles, inProject } from "./include.ts";
-import { dependenciesOf, filesOf, type Root } from "./packages.ts";
 import { checkVariables, type Project, readProject } from "./project.ts";
 
 export interface BundleOptions {

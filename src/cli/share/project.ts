@@ -4,10 +4,10 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { isTexts, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
-import { findConfig, readConfig } from "../config-file.ts";
-import { usage } from "../exit-code.ts";
+import { usage } from "../command-error.ts";
+import { readTextFile } from "../files.ts";
 import { serverName } from "../install/server.ts";
-import { readTextFile } from "../text-file.ts";
+import { findConfig, readConfig } from "../settings.ts";
 
 export interface Project {
   /** Where package.json is, else the settings, else the current folder. */

@@ -2,7 +2,7 @@
 // publishing, which the registry's own program does.
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { usage } from "../exit-code.ts";
+import { usage } from "../command-error.ts";
 import { output } from "../output.ts";
 import { checkVariables, type Project, readProject } from "./project.ts";
 

@@ -4,8 +4,8 @@ import { RestateOperator, type TransferOptions } from "../hosts/restate/index.ts
 import { NAME_SECRET } from "./actor-options.ts";
 import { RestateAdmin } from "./cluster/restate-admin.ts";
 import { inCommandWords, notFound, usage } from "./command-error.ts";
-import type { Reader } from "./read-source.ts";
-import { textOr } from "./text-or.ts";
+import type { Reader } from "./open-store.ts";
+import { textOr } from "./output.ts";
 
 /** Throws `RESTATE_AWAY`, and `NOT_FOUND` where no kinds are registered. */
 export const openOperator = async (place: TransferOptions): Promise<RestateOperator> => {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { CommandError, describeFailure, EXIT, type ExitCode } from "./command-error.ts";
-import { textOr } from "./text-or.ts";
+import { textOr } from "./output.ts";
 
 // sun_path holds 108 bytes on Linux and 104 on macOS, the final zero included.
 const LONGEST = 103;

@@ -1,7 +1,7 @@
 // Owns: the command of the package create-troupe, which is `troupe new` by itself. Does not own: what it makes (new-command.ts).
 import { Command } from "commander";
 import type { ExitCode } from "./command-error.ts";
-import { addNewOptions } from "./new-command.ts";
+import { addNewOptions } from "./commands/new.ts";
 import { printed } from "./output.ts";
 import { runProgram } from "./run-program.ts";
 

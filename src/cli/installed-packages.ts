@@ -1,9 +1,12 @@
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** The same place from the sources and from what is bundled of them, which lies as deep as this file. */
+/** The `troupe` program. The relative path holds for the sources and for the bundle in dist/cli, which is as deep as this file. */
 export const PROGRAM = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
+
+/** The folder of this package. */
+export const PACKAGE = dirname(dirname(PROGRAM));
 
 /** A package that only some need: the one of the project in `directory`, else the one beside Troupe. Undefined: neither has it. */
 export const optionalPackage = async (

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, type Log, TroupeError } from "../core/contract/index.ts";
 import { authorPlace, omitUndefined, RateLimitedLines } from "../core/contract/internal.ts";
-import { oneLine, paintError } from "./output.ts";
-import { textOr } from "./text-or.ts";
+import { oneLine, paintError, textOr } from "./output.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type ServerLogLevel = (typeof LOG_LEVELS)[number];

@@ -15,7 +15,7 @@ import { whyUnreadable } from "./files.ts";
 import { indexesOf, withModules } from "./load-modules.ts";
 import { faultFields } from "./log.ts";
 import { notesLoss, openWhenFree } from "./open-store.ts";
-import { textOr } from "./text-or.ts";
+import { textOr } from "./output.ts";
 
 interface Operating {
   /** The data directory, for messages. */

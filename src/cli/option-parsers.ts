@@ -80,6 +80,13 @@ export const reason = (text: string): string => {
   return text;
 };
 
+/** Parses the number of an event, from 1 on. */
+export const eventNumber = (text: string): number => {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw usage(`An event is named by its number, from 1 on, not "${text}".`);
+  return number;
+};
+
 /** Parses an option: a whole number from `least` on. */
 export const wholeNumber =
   (least: number) =>
@@ -121,3 +128,9 @@ export const naming =
     if (text === "") throw new InvalidArgumentError(`It must name ${what}.`);
     return text;
   };
+
+/** Throws a `CommandError` for what is no name of an environment variable. */
+export const checkVariables = (variables: readonly string[]): void => {
+  const odd = variables.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (odd !== undefined) throw usage(`--env takes the name of an environment variable, not ${JSON.stringify(odd)}.`);
+};

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { replayText, table, visible } from "./output.ts";
+import { replayText } from "./commands/replay.ts";
+import { table, visible } from "./output.ts";
 
 test("what others wrote is shown on a terminal, not obeyed", () => {
   assert.equal(visible("tea\u001b[2J\u009b1m\r\u0007 for\ttwo\nplease"), "tea\\u001b[2J\\u009b1m\\u000d\\u0007 for\ttwo\nplease");

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Json, JsonObject } from "../core/contract/index.ts";
+import type { Json } from "../core/contract/index.ts";
 
 /** Where a command writes: people get text, machines one JSON value per line. */
 export interface Output {
@@ -101,45 +101,6 @@ export const short = (value: unknown): string => {
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 
-const isOrAre = (count: number): string => (count === 1 ? "is" : "are");
-
-/** Why an event was not run again, after how many there are. */
-const NOT_RUN: Readonly<Record<string, (count: number) => string>> = {
-  work: (count) => `${isOrAre(count)} work, which is not repeated`,
-  version: (count) => `${count === 1 ? "was" : "were"} written by another version of the kind`,
-  redacted: (count) => `${count === 1 ? "has" : "have"} a secret that is not recorded`,
-  erased: (count) => `${isOrAre(count)} erased, or ${count === 1 ? "follows" : "follow"} an erased one`,
-  engine: (count) => `${isOrAre(count)} the engine's own`,
-  collected: (count) => `${count === 1 ? "needs" : "need"} contents that were collected`,
-  lost: (count) => `did not record how ${count === 1 ? "its call" : "their calls"} ended`,
-  other: () => "ran no guest",
-};
-
-/** What a replay found, in sentences: how much ran again, how much of it differs, and why the other events did not. */
-export const replayText = (
-  one: "turn" | "call",
-  { run, differ, taken }: { readonly run: number; readonly differ: number; readonly taken: JsonObject },
-): string => {
-  const ran = run === 0 ? `No ${one} was run again.` : `${counted(run, one)} ${run === 1 ? "was" : "were"} run again`;
-  const result =
-    differ === 0
-      ? run === 1
-        ? " and gave what is recorded."
-        : " and all gave what is recorded."
-      : `, and ${differ} ${differ === 1 ? "differs" : "differ"} from the record.`;
-  const reasons = Object.entries(taken)
-    .map(([why, count]): [string, number] => [why, Number(count)])
-    .filter(([, count]) => count > 0)
-    .map(([why, count]) => `${count} ${NOT_RUN[why]?.(count) ?? why}`);
-  const left = Object.values(taken).reduce<number>((sum, count) => sum + Number(count), 0);
-  return [
-    run === 0 ? ran : ran + result,
-    ...(left === 0
-      ? []
-      : [`${counted(left, run === 0 ? "event" : "other event")} ${left === 1 ? "was" : "were"} not run again: ${reasons.join("; ")}.`]),
-  ].join(" ");
-};
-
 /** Columns as wide as their widest cell; the last one is left as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const shown = rows.map((row) => row.map(oneLine));
@@ -178,3 +139,6 @@ export const holdOutput = (): HeldOutput => {
     },
   };
 };
+
+/** A text field, or what to say instead. */
+export const textOr = (value: Json | undefined, otherwise: string): string => (typeof value === "string" ? value : otherwise);

@@ -37,6 +37,12 @@ interface ParsedOptions extends Required<Pick<TroupeConfig, "data" | "lists" | "
 /** The settings of `serve` and `dev`, from flags, the environment and the project's file. */
 export type ServeOptions = ParsedOptions & Omit<TroupeConfig, keyof ParsedOptions | "modules">;
 
+/** The options of `serve`, with the project's file of settings. */
+export const addConfigurableServeOptions = (command: Command): Command =>
+  addServeOptions(command, "[module...]")
+    .addOption(new Option("--config <file>", "the project's settings (default: troupe.config.ts here or in the nearest folder above)"))
+    .addOption(new Option("--no-config", "no settings but flags and the environment"));
+
 /** `otherwise`: help's word for HTTP that nobody named. */
 export const addServeOptions = (
   command: Command,

@@ -12,8 +12,8 @@ import {
 } from "../core/contract/index.ts";
 import { contextViewer, isReplyAction } from "../core/contract/internal.ts";
 import type { DataDirectory } from "./data-directory.ts";
+import { openToRead } from "./open-store.ts";
 import { counted, printLine, visible } from "./output.ts";
-import { openToRead } from "./read-source.ts";
 
 const TOLD_EVERY_MS = 200;
 /** Asking the clock costs more than a line. */

@@ -11,8 +11,7 @@ import { CommandError, EXIT } from "../command-error.ts";
 import { PROGRAM } from "../installed-packages.ts";
 import { type ServerLog, serverLog, type ServerLogLevel } from "../log.ts";
 import type { HostPort } from "../option-parsers.ts";
-import { visible } from "../output.ts";
-import { textOr } from "../text-or.ts";
+import { textOr, visible } from "../output.ts";
 import { endChild, endWithProcess, hasEnded } from "./child-process.ts";
 import { clusterSecret, clusterSecretIfAny } from "./cluster-options.ts";
 

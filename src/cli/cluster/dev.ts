@@ -13,9 +13,8 @@ import { connecting } from "../server/banner.ts";
 import { type Balancer, listenerAnswers, nodeAnswers, startBalancer } from "./balancer.ts";
 import { TemporaryFolder } from "./child-process.ts";
 import { engineText } from "./cluster-options.ts";
-import { register } from "./deployments.ts";
 import { type DevClusterOptions, DevNodes, type DevOptions, type DevParts, type NodePlace, placesFor, serveProgram } from "./dev-nodes.ts";
-import { RestateAdmin } from "./restate-admin.ts";
+import { registerDeployment, RestateAdmin } from "./restate-admin.ts";
 import { restateExecutable, RestateServer } from "./restate-server.ts";
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i;
@@ -111,7 +110,7 @@ class DevCluster implements AsyncDisposable {
     this.#stack.defer(() => listener.stopAccepting());
     const name = await running.begin(places);
     // Forced: at the address that a kept directory knows, new code is the rule in development.
-    const { id, services } = await register(new RestateAdmin(server.admin), url(endpoint.port), true);
+    const { id, services } = await registerDeployment(new RestateAdmin(server.admin), url(endpoint.port), true);
     this.#services = services;
     const mcp = `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${listener.port}/mcp`;
     return {

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { stringify as toToml } from "smol-toml";
 import { stringify as toYaml } from "yaml";
 import type { JsonObject } from "../../core/contract/index.ts";
-import { COMMAND_GROUPS } from "../command-groups.ts";
+import { commandsFor } from "../main.ts";
 import { type Client, CLIENTS, type Machine } from "./clients.ts";
 import { changeEntry, entriesOf, jsonFile, tomlFile, UnchangeableText, yamlFile } from "./config-formats.ts";
 import type { Server } from "./entries.ts";
@@ -21,7 +21,7 @@ const REMOTE: Server = { how: "http", url: "https://mcp.example/mcp", token: { v
 
 void test("help names the clients that there are", async () => {
   const program = new Command();
-  for (const group of COMMAND_GROUPS) if (group.names.includes("install")) await group.register(program, "0");
+  for (const load of commandsFor(["install"])) (await load()).register(program, "0");
   const install = program.commands.find((command) => command.name() === "install");
   assert.deepEqual(
     install?.registeredArguments[0]?.argChoices,

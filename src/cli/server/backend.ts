@@ -101,3 +101,9 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
 /** What to do about them, in one sentence. */
 export const SERVE_THEM_TOO =
   "Nothing wakes these actors, and calls to them fail. Serve the module that defines their kind too, or stop them with troupe stop <actor> --module <file> while no server runs.";
+
+export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
+  log("warn", "kinds-not-served", {
+    kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
+    what: SERVE_THEM_TOO,
+  });

@@ -2,9 +2,9 @@ import { createServer } from "node:net";
 import { type Gateway, isJsonObject, type Log } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Authenticator, StdioListener, TcpListener, TcpOptions } from "../../mcp/transport/index.ts";
-import type { ServedConsole } from "../console/serve-console.ts";
 import { forLog, type ServerLog } from "../log.ts";
 import { httpAddress, type ServeOptions } from "../serve-options.ts";
+import type { ServedConsole } from "./console.ts";
 import type { Served } from "./served-modules.ts";
 
 /** Where it can be reached. */

@@ -16,7 +16,7 @@ import { optionalPackage } from "../installed-packages.ts";
 import { indexesOf, type Loaded, release } from "../load-modules.ts";
 import { forLog, type ServerLog } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
-import { type Ground, type GroundOptions, type KindCount, SERVE_THEM_TOO } from "./backend.ts";
+import { type Ground, type GroundOptions, type KindCount, logUnserved } from "./backend.ts";
 import type { Packets } from "./packets.ts";
 import { assemble, handleSecret, logUnmet, switchSource } from "./source.ts";
 import type { Theater } from "./theater.ts";
@@ -49,12 +49,6 @@ export interface Served extends AsyncDisposable {
   /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
   reload(loaded: Loaded): Promise<void>;
 }
-
-export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
-  log("warn", "kinds-not-served", {
-    kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
-    what: SERVE_THEM_TOO,
-  });
 
 const CLOCK_LOOK_MS = 10_000;
 

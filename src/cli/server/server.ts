@@ -60,7 +60,7 @@ export const startServer = async (
     live === undefined
       ? undefined
       : await (
-          await import("../console/serve-console.ts")
+          await import("./console.ts")
         ).serveConsole({
           served,
           live,

@@ -1,0 +1,93 @@
+// Owns: `troupe import`. Does not own: the format (core/chain), reading the file (open-store.ts), what is reported (transfer-report.ts).
+import type { Command } from "commander";
+import type { DumpProgress } from "../../core/chain/index.ts";
+import type { Importer } from "../../core/contract/index.ts";
+import { type Place, placed, transferOf } from "../actor-options.ts";
+import { CommandError, describeFailure } from "../command-error.ts";
+import { DataDirectory } from "../data-directory.ts";
+import { chunksOf, notesLoss } from "../open-store.ts";
+import { besideExport, besideText, countsText, ImportMessages, ProgressLine, showResult } from "../transfer-report.ts";
+
+interface ImportOptions extends Place {
+  readonly dryRun?: boolean;
+  /** `--no-messages` */
+  readonly messages: boolean;
+}
+
+export const register = (program: Command): void => {
+  placed(
+    program
+      .command("import")
+      .description("Take such a stream into a data directory on which no server runs, or into a cluster, every chain verified.")
+      .argument("[file]", "compressed if it ends in .gz; - is standard input", "-"),
+  )
+    .option("--dry-run", "only verify: nothing is written")
+    .option("--no-messages", "leave out messages that wait and dead letters, which run as whomever they name")
+    .action(importAll);
+};
+
+const importAll = async (file: string, options: ImportOptions): Promise<void> => {
+  const { json = false, dryRun = false, messages: takesMessages } = options;
+  const { noProgress, readDump } = await import("../../core/chain/index.ts");
+  const found = new ImportMessages();
+  const engine = transferOf(options);
+  const directory = new DataDirectory(options.data);
+  const progress = noProgress();
+  const line = new ProgressLine(dryRun ? "verifying" : "importing", json);
+  const open = async (): Promise<Importer> => {
+    if (dryRun) return NOWHERE;
+    if (engine !== undefined) return (await import("../../hosts/restate/index.ts")).restateImporter(engine);
+    directory.create();
+    return (await import("../../core/store/index.ts")).sqliteImporter({ directory: directory.path, ...notesLoss });
+  };
+  // Messages that were left out are read, and so counted by whoever reads.
+  const taken = (stored: DumpProgress["stored"]): DumpProgress["stored"] =>
+    takesMessages ? stored : { ...stored, messages: 0, letters: 0 };
+  // Told before anything is read: whoever waits for a large file shall not wait in vain.
+  if (!dryRun && engine === undefined && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
+  try {
+    await readDump(
+      chunksOf(file),
+      async () => found.into(await open(), !takesMessages),
+      progress,
+      () => line.tell(progress.read),
+    );
+    // Only now: what acts while others are still to come would miss them.
+    if (!dryRun && engine !== undefined) await (await import("../../hosts/restate/index.ts")).resumeImported(engine);
+  } catch (error) {
+    throw told(error, { ...progress, stored: taken(progress.stored) }, dryRun, engine !== undefined);
+  } finally {
+    line.end();
+    found.report(!takesMessages, json);
+  }
+  const { there, read } = progress;
+  const imported = taken(progress.stored);
+  if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
+  const beside = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await besideExport(directory) : [];
+  const value = { imported, there, ...(beside.length === 0 ? {} : { beside }) };
+  showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${besideText(beside)}`, json, false);
+};
+
+const thereText = (there: DumpProgress["there"]): string =>
+  there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
+
+/** Takes everything and keeps nothing: all that is left is that it was verified. */
+const NOWHERE: Importer = {
+  actor: async () => undefined,
+  message: async () => true,
+  letter: async () => true,
+  flush: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+/** What went wrong, and what is in the directory all the same. */
+const told = (error: unknown, { stored, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
+  const { exit, code, message } = describeFailure(error);
+  if (dryRun) return new CommandError(exit, code, `${message} Sound before it: ${countsText(read)}.`);
+  const before =
+    stored.actors + stored.messages + stored.letters === 0
+      ? "Nothing was imported."
+      : `Imported before it, and whole: ${countsText(stored)}.`;
+  const resting = rests ? " Its messages and wakes wait until an import comes to its end." : "";
+  return new CommandError(exit, code, `${message} ${before}${resting}`);
+};

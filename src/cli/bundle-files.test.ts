@@ -32,7 +32,7 @@ const link = (name: string, to: string): string => {
 
 const included = (...paths: readonly string[]): readonly string[] => [...includedFiles(paths, project, join(project, "keys.json")).keys()];
 
-void test("a folder is included with all that code may read, but without hidden files and packages", () => {
+void test("a folder is included without hidden files and packages", () => {
   assert.deepEqual(included(join(project, "data"), join(project, "shared.txt")).toSorted(), [
     "data/page.md",
     "data/test/case.txt",
@@ -78,7 +78,7 @@ const placed = (...roots: readonly (readonly [from: string, to: string])[]): Rea
     ]),
   );
 
-void test("two versions of a package go where each that needs one finds its own", () => {
+void test("two versions of a package are placed where their dependents find them", () => {
   install("app", { dependencies: { a: "1", b: "1" }, devDependencies: { missing: "1" }, optionalDependencies: { absent: "1" } });
   install("app/node_modules/a", { dependencies: { c: "1" } });
   install("app/node_modules/b", { dependencies: { c: "2" } });
@@ -116,7 +116,7 @@ void test("a peer of a package is copied as npm installed it, unless it is optio
   ]);
 });
 
-void test("what a package needs does not take the place of a later dependency of the project", () => {
+void test("a package's dependency does not take the place of a later one of the project", () => {
   install("later", { dependencies: { a: "1", x: "2" } });
   install("later/node_modules/a", { dependencies: { x: "1" } });
   install("later/node_modules/a/node_modules/x", {});
@@ -128,7 +128,7 @@ void test("what a package needs does not take the place of a later dependency of
   });
 });
 
-void test("a later dependency of a package does not hide what an earlier one finds at the top", () => {
+void test("a later dependency does not hide what an earlier one finds at the top", () => {
   install("hidden", { dependencies: { b: "1", x: "1", a: "1" } });
   install("hidden/node_modules/b", {});
   install("hidden/node_modules/x", {});
@@ -147,7 +147,7 @@ void test("a later dependency of a package does not hide what an earlier one fin
   });
 });
 
-void test("packages that are links, as pnpm makes them, and circles of packages are placed once", () => {
+void test("linked packages, as of pnpm, and circular dependencies are placed once", () => {
   install("linked", { dependencies: { a: "1" } });
   install("linked/node_modules/.pnpm/a@1/node_modules/a", { dependencies: { b: "1" } });
   install("linked/node_modules/.pnpm/b@1/node_modules/b", { dependencies: { a: "1" } });
@@ -163,12 +163,12 @@ void test("packages that are links, as pnpm makes them, and circles of packages 
   assert.deepEqual(Object.keys(placed(["linked", ""])), ["node_modules/a", "node_modules/b"]);
 });
 
-void test("a package that is not installed is named", () => {
+void test("the error for a missing package names it", () => {
   install("bare", { dependencies: { nowhere: "1" } });
   assert.throws(() => placed(["bare", ""]), /The package nowhere, .*npm install/);
 });
 
-void test("what only other tools read is left out, and licences stay", () => {
+void test("files for other tools are left out, and licences stay", () => {
   for (const file of ["a.js", "a.js.map", "a.d.ts", "README.md", "LICENSE.md", "test/x.js", "data.json", "node_modules/z/index.js"])
     write(`files/${file}`);
   assert.deepEqual(filesOf(join(packagesBase, "files")), ["LICENSE.md", "a.js", "data.json"]);

@@ -1,3 +1,4 @@
+// Owns: which files and installed packages go into a bundle, and where each goes in it. Does not own: the archive (commands/bundle.ts).
 import { existsSync, globSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { isJsonObject, type JsonObject } from "../core/contract/index.ts";
@@ -14,7 +15,7 @@ export const inProject = (file: string, folder: string): string => {
 
 const isHidden = (path: string): boolean => path.split("/").some((part) => part.startsWith(".") || part === "node_modules");
 
-/** Everybody can read what is in a bundle. */
+/** Refuses files with secrets: anyone can unpack a bundle. */
 const checkSecret = (file: string, keys: string | undefined): void => {
   if (/^\.env(?:\.|$)/.test(basename(file)))
     throw usage(`--include: ${file} holds secrets, and everybody can unpack a bundle. Name each variable with --env instead.`);
@@ -75,7 +76,7 @@ const namesIn = (manifest: JsonObject, property: string): readonly string[] => {
   return isJsonObject(listed) ? Object.keys(listed) : [];
 };
 
-/** What npm installs next to a package by itself; optional ones only where somebody else depends on them. */
+/** Peer dependencies that npm installs by itself: all but the optional ones. */
 const peersIn = (manifest: JsonObject): readonly string[] => {
   const { peerDependenciesMeta: meta } = manifest;
   return namesIn(manifest, "peerDependencies").filter((name) => {
@@ -84,7 +85,7 @@ const peersIn = (manifest: JsonObject): readonly string[] => {
   });
 };
 
-/** As Node looks for it, without asking what the package exports. */
+/** Where Node would find the package, whatever it exports. */
 const installed = (name: string, from: string): string | undefined => {
   for (let folder = from; ; folder = dirname(folder)) {
     const found = join(folder, "node_modules", name);
@@ -99,7 +100,7 @@ export interface Root {
   readonly to: string;
 }
 
-/** What Node would find under this name from there. */
+/** What Node would find by this name from that folder. */
 const visibleFrom = (placed: ReadonlyMap<string, Placed>, at: string, name: string): Placed | undefined => {
   for (let folder = at; folder !== ""; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const found = placed.get(`${folder}/node_modules/${name}`);
@@ -131,14 +132,14 @@ export const dependenciesOf = (roots: readonly Root[]): readonly Placed[] => {
       placed.set(to, { name, from: source, to });
       added.push({ from: source, to });
     }
-    // Visited in the loop above, the first could take the place of a later one, or find what a later one then hides.
+    // Only now, when all direct dependencies have their places: those of the first must not take the place of a later one.
     for (const one of added) visit(one);
   };
   for (const root of roots) visit(root);
   return [...placed.values()];
 };
 
-/** What a package has for other tools than Node. */
+/** Files of a package that Node does not need at run time. */
 const NOT_RUN = /\.(?:map|d\.[cm]?ts|md|markdown|flow)$|(?:^|\/)(?:test|tests|__tests__)\//i;
 
 /** The files of a package that can run, relative to it. Packages inside it are others. */

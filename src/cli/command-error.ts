@@ -1,7 +1,8 @@
+// Owns: how commands fail: exit codes, errors and their wording. Does not own: printing them (run-program.ts).
 import { type OperationCode, OperationError } from "../bridges/operate/operation-error.ts";
 import { TroupeError } from "../core/contract/index.ts";
 
-/** What the process tells its caller; documented in docs/guide/cli.md. */
+/** Exit codes, documented in docs/guide/cli.md. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -14,7 +15,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An end that is no fault of the program: a sentence and an exit code, without a stack. */
+/** An expected failure: printed as one sentence, without a stack. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exit: ExitCode;
@@ -29,7 +30,7 @@ export class CommandError extends Error {
 export const usage = (message: string): CommandError => new CommandError(EXIT.usage, "USAGE", message);
 export const notFound = (message: string): CommandError => new CommandError(EXIT.notFound, "NOT_FOUND", message);
 
-/** `where`: the directory that was looked in, or the address of the server that was asked. */
+/** `where`: the data directory, or the address of the cluster. */
 export const noActor = (id: string, where?: string): CommandError =>
   notFound(`There is no actor ${id}${where === undefined ? "" : ` in ${where}`}; "troupe actors" lists them.`);
 
@@ -72,13 +73,13 @@ export const describeFailure = (error: unknown): { readonly exit: ExitCode; read
   return { exit: EXIT.failed, code, message };
 };
 
-/** The engine speaks to authors, of `start` and behaviours; whoever typed a command needs its options instead. Code and exit stay. */
-export const inCommandWords = (error: unknown, operation: string, actor: string, place?: string): unknown => {
+/** Rewords errors of the engine, which address authors (`start`, behaviours), for users of commands. Code and exit code stay. */
+export const rewordForCommands = (error: unknown, operation: string, actor: string, place?: string): unknown => {
   if (error instanceof OperationError && error.missing !== undefined) return noActor(error.missing, place);
   if (error instanceof OperationError && (error.code === "SENT" || error.code === "STATE_MISFIT"))
     return new OperationError(error.code, `${error.message} The option is --force.`);
   const [kind = ""] = actor.split("/");
-  // What a turn met on its own way may be about another actor.
+  // An error from inside a turn may be about another actor.
   if (!(error instanceof TroupeError) || kind === "" || !error.message.includes(error.code === "UNKNOWN_KIND" ? `"${kind}"` : actor))
     return error;
   const { exit, code } = describeFailure(error);

@@ -1,3 +1,5 @@
+// Owns: what the consoles of a server and of `troupe console` share: the page's files, the link, disk usage, guests. Does not own: their
+// API (bridges/console).
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -23,19 +25,19 @@ import type { DataDirectory } from "./data-directory.ts";
 import { PACKAGE } from "./installed-packages.ts";
 import type { ServerLog } from "./log.ts";
 
-/** Where the console is served. */
+/** The path of the console. */
 export const CONSOLE = "/console";
-/** Where the documentation is, in the package and in a checkout. */
+/** The folder of the documentation, in the package and in a checkout. */
 export const DOCS = "docs/guide";
-/** Measuring reads the sizes of files. */
+/** How long a measurement is reused. */
 const DISK_MS = 5_000;
 
-/** Of one start: browsers keep what is behind `#` to themselves. */
+/** A new token for each start. It goes behind `#`, which browsers do not send. */
 export const consoleToken = (): string => randomBytes(32).toString("base64url");
 
 export const consoleLink = (token: string | undefined): string => (token === undefined ? CONSOLE : `${CONSOLE}#token=${token}`);
 
-/** What a data directory takes. */
+/** The disk usage of a data directory. */
 export const diskOf = (directory: Pick<DataDirectory, "sizes">): NonNullable<ConsoleData["disk"]> => {
   let measured: { readonly at: number; readonly bytes: number } | undefined;
   return async () => {
@@ -47,18 +49,17 @@ export const diskOf = (directory: Pick<DataDirectory, "sizes">): NonNullable<Con
 };
 
 const run = promisify(execFile);
-/** Of a checkout. A package has no sources, and its command is bundled into dist/cli. */
 const BUILD = join(PACKAGE, "scripts/build-console.ts");
-/** What the page and the description of its API are made of. */
+/** The sources of the page and of its API description. */
 const SOURCES = ["console", "src/bridges/console/shapes", "src/cli/install/entries.ts", "package-lock.json"].map((path) =>
   join(PACKAGE, path),
 );
-/** Not dist, which belongs to the package's build. */
+/** Not dist, which belongs to the build of the package. */
 const BUILT = join(PACKAGE, "node_modules/.cache/troupe/console");
-/** A build takes seconds; a lock that is older was left behind. */
+/** A build takes seconds, so an older lock was left by a process that died. */
 const LOCK_MS = 120_000;
 
-/** When the newest file was changed; 0 where there is none. */
+/** The time of the newest file; 0 if there is none. */
 const newest = (path: string): number => {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true) return found?.mtimeMs ?? 0;
@@ -67,7 +68,7 @@ const newest = (path: string): number => {
 
 const isBuilt = (): boolean => newest(join(BUILT, "index.html")) > Math.max(...SOURCES.map(newest));
 
-/** Several servers may start at once: one builds, and the others wait for it. */
+/** Builds under a lock: servers that start together wait for one of them. */
 const build = async (log: ServerLog): Promise<void> => {
   const lock = `${BUILT}.lock`;
   mkdirSync(dirname(lock), { recursive: true });
@@ -76,7 +77,7 @@ const build = async (log: ServerLog): Promise<void> => {
       mkdirSync(lock);
       break;
     } catch (error) {
-      // A checkout that may not be written.
+      // A checkout that is not writable.
       if (!isTaken(error)) throw error;
       if (ageOf(lock) > LOCK_MS) rmSync(lock, { recursive: true, force: true });
       await sleep(100);
@@ -99,8 +100,8 @@ const ageOf = (path: string): number => {
 };
 
 /**
- * The page's files. A checkout builds them on first use, and when their sources have changed. Undefined: they cannot be built, as the
- * log says, so there is only the API.
+ * The page's files. A checkout builds them on first use, and after their sources have changed. Undefined if they cannot be built; then the
+ * log says why and there is only the API.
  */
 export const consoleFiles = async (log: ServerLog): Promise<ConsoleAssets | undefined> => {
   if (!existsSync(BUILD)) return await consolePage();
@@ -113,7 +114,7 @@ export const consoleFiles = async (log: ServerLog): Promise<ConsoleAssets | unde
   }
 };
 
-/** What the console shows of guests. Without `guests`, of those in a directory that is only read. */
+/** What the console shows of guests. Without `guests`, of a directory in which none runs. */
 export const guestsData = (guests?: Guests): GuestsData => ({
   kind: GUEST,
   read: (id, state) => (isGuestState(state) ? { facts: factsOf(id, state, guests), paused: state.status === "paused" } : undefined),
@@ -148,7 +149,7 @@ const manifestOf = async (state: Json, guests: Guests): Promise<GuestManifest | 
   return { text, ...omitUndefined({ version, description }), limits: { callMs, memoryBytes }, onError, grants: grantsOf(grants) };
 };
 
-/** For people. */
+/** The grants as short phrases. */
 const grantsOf = (grants: Grants): readonly string[] => [
   ...(grants.runtime === undefined ? [] : ["runtime"]),
   ...(grants.messageServer === undefined ? [] : ["messages"]),

@@ -1,3 +1,4 @@
+// Owns: the Unix socket by which commands reach the server of a data directory: both ends. Does not own: the operations (operations.ts).
 import { lstatSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -5,16 +6,16 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { CommandError, describeFailure, EXIT, type ExitCode } from "./command-error.ts";
-import { textOr } from "./output.ts";
+import { textOrElse } from "./output.ts";
 
 // sun_path holds 108 bytes on Linux and 104 on macOS, the final zero included.
 const LONGEST = 103;
 
 /**
- * Binds or connects a socket by a path the system takes. Where `path` is too long, the way there is a link in a private
- * folder of an unguessable name, gone as soon as `use` settles: the socket itself stays where only its owner may go.
+ * Calls `use` with a path short enough for a socket. A path that is too long is reached through a link in a private temporary folder, which
+ * is removed when `use` settles; the socket itself stays in its directory.
  */
-const byShortPath = async <T>(path: string, use: (short: string) => Promise<T>): Promise<T> => {
+const withShortPath = async <T>(path: string, use: (short: string) => Promise<T>): Promise<T> => {
   if (Buffer.byteLength(path) <= LONGEST) return await use(path);
   const folder = mkdtempSync(join(tmpdir(), "troupe-"));
   try {
@@ -32,19 +33,18 @@ const byShortPath = async <T>(path: string, use: (short: string) => Promise<T>):
   }
 };
 
-// The running server holds the directory, so commands that write ask it to. One
-// JSON line there, one back: {"ok"} or {"error"}.
+// The running server holds the directory, so commands that write send it a request: one JSON line, answered with one line, {"ok"} or {"error"}.
 
 export type ControlHandler = (operation: string, args: JsonObject) => Promise<Json>;
 
 const MAX_LINE = 4 * 1024 * 1024;
-/** An answer that is worked out, or a client that reads. */
+/** How long the last replies may take when the server stops. */
 const LAST_ANSWERS_MS = 500;
 
-/** Listens on the Unix socket at `path` for the commands of the same user. */
+/** Listens on the Unix socket at `path`, for commands of the same user. */
 export const serveControl = async (path: string, handle: ControlHandler): Promise<() => Promise<void>> => {
   const sockets = new Set<Socket>();
-  const asked = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
@@ -57,30 +57,30 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       const end = text.indexOf("\n");
       isTooLong ||= (end < 0 ? text.length : end) > MAX_LINE;
       if (end < 0) {
-        // What follows is read all the same: a client that is still writing would not read the answer.
+        // The rest is still read: a client that is writing would not read the reply.
         if (isTooLong) text = "";
         return;
       }
       const line = text.slice(0, end);
       text = "";
       const answering = (isTooLong ? Promise.resolve(tooLong) : answer(line, handle)).then((reply) =>
-        sent(socket, `${JSON.stringify(reply)}\n`),
+        sendAndClose(socket, `${JSON.stringify(reply)}\n`),
       );
       isTooLong = false;
-      asked.add(answering);
-      void answering.then(() => asked.delete(answering));
+      pending.add(answering);
+      void answering.then(() => pending.delete(answering));
     });
   });
-  // Closing a socket, Node unlinks the path it was bound at, whatever is there by then: where the folder was moved away, that may be
-  // another server's socket. So it gets its name after it was bound.
-  const made = `${path}.${process.pid}`;
-  rmSync(made, { force: true });
-  await byShortPath(
-    made,
+  // Node unlinks the path at which a socket was bound when it closes it. If the folder was moved, that could be another server's socket by
+  // then, so the socket is bound at another path and renamed.
+  const boundPath = `${path}.${process.pid}`;
+  rmSync(boundPath, { force: true });
+  await withShortPath(
+    boundPath,
     (short) =>
       new Promise<void>((resolve, reject) => {
         server.once("error", reject);
-        // The socket must never be open to others, not even between its making and a chmod.
+        // Others must never be able to connect, not even before a chmod.
         const mask = process.umask(0o177);
         try {
           server.listen(short, resolve);
@@ -89,13 +89,13 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
         }
       }),
   );
-  const own = identityOf(made);
-  renameSync(made, path);
+  const own = identityOf(boundPath);
+  renameSync(boundPath, path);
   return async () => {
-    // Nobody else asks from now on.
+    // No new requests from now on.
     if (identityOf(path) === own) rmSync(path, { force: true });
-    // What has been asked is over, or was told that it will not be: the answer must have left.
-    await Promise.race([Promise.all(asked), sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+    // Pending requests have been completed or failed by now; their replies must be sent.
+    await Promise.race([Promise.all(pending), sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
@@ -109,14 +109,14 @@ const tooLong: Json = {
   },
 };
 
-/** Undefined: there is no file. */
+/** Undefined if there is no file. */
 const identityOf = (path: string): string | undefined => {
   const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino}`;
 };
 
-/** Settles when it has left, or nobody reads it. */
-const sent = (socket: Socket, text: string): Promise<void> =>
+/** Settles when the text is sent, or the socket is closed. */
+const sendAndClose = (socket: Socket, text: string): Promise<void> =>
   new Promise((resolve) => {
     socket.once("close", resolve);
     socket.end(text, resolve);
@@ -133,16 +133,16 @@ const answer = async (line: string, handle: ControlHandler): Promise<Json> => {
   }
 };
 
-/** User ids: whether who made this socket is whom the command speaks for. Root speaks for whoever owns the directory. */
-export const isServersSocket = (ids: { readonly socket: number; readonly directory: number; readonly user: number }): boolean =>
+/** Compares user ids: the socket must belong to the user of the command; for root, to the owner of the directory. */
+export const isTrustedSocket = (ids: { readonly socket: number; readonly directory: number; readonly user: number }): boolean =>
   ids.socket === ids.user || (ids.user === 0 && ids.socket === ids.directory);
 
-/** Whether there is a socket. Throws where another user made it: in a directory others may write to, anybody could. */
+/** Whether there is a socket. Throws if another user created it, as is possible in a directory that others may write to. */
 const isSocket = (path: string): boolean => {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() !== true) return false;
   const user = process.geteuid?.() ?? found.uid;
-  if (isServersSocket({ socket: found.uid, directory: statSync(dirname(path)).uid, user })) return true;
+  if (isTrustedSocket({ socket: found.uid, directory: statSync(dirname(path)).uid, user })) return true;
   throw new CommandError(
     EXIT.unavailable,
     "DATA_DIRECTORY",
@@ -150,17 +150,17 @@ const isSocket = (path: string): boolean => {
   );
 };
 
-/** Asks the server at `path`. Undefined: none is listening there. */
-export const askControl = async (path: string, op: string, args: JsonObject): Promise<{ readonly ok: Json } | undefined> => {
+/** Sends a request to the server at `path`. Undefined if none listens there. */
+export const requestServer = async (path: string, op: string, args: JsonObject): Promise<{ readonly ok: Json } | undefined> => {
   if (!isSocket(path)) return undefined;
-  const socket = await byShortPath(path, listening);
+  const socket = await withShortPath(path, connectTo);
   if (socket === undefined) return undefined;
   socket.write(`${JSON.stringify({ op, args })}\n`);
   try {
-    return await answerFrom(socket);
+    return await readReply(socket);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw gone();
+    throw connectionLost();
   } finally {
     socket.destroy();
   }
@@ -169,19 +169,19 @@ export const askControl = async (path: string, op: string, args: JsonObject): Pr
 /** Whether a server takes commands at `path`. */
 export const isListening = async (path: string): Promise<boolean> => {
   if (!isSocket(path)) return false;
-  const socket = await byShortPath(path, listening);
+  const socket = await withShortPath(path, connectTo);
   socket?.destroy();
   return socket !== undefined;
 };
 
-const gone = (): CommandError =>
+const connectionLost = (): CommandError =>
   new CommandError(EXIT.unavailable, "SERVER_GONE", "The running server closed its socket before it answered; look at its log.");
 
-/** Throws what the server answers with, and whatever ends the socket before it does. */
-const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
+/** Reads the reply. Throws the server's error, and the reason if the socket ends first. */
+const readReply = async (socket: Socket): Promise<{ readonly ok: Json }> => {
   const chunks: string[] = [];
   socket.setEncoding("utf8");
-  // Not by `node:readline`, for which U+2028 and U+2029 end a line, too.
+  // Not by `node:readline`, which also ends lines at U+2028 and U+2029.
   for await (const chunk of socket) {
     chunks.push(String(chunk));
     if (chunks.at(-1)?.endsWith("\n") === true) break;
@@ -189,13 +189,17 @@ const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
   const reply: unknown = JSON.parse(chunks.join(""));
   if (isJsonObject(reply) && isJsonObject(reply["error"])) {
     const { exit, code, message } = reply["error"];
-    throw new CommandError(isExit(exit) ? exit : EXIT.failed, textOr(code, "FAILED"), textOr(message, "The server failed without a word."));
+    throw new CommandError(
+      isExit(exit) ? exit : EXIT.failed,
+      textOrElse(code, "FAILED"),
+      textOrElse(message, "The server failed without a word."),
+    );
   }
   if (isJsonObject(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
-  throw gone();
+  throw connectionLost();
 };
 
-const listening = (path: string): Promise<Socket | undefined> =>
+const connectTo = (path: string): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => resolve(socket));

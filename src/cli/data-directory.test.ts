@@ -17,7 +17,7 @@ import { isSealed, othersMayWrite, sealNote } from "./data-directory.ts";
 
 const MODULES = ["/srv/a.ts", "/srv/b.ts"];
 
-test("a note is trusted only as this user's server wrote it, where nobody else may write", () => {
+test("a note is trusted only if this user's server wrote it and no one else may write there", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-note-"));
   const [data, state] = [join(folder.path, "data"), join(folder.path, "state")];
   const env = { XDG_STATE_HOME: state };
@@ -53,7 +53,7 @@ test("a note is trusted only as this user's server wrote it, where nobody else m
   assert.deepEqual([othersMayWrite(data), othersMayWrite("/tmp")], [false, true]);
 });
 
-test("a note's secret that others may know or have put there is not used", () => {
+test("a secret that others may have read or written is not used", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-note-"));
   const data = folder.path;
   const state = join(folder.path, "state");
@@ -75,7 +75,7 @@ test("a note's secret that others may know or have put there is not used", () =>
   assert.equal(sealNote(data, MODULES, { XDG_STATE_HOME: linked }), undefined);
 });
 
-test("a server without a home of its own leaves its note unsealed", () => {
+test("a server without a home folder leaves its note unsealed", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-note-"));
   const file = join(folder.path, "file");
   writeFileSync(file, "");

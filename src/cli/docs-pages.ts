@@ -1,14 +1,15 @@
+// Owns: the documentation's pages, and which of them answer a question. Does not own: serving them (docs-server.ts).
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import MiniSearch from "minisearch";
 import { getOwn } from "../core/contract/internal.ts";
 import { PACKAGE } from "./installed-packages.ts";
 
-/** What is below one heading, up to the next. */
+/** The text below one heading, up to the next. */
 interface Section {
-  /** 2 or 3, as its heading has marks; 1 for what comes before the first. */
+  /** 2 or 3, the level of its heading; 1 for the text before the first heading. */
   readonly level: number;
-  /** Empty: what comes before the first heading of the second level. */
+  /** Empty for the text before the first heading. */
   readonly heading: string;
   readonly text: string;
 }
@@ -26,7 +27,7 @@ export interface Page {
 /** Next to the program, in a checkout as in the package. */
 const FOLDER = join(PACKAGE, "docs");
 
-/** Headings and code blocks of a page: a line that begins with `#` in code is no heading. */
+/** Splits a page at its headings. A line in a code block that begins with `#` is not a heading. */
 const sectionsOf = (text: string): readonly Section[] => {
   const sections: { level: number; heading: string; lines: string[] }[] = [{ level: 1, heading: "", lines: [] }];
   let fence: string | undefined;
@@ -40,10 +41,10 @@ const sectionsOf = (text: string): readonly Section[] => {
   return sections.map(({ level, heading, lines }) => ({ level, heading, text: lines.join("\n").trim() }));
 };
 
-/** A code span or block, or one of the marks outside of code. */
+/** A code span or block, or a mark outside of code. */
 const CODE_OR_MARK = /(`+)([^]*?)\1|[`*|]/g;
 
-/** Without the marks and addresses of Markdown. Code stays as it is: there `*` and `|` mean something. */
+/** The text without Markdown's marks and addresses. Code stays as it is: `*` and `|` mean something there. */
 export const plainText = (markdown: string): string =>
   markdown
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
@@ -60,14 +61,14 @@ const summaryOf = (text: string): string => {
 
 /** Reads a page. `name` is its path without `.md`. */
 export const pageFrom = (name: string, source: string): Page => {
-  // Settings of the site's generator.
+  // Front matter for the site generator.
   const text = source.replace(/^---\n[^]*?\n---\n/, "").trim();
   const title = plainText(/^# (.+)$/m.exec(text)?.[1] ?? name);
   const body = text.replace(/^# .+$/m, "").trim();
   return { name, title, summary: summaryOf(body), text, sections: sectionsOf(body) };
 };
 
-/** The text of the section with this heading and of the smaller ones in it. Undefined: there is none. */
+/** The text of the section with this heading, subsections included. Undefined if there is none. */
 export const sectionText = ({ title, sections }: Page, heading: string): string | undefined => {
   const wanted = heading.trim().toLowerCase();
   const from = sections.findIndex((one) => one.heading.toLowerCase() === wanted);
@@ -94,7 +95,7 @@ interface Hit {
   readonly excerpt: string;
 }
 
-/** Words that are in every question. */
+/** Words that occur in every question. */
 const STOP = new Set(
   (
     "a an and are as at be by can do does for from how i if in into is it its me my no not of on or our should so that the their them then there these " +
@@ -102,7 +103,7 @@ const STOP = new Set(
   ).split(" "),
 );
 
-/** Words that people use for others that the pages use. */
+/** Words that people use, and those that the pages use for them. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   audit: ["chain", "verify", "receipt"],
   auth: ["authentication"],
@@ -146,7 +147,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   workflow: ["work", "task"],
 };
 
-/** Plurals and endings off, in the index and in questions alike. */
+/** Removes plurals and endings, in the index and in questions alike. */
 const stem = (word: string): string => {
   if (word.length < 5) return word.replace(/(?<=[a-z]{3})s$/, "");
   return word
@@ -161,14 +162,14 @@ const processTerm = (term: string): string | null => {
   return STOP.has(word) || word.length < 2 ? null : stem(word);
 };
 
-/** Guides and recipes answer questions; the rest is about how Troupe is made. */
+/** Guides and recipes answer questions; the other pages are about Troupe's design. */
 const weightOf = (page: string): number => (/^(?:design|decisions)\/|^benchmarks$|(?:^|\/)README$/.test(page) ? 0.4 : 1);
 
 const EXCERPT = 320;
 
 const NOT_WORD = /[^\p{L}\p{N}_]+/u;
 
-/** The paragraph, or row of a table, with the most of these words. */
+/** The paragraph or table row that has the most of these words. */
 const excerptOf = (text: string, words: ReadonlySet<string>): string => {
   let best = { score: -1, text: "" };
   for (const part of text.replaceAll(/```[^]*?```/g, "").split(/\n{2,}|\n(?=\||- |\d+\. )/)) {
@@ -188,7 +189,7 @@ interface Entry {
   readonly text: string;
 }
 
-/** Answers questions about these pages, best page first. */
+/** A search over these pages. Returns the best page first. */
 export const searchIn = (pages: readonly Page[]): ((question: string, limit: number) => readonly Hit[]) => {
   const entries: readonly Entry[] = pages
     .flatMap((page) => page.sections.map(({ heading, text }) => ({ page, heading, text })))

@@ -1,5 +1,5 @@
-// Owns: the documentation as an MCP server: its tools, resources and prompts. Does not own: pages and their search (docs-pages.ts), listening
-// (commands/docs.ts).
+// Owns: the documentation as an MCP server: its tools, resources and prompts. Does not own: pages and their search (docs-pages.ts),
+// listening (commands/docs.ts).
 import { refuse } from "../core/actor/index.ts";
 import { closestMatch } from "../core/contract/internal.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server/index.ts";

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { clusterSecret } from "./cluster/cluster-options.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { makeDirectory, readTextFile } from "./files.ts";
-import { signingKeyIn } from "./operations.ts";
+import { readSigningKey } from "./operations.ts";
 
 test("files of options, keys and secrets may begin with a byte order mark", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-bom-"));
@@ -18,7 +18,7 @@ test("files of options, keys and secrets may begin with a byte order mark", asyn
   };
   assert.equal(readTextFile(withMark("keys.json", '{"a":"\uFEFF"}'), "--api-keys"), '{"a":"\uFEFF"}');
   const { privateKey } = generateKeyPairSync("ed25519");
-  const key = await signingKeyIn(withMark("key.pem", privateKey.export({ type: "pkcs8", format: "pem" }).toString()));
+  const key = await readSigningKey(withMark("key.pem", privateKey.export({ type: "pkcs8", format: "pem" }).toString()));
   assert.ok(key.equals(privateKey));
   assert.equal(Buffer.from(clusterSecret({}, withMark("secret", `${"AB".repeat(32)}\r\n`))).toString("hex"), "ab".repeat(32));
 });
@@ -35,7 +35,7 @@ test("a directory is created with its missing parents, and an existing one is le
   rmSync(folder, { recursive: true });
 });
 
-test("a directory that cannot be created is refused with its path and the reason", () => {
+test("the error for a directory that cannot be created has its path and the reason", () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-make-"));
   writeFileSync(join(folder, "file"), "");
   symlinkSync(join(folder, "nowhere"), join(folder, "dangling"));

@@ -1,3 +1,5 @@
+// Owns: reading and replacing files and making directories, and why that fails, in words. Does not own: secret files
+// (core/store/secret-file.ts).
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { stripBom } from "../core/contract/internal.ts";
@@ -15,19 +17,19 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: "there is no space left",
 };
 
-/** The system's code for what went wrong: `ENOENT`. */
+/** The error code of the system, such as `ENOENT`. */
 export const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 
-/** In words, why a file cannot be read. */
+/** Why a file cannot be read, in words. */
 export const whyUnreadable = (error: unknown): string =>
   REASONS[systemCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
 
-/** Why it cannot be made. What is missing is never itself; Node says the same of a folder with its parents where nothing can be written. */
+/** Why a file cannot be created, in words. ENOENT then is about its folder; Node reports the same for folders on a read-only file system. */
 export const whyUnwritable = (error: unknown): string =>
   systemCode(error) === "ENOENT" ? "the folder it would be in does not exist, or cannot be written" : whyUnreadable(error);
 
-/** A file that an option names. */
+/** Reads a file that an option names. */
 export const readTextFile = (path: string, option: string): string => {
   try {
     return stripBom(readFileSync(path, "utf8"));
@@ -37,8 +39,8 @@ export const readTextFile = (path: string, option: string): string => {
 };
 
 /**
- * Creates a directory for this user alone, with the parents it lacks. Level by level: Node's own `recursive` never returns
- * where a file system answers ENOENT although the parent exists, as /proc does.
+ * Creates a directory for this user only, with missing parents. Level by level, since Node's `recursive` never returns if a file system
+ * reports ENOENT although the parent exists, as /proc does.
  */
 export const makeDirectory = (path: string): void => {
   try {
@@ -53,7 +55,7 @@ export const makeDirectory = (path: string): void => {
   }
 };
 
-/** Writes a file whole or not at all: until it is complete, what was there stays. */
+/** Replaces a file atomically: until the new one is complete, the old one stays. */
 export const replaceFile = (file: string, contents: string | Uint8Array, mode: number): void => {
   const part = `${file}.${process.pid}.part`;
   try {

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memoryStore } from "../core/store/index.ts";
-import { GuestHouse } from "./guest-runtime.ts";
+import { GuestRuntime } from "./guest-runtime.ts";
 
-test("where manifests lie beside the data directory, neither what guests wrote there is one, nor is the server's key read", async () => {
-  const project = mkdtempSync(join(tmpdir(), "troupe-house-"));
+test("manifests are never read from the data directory inside their folder", async () => {
+  const project = mkdtempSync(join(tmpdir(), "troupe-runtime-"));
   const data = join(project, ".troupe");
   try {
     mkdirSync(join(data, "guests", "somebody"), { recursive: true });
@@ -16,12 +16,12 @@ test("where manifests lie beside the data directory, neither what guests wrote t
     writeFileSync(join(data, "guests", "somebody", "evil.toml"), evil);
     writeFileSync(join(data, "key"), "secret");
     writeFileSync(join(project, "own.toml"), 'name = "own"\ncomponent = ".troupe/key"\n');
-    await using house = new GuestHouse(data, project);
-    await using engine = await LocalEngine.start({ kinds: [house.guests.kind], store: memoryStore() });
-    house.open(engine, undefined);
+    await using runtime = new GuestRuntime(data, project);
+    await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store: memoryStore() });
+    runtime.attachEngine(engine, undefined);
     for (const manifest of [".troupe/guests/somebody/evil.toml", 'name = "x"\ncomponent = ".troupe/key"', "own.toml"]) {
-      const asked = house.guests.prepare({ to: "guest/x", manifest });
-      await assert.rejects(asked, { code: "NOT_ALLOWED", message: /where the server and its guests write/ }, manifest);
+      const preparing = runtime.guests.prepare({ to: "guest/x", manifest });
+      await assert.rejects(preparing, { code: "NOT_ALLOWED", message: /where the server and its guests write/ }, manifest);
     }
   } finally {
     rmSync(project, { recursive: true });

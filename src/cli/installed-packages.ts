@@ -1,3 +1,4 @@
+// Owns: where this package is, and packages that only some commands need. Does not own: what is done with them.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -8,7 +9,7 @@ export const PROGRAM = fileURLToPath(new URL("../../bin/troupe.js", import.meta.
 /** The folder of this package. */
 export const PACKAGE = dirname(dirname(PROGRAM));
 
-/** A package that only some need: the one of the project in `directory`, else the one beside Troupe. Undefined: neither has it. */
+/** An optional package: that of the project in `directory`, else that of Troupe's own installation. Undefined if both are missing. */
 export const optionalPackage = async (
   name: string,
   directory = process.cwd(),

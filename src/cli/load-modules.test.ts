@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isModuleFile } from "./load-modules.ts";
 
-test("troupe dev loads anew for sources and worlds only, not for what a server writes beside them", () => {
+test("troupe dev reloads for sources and worlds only, not for files that a server writes", () => {
   for (const file of ["shop.ts", "rooms/hall.mts", "a.js", "b.cjs", "c.tsx", "keep.yaml", "keep.yml", "rooms\\hall.ts"])
     assert.ok(isModuleFile(file), file);
   for (const file of [

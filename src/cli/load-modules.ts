@@ -1,3 +1,4 @@
+// Owns: importing the modules that are served: what they export, and why one cannot be loaded. Does not own: serving them (server/).
 import { existsSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { basename, extname, join, resolve } from "node:path";
@@ -8,45 +9,45 @@ import { omitUndefined } from "../core/contract/internal.ts";
 import type { NameStyle } from "../mcp/source/index.ts";
 import { CommandError, describeFailure, EXIT, usage } from "./command-error.ts";
 import { serverLog } from "./log.ts";
-import { holdOutput } from "./output.ts";
-import { strayError } from "./server-process.ts";
+import { redirectStdout } from "./output.ts";
+import { uncaughtError } from "./server-process.ts";
 
-/** Whether a file beside a module may be part of what is served: a log that is written there, by this very process too, is not. */
+/** Whether a file may be part of what is served. A log, which this process itself may write next to a module, is not. */
 export const isModuleFile = (file: string): boolean =>
   /\.([cm]?[jt]sx?|ya?ml)$/.test(file) && !/(^|[\\/])(node_modules|\.[^\\/]+)[\\/]/.test(file);
 
-/** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
+/** Splits `shop=./shop.ts`. A path that contains an equals sign needs a slash before it. */
 export const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
   const match = /^([A-Za-z][\w-]*)=(.+)$/.exec(module);
   return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
 };
 
-/** The module with another path and the same prefix. */
+/** Changes the path of a module and keeps its prefix. */
 export const withPath = (module: string, change: (path: string) => string): string => {
   const { prefix, path } = splitPrefix(module);
   return prefix === undefined ? change(path) : `${prefix}=${change(path)}`;
 };
 
 /** What one module exports. */
-export interface Part {
-  /** `name=module`: its names are put under it. */
+export interface LoadedModule {
+  /** The prefix of its names, from `name=module`. */
   readonly prefix?: string;
-  /** All that an engine runs. */
+  /** All kinds for the engine. */
   readonly kinds: readonly Behaviour[];
-  /** Of these, those that MCP clients meet as actors; the others are what stands behind capabilities. */
+  /** The kinds that MCP clients see as actors; the others implement capabilities. */
   readonly cast: readonly Behaviour[];
-  /** Over the contents of actors, of this or another module. */
+  /** Indexes over the contents of actors of this or another module. */
   readonly indexes: readonly Index[];
   readonly capabilities: readonly Capability[];
   readonly sources: readonly Source[];
 }
 
 /** What the modules named on the command line export. */
-export interface Loaded {
-  readonly parts: readonly Part[];
+export interface LoadedModules {
+  readonly parts: readonly LoadedModule[];
   readonly name: string;
   readonly instructions?: string;
-  /** Absolute paths, to watch and to note. */
+  /** Absolute paths. */
   readonly files: readonly string[];
 }
 
@@ -82,7 +83,7 @@ const isCapability = (value: unknown): value is Capability =>
 
 const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs"];
 
-/** A file, or the index of a folder. */
+/** The file of a module: the path itself, or the index file of a folder. */
 export const locateModule = (path: string): string => {
   const absolute = resolve(path);
   if (path === "" || !existsSync(absolute))
@@ -95,12 +96,12 @@ export const locateModule = (path: string): string => {
   return index;
 };
 
-/** Imports `path`; `round` above 0 imports it anew. */
+/** Imports a file; `round` above 0 imports it again. */
 export const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
   const url = `${pathToFileURL(file).href}${round > 0 ? `?round=${round}` : ""}`;
-  using loading = noteScripts();
+  using loading = recordScripts();
   try {
-    const module: unknown = await unlessStuck(file, import(url));
+    const module: unknown = await failIfStuck(file, import(url));
     return isObject(module) ? { ...module } : {};
   } catch (error) {
     if (error instanceof CommandError || error instanceof TroupeError) throw error;
@@ -108,8 +109,8 @@ export const importModule = async (file: string, round: number): Promise<Readonl
   }
 };
 
-/** A module may await what nothing settles. Then nothing is left to do, and Node would end with a code of its own. */
-const unlessStuck = async <T>(file: string, loading: Promise<T>): Promise<T> => {
+/** Fails if a module awaits a promise that never settles: Node would end with its own exit code. */
+const failIfStuck = async <T>(file: string, loading: Promise<T>): Promise<T> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const stuck = (): void =>
     reject(new CommandError(EXIT.failed, "FAILED", `${file} never finished loading: it awaits what nothing settles.`));
@@ -121,7 +122,7 @@ const unlessStuck = async <T>(file: string, loading: Promise<T>): Promise<T> => 
   }
 };
 
-// Not a literal in the import, or the compiler would take the examples for a part of the sources.
+// Not a literal in the import, or the compiler would include the examples in the sources.
 const MUD: string = "troupe/mud";
 
 const importWorld = async (file: string): Promise<Readonly<Record<string, unknown>>> => {
@@ -132,7 +133,7 @@ const importWorld = async (file: string): Promise<Readonly<Record<string, unknow
   return isObject(served) ? { ...served } : {};
 };
 
-/** By value, each with the name it is exported under: two exports of one value (a default beside a name) count once. */
+/** The exported values with their names. A value that is exported twice, by name and as default, counts once. */
 const exported = (module: Readonly<Record<string, unknown>>): ReadonlyMap<unknown, string | undefined> => {
   const names = new Map<unknown, string | undefined>();
   for (const [name, value] of Object.entries(module)) {
@@ -142,14 +143,14 @@ const exported = (module: Readonly<Record<string, unknown>>): ReadonlyMap<unknow
   return names;
 };
 
-/** How a service that a module exports is made a source. */
+/** Options for sources made of exported services. */
 export interface ServiceSettings {
   readonly names?: NameStyle;
-  /** Hears of what fails inside it. */
+  /** Called with errors inside a service. */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** Few modules export a service, so what makes a source of one is loaded for those alone. */
+/** Imported on demand, since few modules export a service. */
 const agenticSource = async (value: unknown, name: string | undefined, settings: ServiceSettings): Promise<readonly Source[]> => {
   if (!isObject(value)) return [];
   const { fromAgenticService, isAgenticService } = await import("../bridges/agentic/index.ts");
@@ -157,24 +158,26 @@ const agenticSource = async (value: unknown, name: string | undefined, settings:
   return [fromAgenticService(value, { ...settings, ...omitUndefined({ name }) })];
 };
 
-/** Lets go of what its sources listen to. A file that has not changed gives the same source again: what is `kept` stays. */
-export const release = ({ parts }: Loaded, kept?: Loaded): void => {
-  const stay = new Set(kept?.parts.flatMap(({ sources }) => sources));
+/** Disposes of its sources, except those that `stillUsed` has too: an unchanged file gives the same source again. */
+export const release = ({ parts }: LoadedModules, stillUsed?: LoadedModules): void => {
+  const stay = new Set(stillUsed?.parts.flatMap(({ sources }) => sources));
   for (const { sources } of parts) for (const source of sources) if (!stay.has(source) && isDisposable(source)) source[Symbol.dispose]();
 };
 
 const isDisposable = (value: object): value is Disposable => Symbol.dispose in value && typeof value[Symbol.dispose] === "function";
 
-/** The actors of capabilities. */
-export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>
+/** The kinds that implement capabilities. */
+export const capabilityActors = (capabilities: readonly Capability[]): readonly Behaviour[] =>
   capabilities.flatMap(({ does }) => (does.how === "actor" && does.own === undefined ? [does.behaviour] : []));
 
-/** Each once, though several modules may export it. */
-export const indexesOf = ({ parts }: Pick<Loaded, "parts">): readonly Index[] => [...new Set(parts.flatMap(({ indexes }) => indexes))];
+/** The indexes, each once, though several modules may export it. */
+export const indexesOf = ({ parts }: Pick<LoadedModules, "parts">): readonly Index[] => [
+  ...new Set(parts.flatMap(({ indexes }) => indexes)),
+];
 
-/** Imports the modules; a `round` above 0 imports them anew. */
-export const load = async (modules: readonly string[], round = 0, services: ServiceSettings = {}): Promise<Loaded> => {
-  const parts: Part[] = [];
+/** Imports the modules; `round` above 0 imports them again. */
+export const load = async (modules: readonly string[], round = 0, services: ServiceSettings = {}): Promise<LoadedModules> => {
+  const parts: LoadedModule[] = [];
   const files: string[] = [];
   const instructions: string[] = [];
   let name: string | undefined;
@@ -198,7 +201,7 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
     if (cast.length + indexes.length + capabilities.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);
     parts.push({
-      kinds: [...cast, ...behindCapabilities(capabilities)],
+      kinds: [...cast, ...capabilityActors(capabilities)],
       cast,
       indexes,
       capabilities,
@@ -212,21 +215,21 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
   return { parts, files, name: name ?? "troupe", ...(instructions.length > 0 ? { instructions: instructions.join("\n\n") } : {}) };
 };
 
-/** Listened to once: a command may do one thing to thousands of actors. */
+/** Registered once: a command may act on thousands of actors. */
 let thrown: Promise<unknown> | undefined;
 
-/** Loads modules for as long as one command uses them: what they print and let go of goes to the standard error, as with a server. */
+/** Loads modules for one command. What they print, and errors outside of turns, go to standard error, as with a server. */
 export const withModules = async <T>(
   modules: readonly string[],
   { json }: { readonly json?: boolean },
-  use: (loaded: Loaded) => Promise<T>,
+  use: (loaded: LoadedModules) => Promise<T>,
 ): Promise<T> => {
-  const held = holdOutput();
-  thrown ??= strayError(
+  const redirected = redirectStdout();
+  thrown ??= uncaughtError(
     serverLog("info", json === true, () => systemClock.now()),
     true,
   );
-  const stray = thrown.then(() => {
+  const uncaught = thrown.then(() => {
     throw new CommandError(
       EXIT.failed,
       "STRAY_ERROR",
@@ -234,22 +237,22 @@ export const withModules = async <T>(
     );
   });
   try {
-    return await Promise.race([load(modules).then(use), stray]);
+    return await Promise.race([load(modules).then(use), uncaught]);
   } finally {
-    held.release();
+    redirected.release();
   }
 };
 
-/** No more files than this are asked for the place of a mistake. */
+/** At most this many files are parsed again to find a syntax error. */
 const MOST_CHECKED = 50;
 
-/** What has been loaded of the author's JavaScript, oldest first. */
-interface Loading extends Disposable {
+/** The author's JavaScript files that were loaded, oldest first. */
+interface ScriptRecord extends Disposable {
   readonly scripts: readonly string[];
 }
 
-/** Notes it until disposed of: where a script cannot be parsed, Node's error does not say in which. */
-const noteScripts = (): Loading => {
+/** Records them until disposal: Node's syntax errors do not name the file. */
+const recordScripts = (): ScriptRecord => {
   const scripts: string[] = [];
   const hooks = registerHooks({
     load(url, context, next) {
@@ -260,8 +263,8 @@ const noteScripts = (): Loading => {
   return { scripts, [Symbol.dispose]: () => hooks.deregister() };
 };
 
-/** That a module could not be loaded: why, where, and what to do. */
-const loadFailure = (file: string, error: unknown, { scripts }: Loading): CommandError => {
+/** The error for a module that could not be loaded: why, where, and what to do. */
+const loadFailure = (file: string, error: unknown, { scripts }: ScriptRecord): CommandError => {
   const { code, message } = describeFailure(error);
   const place = error instanceof Error ? (placeIn(error, code) ?? unparsed(error, scripts)) : undefined;
   return new CommandError(
@@ -285,14 +288,14 @@ const remedy = (code: string, message: string): string => {
   return ending === undefined ? "" : `: an import names the whole file, with ${ending}`;
 };
 
-/** Found by this process where it looked for what another file imports: the message says which. */
+/** Errors whose message names the importing file. */
 const LOOKED_FOR = new Set(["ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED", "ERR_IMPORT_ATTRIBUTE_MISSING"]);
 
-/** What stands above a stack, where a file could not be parsed or linked; and a frame of it. */
+/** The line above a stack if a file could not be parsed or linked, and a frame of the stack. */
 const HEAD = /^(?<path>(?:file:\/\/)?\/.+?)(?:\?round=\d+)?(?<at>:\d+)$/;
 const FRAME = /^ +at (?:.*? \()?(?<path>(?:file:\/\/)?\/.+?)(?:\?round=\d+)?(?<at>:\d+:\d+)\)?$/;
 
-/** Node's message says what is wrong with a module; where, only the stack does: `/path/shop.ts:3:7`. */
+/** The place of an error, which only the stack has: `/path/shop.ts:3:7`. */
 const placeIn = ({ stack = "", message }: Error, code: string): string | undefined => {
   if (LOOKED_FOR.has(code)) return undefined;
   for (const line of stack.replace(message, "").split("\n")) {
@@ -302,7 +305,7 @@ const placeIn = ({ stack = "", message }: Error, code: string): string | undefin
   return undefined;
 };
 
-/** Asked of another Node, which tells whom it runs for what it hides from a program: `/path/shop.js:3`. */
+/** The place of a syntax error, `/path/shop.js:3`. Node prints it for the main script only, so another Node process checks the files. */
 const unparsed = (error: Error, scripts: readonly string[]): string | undefined => {
   if (!(error instanceof SyntaxError) || error.stack?.includes("compileSourceTextModule") !== true) return undefined;
   const { spawnSync } = process.getBuiltinModule("node:child_process");

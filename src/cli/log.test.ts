@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineError, TroupeError } from "../core/contract/index.ts";
-import { faultFields, forLog, serverLog, thrownBy } from "./log.ts";
+import { faultFields, toLog, serverLog, thrownBy } from "./log.ts";
 
-void test("a reader that stands still costs bounded memory, and is told afterwards how much it missed", () => {
+void test("a stalled reader costs bounded memory, and the log then reports how much was dropped", () => {
   const written: unknown[] = [];
   const stderr = { writableLength: 0, write: (text: string) => written.push(JSON.parse(text)) > 0 };
   const log = serverLog("info", true, () => 0, undefined, stderr);
@@ -21,10 +21,10 @@ void test("a reader that stands still costs bounded memory, and is told afterwar
   ]);
 });
 
-void test("a line's own words are the log's, whatever is told", (context) => {
+void test("fields cannot override the log's own members", (context) => {
   const written: string[] = [];
   context.mock.method(process.stderr, "write", (text: string) => written.push(text) > 0);
-  const log = forLog(serverLog("info", true, () => 0, "a"));
+  const log = toLog(serverLog("info", true, () => 0, "a"));
   log("info", { event: "audit_log", at: 1_795_674_622_039, level: "mine", node: "mine", name: "notes" });
   context.mock.restoreAll();
   assert.deepEqual(
@@ -33,19 +33,19 @@ void test("a line's own words are the log's, whatever is told", (context) => {
   );
 });
 
-test("a fault is told with what it came from, each with its own place, and an author's words only in full", () => {
+test("a fault has its causes and places, and an author's message only in detail", () => {
   const away = Object.assign(new Error("connect ECONNREFUSED secret.example"), { code: "ECONNREFUSED" });
   const thrown = new TypeError("fetch failed", { cause: away });
   const fault = new EngineError("ACTOR_FAILED", "a/b has failed.", { cause: thrown });
-  const { cause, ...told } = faultFields(fault, false);
-  assert.deepEqual([told.error, told.code, told.why], ["EngineError", "ACTOR_FAILED", "a/b has failed."]);
+  const { cause, ...fields } = faultFields(fault, false);
+  assert.deepEqual([fields.error, fields.code, fields.why], ["EngineError", "ACTOR_FAILED", "a/b has failed."]);
   assert.deepEqual([cause?.error, cause?.why, cause?.cause?.code], ["TypeError", undefined, "ECONNREFUSED"]);
   assert.match(cause?.place ?? "", /log\.test\.ts:\d+:\d+$/);
   assert.ok(!JSON.stringify(faultFields(fault, false)).includes("secret.example"));
   assert.equal(faultFields(fault, true).cause?.cause?.why, "connect ECONNREFUSED secret.example");
 });
 
-test("Troupe's own sentence of a cause is told too, and a circle of causes ends", () => {
+test("Troupe's own message of a cause is included, and circular causes end", () => {
   const mistake = new TroupeError("BAD_DEFINITION", "A state of item does not fit its schema.");
   assert.equal(faultFields(new Error("x", { cause: mistake }), false).cause?.why, "A state of item does not fit its schema.");
   const round = new Error("round");
@@ -53,7 +53,7 @@ test("Troupe's own sentence of a cause is told too, and a circle of causes ends"
   assert.ok(JSON.stringify(faultFields(round, false)).length < 2_000);
 });
 
-test("the place of a fault is the first line of its stack in the author's own files", () => {
+test("the place of a fault is the first line of its stack in the author's files", () => {
   const stack = (...places: readonly string[]): string => `TypeError: No.\n${places.map((place) => `    at run (${place})`).join("\n")}`;
   const placed = (...places: readonly string[]): unknown => {
     const error = new TypeError("No.");

@@ -6,8 +6,8 @@ import { Command } from "commander";
 import { getOwn } from "../core/contract/internal.ts";
 import { EXIT, type ExitCode } from "./command-error.ts";
 import { PACKAGE } from "./installed-packages.ts";
-import { takeLoss } from "./open-store.ts";
-import { failureLine, printed } from "./output.ts";
+import { takeLostLog } from "./open-store.ts";
+import { failureLine, outputFlushed } from "./output.ts";
 import { runProgram } from "./run-program.ts";
 
 interface CommandFile {
@@ -15,7 +15,7 @@ interface CommandFile {
   readonly register: (program: Command, version: string) => void;
 }
 
-/** In the order in which help has them. Each is loaded when it is given. */
+/** In the order of help. Each is loaded when it is used. */
 export const COMMANDS: Readonly<Record<string, () => Promise<CommandFile>>> = {
   serve: () => import("./commands/serve.ts"),
   dev: () => import("./commands/dev.ts"),
@@ -69,13 +69,13 @@ const version = (): string => {
 /** The whole command line. Settles with the exit code (docs/guide/cli.md) when its result has left this process. */
 export const main = async (argv: readonly string[]): Promise<ExitCode> => {
   const code = await run(argv);
-  await printed();
+  await outputFlushed();
   return code;
 };
 
 const run = async (argv: readonly string[]): Promise<ExitCode> => {
   const code = await runCommand(argv);
-  const loss = takeLoss();
+  const loss = takeLostLog();
   if (loss === undefined) return code;
   process.stderr.write(`${failureLine(argv.includes("--json"), loss.code, loss.message)}\n`);
   return EXIT.unverified;

@@ -1,3 +1,5 @@
+// Owns: opening what commands read: a data directory, an unpacked export or a cluster; retries while a store is locked; lost logs. Does
+// not own: changes (run-operation.ts).
 import { createReadStream, type ReadStream, statSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,34 +9,34 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorReader } from "../bridges/operate/index.ts";
 import { type ActorId, StoreError } from "../core/contract/index.ts";
 import type { LogLoss } from "../core/store/index.ts";
-import { type Place, transferOf } from "./actor-options.ts";
+import { type Target, clusterTarget } from "./actor-options.ts";
 import { CommandError, usage } from "./command-error.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { systemCode, whyUnreadable } from "./files.ts";
 
-/** What a command found missing: it does its work all the same, and then says so and ends with exit code 5. */
-interface NotedLoss {
+/** A database log that was missing or cut off. The command goes on, and ends with a message and exit code 5. */
+interface LostLog {
   readonly code: string;
   readonly message: string;
 }
 
-let noted: NotedLoss | undefined;
+let lostLog: LostLog | undefined;
 
-const noteLoss = (loss: NotedLoss): void => {
-  noted = loss;
+const setLostLog = (loss: LostLog): void => {
+  lostLog = loss;
 };
 
 const CODE = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
 
-/** For whatever a command opens. */
-export const notesLoss = {
-  onLostLog: ({ event, message }: LogLoss): void => noteLoss({ code: CODE[event], message }),
+/** Options for every store that a command opens. */
+export const reportsLostLog = {
+  onLostLog: ({ event, message }: LogLoss): void => setLostLog({ code: CODE[event], message }),
 };
 
-/** Once: a process may run another command. */
-export const takeLoss = (): NotedLoss | undefined => {
-  const loss = noted;
-  noted = undefined;
+/** Returns and clears it, since a process may run several commands. */
+export const takeLostLog = (): LostLog | undefined => {
+  const loss = lostLog;
+  lostLog = undefined;
   return loss;
 };
 
@@ -42,19 +44,19 @@ const TRIES = 30;
 const PAUSE_MS = 100;
 
 /** Whether `error` says that another process holds the store. */
-export const isHeld = (error: unknown): boolean => error instanceof StoreError && error.code === "STORE_LOCKED";
+export const isLocked = (error: unknown): boolean => error instanceof StoreError && error.code === "STORE_LOCKED";
 
 /**
- * The result of `open`. While another process holds the store, it is tried again for three seconds: a command holds it for a moment only,
- * and a server that starts holds it before it takes commands. Ends at once if a server listens at `control`. Throws what `open` threw last.
+ * The result of `open`. Retries for three seconds while another process holds the store: a command holds it only briefly, and a server that
+ * starts holds it before it accepts commands. Fails at once if a server listens at `control`. Throws the last error of `open`.
  */
-export const openWhenFree = async <T>(open: () => T, control: string): Promise<T> => {
+export const openWhenUnlocked = async <T>(open: () => T, control: string): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return open();
     } catch (error) {
-      if (!isHeld(error) || tries === TRIES) throw error;
-      // Not needed to start a server.
+      if (!isLocked(error) || tries === TRIES) throw error;
+      // Imported here, since a server rarely needs it to start.
       const { isListening } = await import("./control-socket.ts");
       if (await isListening(control)) throw error;
       await sleep(PAUSE_MS);
@@ -62,34 +64,34 @@ export const openWhenFree = async <T>(open: () => T, control: string): Promise<T
   }
 };
 
-/** What there is to read of actors, wherever they are. */
+/** Reads actors of a data directory or a cluster. */
 export interface Reader extends Pick<ActorReader, "list" | "events" | "event" | "caused" | "state">, AsyncDisposable {
   readonly letters: NonNullable<ActorReader["letters"]>;
-  /** Where it reads: a directory, or a server's address. */
+  /** The directory, or the address of the cluster. */
   readonly place?: string;
-  /** Undefined: there is no such actor. */
+  /** Undefined if there is no such actor. */
   load(id: ActorId): Promise<object | undefined>;
 }
 
-/** To read only: works beside running servers. `directory`: there the actors are, if not on a Restate server. */
-export const openToRead = async (place: Place): Promise<{ readonly store: Reader; readonly directory?: DataDirectory }> => {
-  const engine = transferOf(place);
-  if (engine !== undefined) return { store: await (await import("./cluster-operator.ts")).readCluster(engine) };
+/** Opens a reader, also while a server runs. `directory`: the data directory; absent on a cluster. */
+export const openReader = async (place: Target): Promise<{ readonly store: Reader; readonly directory?: DataDirectory }> => {
+  const engine = clusterTarget(place);
+  if (engine !== undefined) return { store: await (await import("./cluster-operator.ts")).openClusterReader(engine) };
   const directory = new DataDirectory(place.data);
   directory.requireActors();
   const { sqliteStore } = await import("../core/store/index.ts");
   const store = sqliteStore({
     directory: directory.path,
     readOnly: true,
-    ...notesLoss,
+    ...reportsLostLog,
   });
-  // What reads chains is loaded when a state is read: a list needs none of it.
+  // The code that reads chains is loaded only when a state is read; a list does not need it.
   const state: Reader["state"] = async (id) => (await import("../bridges/operate/index.ts")).storeReader(store).state(id);
   return { store: Object.assign(store, { state, place: directory.path }), directory };
 };
 
-/** The data directory that `--data` names, or an exported history, unpacked into one. Throws unless there are actors. */
-export const directoryToRead = async (data: string, open: AsyncDisposableStack): Promise<DataDirectory> => {
+/** The data directory that `--data` names, or one into which the export that it names is unpacked. Throws unless there are actors. */
+export const openExportOrDirectory = async (data: string, open: AsyncDisposableStack): Promise<DataDirectory> => {
   const path = resolve(data);
   const isFile = (await stat(path).catch(() => undefined))?.isFile() === true;
   const directory = new DataDirectory(isFile ? await unpacked(path, open) : path);
@@ -97,7 +99,7 @@ export const directoryToRead = async (data: string, open: AsyncDisposableStack):
   return directory;
 };
 
-/** In a folder that is deleted when `open` is disposed of. Nothing runs there. */
+/** Unpacks into a folder that is deleted when `open` is disposed of. */
 const unpacked = async (file: string, open: AsyncDisposableStack): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), "troupe-export-"));
   open.defer(() => rm(folder, { recursive: true, force: true }));
@@ -107,17 +109,17 @@ const unpacked = async (file: string, open: AsyncDisposableStack): Promise<strin
 
 const STANDARD = "-";
 
-/** All of an exported history into a folder that has no actors yet. */
+/** Imports all of an export into an empty folder. */
 const importFile = async (file: string, directory: string): Promise<void> => {
   const [{ readDump }, { sqliteImporter }] = await Promise.all([import("../core/chain/index.ts"), import("../core/store/index.ts")]);
-  await readDump(chunksOf(file), async () => sqliteImporter({ directory, ...notesLoss }));
+  await readDump(readChunks(file), async () => sqliteImporter({ directory, ...reportsLostLog }));
 };
 
 const BOM = [0xef, 0xbb, 0xbf];
 
-export async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   try {
-    const input = file === STANDARD ? process.stdin : opened(file);
+    const input = file === STANDARD ? process.stdin : openFile(file);
     const chunks = file.endsWith(".gz") ? pipeline(input, (await import("node:zlib")).createGunzip(), () => undefined) : input;
     let first = true;
     for await (const chunk of chunks) {
@@ -126,16 +128,16 @@ export async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
       first = false;
     }
   } catch (error) {
-    throw readFault(file, error);
+    throw explainReadError(file, error);
   }
 }
 
-const opened = (file: string): ReadStream => {
+const openFile = (file: string): ReadStream => {
   if (statSync(file).isDirectory()) throw usage(`${file} is a folder: name the file that "troupe export" wrote.`);
   return createReadStream(file);
 };
 
-const readFault = (file: string, error: unknown): unknown => {
+const explainReadError = (file: string, error: unknown): unknown => {
   const code = systemCode(error);
   if (code === undefined || error instanceof CommandError) return error;
   if (code.startsWith("Z_"))

@@ -1,3 +1,5 @@
+// Owns: operations on a data directory by the process that holds it: the server, or a command while no server runs. Does not own: who
+// performs one (run-operation.ts), the socket (control-socket.ts).
 import type { KeyObject } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
@@ -7,68 +9,67 @@ import { type ActorId, type Behaviour, EngineError, type Json, type JsonObject, 
 import { omitUndefined, stripBom } from "../core/contract/internal.ts";
 import type { LocalEngine, Pruned, Pruning } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
-import type { Common } from "./actor-options.ts";
-import { CommandError, describeFailure, EXIT, inCommandWords, noActor, usage } from "./command-error.ts";
+import type { CommonOptions } from "./actor-options.ts";
+import { CommandError, describeFailure, EXIT, rewordForCommands, noActor, usage } from "./command-error.ts";
 import type { ControlHandler } from "./control-socket.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { whyUnreadable } from "./files.ts";
 import { indexesOf, withModules } from "./load-modules.ts";
 import { faultFields } from "./log.ts";
-import { notesLoss, openWhenFree } from "./open-store.ts";
-import { textOr } from "./output.ts";
+import { reportsLostLog, openWhenUnlocked } from "./open-store.ts";
+import { textOrElse } from "./output.ts";
 
-interface Operating {
+interface EngineHandlerOptions {
   /** The data directory, for messages. */
   readonly directory?: string;
   readonly engine: LocalEngine;
-  /** Those that the engine runs. */
+  /** The kinds that the engine runs. */
   readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits">[];
   readonly store: Store;
-  /** States may be edited. */
+  /** Whether states may be edited. */
   readonly edit: boolean;
-  /** Bodies of these actors were erased, or they were removed: what was made of their chains is to follow. */
+  /** Called when bodies of these actors were erased or the actors removed, so that search indexes can follow. */
   readonly erased: (ids: readonly ActorId[]) => void;
 }
 
-/** What commands may ask of the process that holds the directory. */
-export const operate = (operating: Operating): ControlHandler => {
-  const operations = engineOperations({ ...operating, signingKey: signingKeyIn });
-  return spoken(operating.directory, async (operation, args) => {
+/** The operations of a process that holds the directory and runs an engine on it. */
+export const engineHandler = (operating: EngineHandlerOptions): ControlHandler => {
+  const operations = engineOperations({ ...operating, signingKey: readSigningKey });
+  return withCommandWording(operating.directory, async (operation, args) => {
     if (operation === "edit" && !operating.edit) throw editsOff();
     if (operation !== "prune") return await operations(operation, args);
-    const pruned = await operating.engine.prune(pruningIn(args));
+    const pruned = await operating.engine.prune(parsePruning(args));
     operating.erased(pruned.ended.map(({ id }) => id));
     return prunedJson(pruned);
   });
 };
 
-interface OperatingOnStore extends Omit<StoreOperatingOptions, "signingKey"> {
+interface StoreHandlerOptions extends Omit<StoreOperatingOptions, "signingKey"> {
   readonly directory: string;
 }
 
-/** The operations that need no module. */
-const operateOnStore = (operating: OperatingOnStore): ControlHandler =>
-  spoken(operating.directory, storeOperations({ ...operating, signingKey: signingKeyIn }));
+/** The operations that need no module, and no engine. */
+const storeHandler = (operating: StoreHandlerOptions): ControlHandler =>
+  withCommandWording(operating.directory, storeOperations({ ...operating, signingKey: readSigningKey }));
 
-/** Failures use the words of commands. */
-const spoken =
+/** Rewords failures for users of commands. */
+const withCommandWording =
   (directory: string | undefined, operations: Operate): ControlHandler =>
   async (operation: string, args: JsonObject): Promise<Json> => {
     try {
       return await operations(operation, args);
     } catch (error) {
-      throw inCommandWords(error, operation, textOr(args["actor"], ""), directory);
+      throw rewordForCommands(error, operation, textOrElse(args["actor"], ""), directory);
     }
   };
 
 const MOST_BYTES = 65_536;
 
 /**
- * The Ed25519 private key in a PEM file. Read by the process that signs, a running server too: so no key goes over a
- * socket, whoever answers there.
+ * The Ed25519 private key in a PEM file. The process that signs reads it, also a running server, so that no key is sent over a socket.
  */
-export const signingKeyIn = async (path: string): Promise<KeyObject> => {
-  const pem = await read(path);
+export const readSigningKey = async (path: string): Promise<KeyObject> => {
+  const pem = await readKeyFile(path);
   try {
     return signingKey(pem);
   } catch {
@@ -78,9 +79,9 @@ export const signingKeyIn = async (path: string): Promise<KeyObject> => {
   }
 };
 
-const read = async (path: string): Promise<string> => {
+const readKeyFile = async (path: string): Promise<string> => {
   try {
-    // Without waiting: of a pipe the server would wait for a writer.
+    // Non-blocking: a server must not wait for the writer of a pipe.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await file.stat();
     if (found.isFile() && found.size <= MOST_BYTES) return stripBom(await file.readFile("utf8"));
@@ -90,24 +91,24 @@ const read = async (path: string): Promise<string> => {
   throw usage(`The key ${path} is not a file of at most ${MOST_BYTES} bytes: name the file itself.`);
 };
 
-/** As a command asks for it on the control socket. */
-const pruningIn = ({ before, kind, after }: JsonObject): Pruning => ({
+/** Reads the request of `troupe prune`. */
+const parsePruning = ({ before, kind, after }: JsonObject): Pruning => ({
   before: typeof before === "number" ? before : 0,
   ...(typeof kind === "string" ? { kind } : {}),
   ...(typeof after === "string" ? { after } : {}),
 });
 
-/** As the server answers there. */
+/** The reply to it. */
 const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
   ended: ended.map((one) => ({ ...one })),
   damaged,
   ...omitUndefined({ next }),
 });
 
-/** One operation that needs no module, by the store alone: no code of an actor is loaded, and nothing that waits is delivered. */
-export const storeHere = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
-  await using store = await openWhenFree(() => sqliteStore({ directory: directory.path, ...notesLoss }), directory.control);
-  const perform = operateOnStore({
+/** Performs one operation on the store alone: loads no actor code, and delivers no pending messages. */
+export const runOnStore = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
+  await using store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...reportsLostLog }), directory.control);
+  const perform = storeHandler({
     directory: directory.path,
     engine: {
       async append(id, make) {
@@ -120,22 +121,22 @@ export const storeHere = async (directory: DataDirectory, op: string, args: Json
       letter: (id, fate) => store.letter(id, fate),
     },
     store,
-    erased: () => directory.dropSearch(),
+    erased: () => directory.deleteSearchIndex(),
   });
   return await perform(op, args);
 };
 
-/** Of a server its log says what a turn threw; here whoever called is the only one to be told. */
-const withCause = (error: unknown, thrown: unknown): unknown => {
+/** Adds what a turn threw to its error. A server would log it; here only the caller can report it. */
+const withThrownError = (error: unknown, thrown: unknown): unknown => {
   const { exit, code, message } = describeFailure(error);
   if ((code !== "CRASHED" && code !== "ACTOR_FAILED") || thrown === undefined) return error;
-  // A state that could not be brought on is told as what its `migrate` threw.
+  // For a state that could not be migrated, that is what `migrate` threw.
   const { error: name, why = "", place } = faultFields(thrown instanceof EngineError ? (thrown.cause ?? thrown) : thrown, true);
   return new CommandError(exit, code, `${message} It threw ${name}: ${why}${place === undefined ? "" : ` (${place})`}`);
 };
 
-/** Settles as `performed`, and rejects once this process has nothing left to do: then no answer can come. */
-const unlessIdle = async (performed: Promise<Json>, actor: string): Promise<Json> => {
+/** Settles as `performed`, and rejects once this process is idle: then no reply can come. */
+const failWhenIdle = async (performed: Promise<Json>, actor: string): Promise<Json> => {
   const idle = Promise.withResolvers<never>();
   const onIdle = (): void =>
     idle.reject(
@@ -153,16 +154,16 @@ const unlessIdle = async (performed: Promise<Json>, actor: string): Promise<Json
   }
 };
 
-/** One operation that writes, by an engine opened on the directory for just this. */
-export const writeHere = (
+/** Performs one operation with an engine that is opened on the directory for it. */
+export const runWithModules = (
   directory: DataDirectory,
   modules: readonly string[],
-  options: Common,
+  options: CommonOptions,
   op: string,
   args: JsonObject,
 ): Promise<Json> =>
   withModules(modules, options, async (loaded) => {
-    await using store = await openWhenFree(() => sqliteStore({ directory: directory.path, ...notesLoss }), directory.control);
+    await using store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...reportsLostLog }), directory.control);
     const { LocalEngine } = await import("../core/engine/index.ts");
     let thrown: unknown;
     const kinds = loaded.parts.flatMap((part) => part.kinds);
@@ -175,37 +176,37 @@ export const writeHere = (
       },
     });
     try {
-      const performed = operate({
+      const performed = engineHandler({
         directory: directory.path,
         engine,
         kinds,
         store,
-        // The command refused it otherwise.
+        // The command has checked --allow-edit.
         edit: true,
-        erased: () => directory.dropSearch(),
+        erased: () => directory.deleteSearchIndex(),
       })(op, args);
-      return await unlessIdle(performed, textOr(args["actor"], "The actor"));
+      return await failWhenIdle(performed, textOrElse(args["actor"], "The actor"));
     } catch (error) {
-      throw withCause(error, thrown);
+      throw withThrownError(error, thrown);
     }
   });
 
-/** One operation about guests, by an engine opened on the directory for just this. */
-export const guestsHere = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
-  const [{ LocalEngine }, { GuestHouse }] = await Promise.all([import("../core/engine/index.ts"), import("./guest-runtime.ts")]);
-  await using house = new GuestHouse(directory.path, undefined, notesLoss);
-  await using store = sqliteStore({ directory: directory.path, ...notesLoss });
-  await using engine = await LocalEngine.start({ kinds: [house.guests.kind], store });
-  house.open(engine, directory.path);
+/** Performs one operation on guests with an engine that is opened on the directory for it. */
+export const runWithGuests = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
+  const [{ LocalEngine }, { GuestRuntime }] = await Promise.all([import("../core/engine/index.ts"), import("./guest-runtime.ts")]);
+  await using runtime = new GuestRuntime(directory.path, undefined, reportsLostLog);
+  await using store = sqliteStore({ directory: directory.path, ...reportsLostLog });
+  await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
+  runtime.attachEngine(engine, directory.path);
   return (
-    (await house.operate(op, args)) ??
-    (await operate({
+    (await runtime.operate(op, args)) ??
+    (await engineHandler({
       directory: directory.path,
       engine,
-      kinds: [house.guests.kind],
+      kinds: [runtime.guests.kind],
       store,
       edit: true,
-      erased: () => directory.dropSearch(),
+      erased: () => directory.deleteSearchIndex(),
     })(op, args))
   );
 };

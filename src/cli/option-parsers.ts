@@ -1,3 +1,4 @@
+// Owns: parsers of option values and arguments. Does not own: which command has which option.
 import { InvalidArgumentError } from "commander";
 import type { Json, JsonObject } from "../core/contract/index.ts";
 import { isScope, tryParseJson } from "../core/contract/internal.ts";
@@ -8,7 +9,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** `3000`, `127.0.0.1:3000`, `[::1]:3000`, `localhost:0`. Port 0 picks a free one. */
+/** Parses `3000`, `127.0.0.1:3000`, `[::1]:3000` or `localhost:0`. Port 0 picks a free one. */
 export const parseHostPort = (text: string, option: string): HostPort => {
   const match = /^(?:(\[[0-9A-Fa-f:.]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
@@ -18,31 +19,31 @@ export const parseHostPort = (text: string, option: string): HostPort => {
   return { host, port };
 };
 
-/** A TCP address, or the path of a Unix socket (it has a slash or ends in `.sock`). */
+/** Parses a TCP address, or the path of a Unix socket, which has a slash or ends in `.sock`. */
 export const parseTcp = (text: string, option: string): HostPort | { readonly path: string } =>
   text.includes("/") || text.endsWith(".sock") ? { path: text } : parseHostPort(text, option);
 
 const AGE = /^(\d{1,6})([dhm])$/;
 const UNIT: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000 };
 
-/** How long, as people write it (30d, 12h, 90m), in milliseconds. Undefined: it is none. */
-export const ageMs = (text: string): number | undefined => {
+/** Parses a duration (30d, 12h, 90m) to milliseconds. Undefined if it is invalid. */
+export const parseAge = (text: string): number | undefined => {
   const [, count, unit = ""] = AGE.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (UNIT[unit] ?? 0);
 };
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/;
 
-/** A day or a time as people write it, always UTC, in milliseconds since 1970. Undefined: it is none. */
-export const utcTime = (text: string): number | undefined => {
+/** Parses a day or a time in UTC to milliseconds since 1970. Undefined if it is invalid. */
+export const parseUtcTime = (text: string): number | undefined => {
   const [day = ""] = text.split("T");
-  // Of a day that its month does not have, V8 makes one of the next month.
+  // V8 turns February 30 into a day of March.
   const isDay = TIME.test(text) && !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
   const time = isDay ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 };
 
-/** An argument or a file. Throws a `CommandError`. */
+/** Parses JSON of an argument or a file. Throws a `CommandError`. */
 export const parseJson = (text: string, what: string, example: string): Json => {
   try {
     return JSON.parse(text);
@@ -54,18 +55,18 @@ export const parseJson = (text: string, what: string, example: string): Json => 
 export const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 
 /** Parses one of several scopes. */
-export const scopes = (value: string, before: readonly string[] | undefined): readonly string[] => {
+export const parseScope = (value: string, before: readonly string[] | undefined): readonly string[] => {
   if (!isScope(value)) throw new InvalidArgumentError("A scope has no blanks, quotes or backslashes; give the option once for each.");
   return collect(value, before);
 };
 
-export const positive = (text: string): number => {
+export const nonNegative = (text: string): number => {
   const number = Number(text);
   if (!Number.isFinite(number) || number < 0) throw new InvalidArgumentError("It must be a number of 0 or more.");
   return number;
 };
 
-export const advertised = (text: string): string => {
+export const parseAdvertisedUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.username !== "")
     throw new InvalidArgumentError("It must be http://host:port.");
@@ -75,7 +76,7 @@ export const advertised = (text: string): string => {
 const REASON_MAX = 1_000;
 
 /** Parses a reason, which an event stores. */
-export const reason = (text: string): string => {
+export const parseReason = (text: string): string => {
   if (text.trim() === "" || text.length > REASON_MAX) throw new InvalidArgumentError(`A reason has 1 to ${REASON_MAX} characters.`);
   return text;
 };
@@ -96,25 +97,25 @@ export const wholeNumber =
     return number;
   };
 
-export const lifetime = (text: string): number => {
-  const ms = ageMs(text);
+export const parseLifetime = (text: string): number => {
+  const ms = parseAge(text);
   if (ms === undefined || ms === 0) throw new InvalidArgumentError("It must be a time such as 30d, 12h or 90m.");
   return ms;
 };
 
-export const label = (text: string): string => {
+export const nonEmptyText = (text: string): string => {
   if (text.trim() === "") throw new InvalidArgumentError("It must not be empty.");
   return text;
 };
 
-export const namesIn = (text: string): readonly string[] => {
+export const parseNames = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) throw new InvalidArgumentError("It must be names separated by commas, such as roles,tenant.");
   return names;
 };
 
 /** Parses an option that may be repeated: name=value, in which the value is JSON or text. */
-export const claims = (text: string, before: JsonObject = {}): JsonObject => {
+export const parseClaim = (text: string, before: JsonObject = {}): JsonObject => {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError('It must be a name and a value, such as roles=responder or roles=["responder"].');
   const value = text.slice(at + 1);
@@ -122,14 +123,14 @@ export const claims = (text: string, before: JsonObject = {}): JsonObject => {
 };
 
 /** Parses a path. An unset variable in a script must not mean the current folder. */
-export const naming =
+export const nonEmptyPath =
   (what: "a folder" | "a file" | "a URL or a file") =>
   (text: string): string => {
     if (text === "") throw new InvalidArgumentError(`It must name ${what}.`);
     return text;
   };
 
-/** Throws a `CommandError` for what is no name of an environment variable. */
+/** Throws a `CommandError` for an invalid name of an environment variable. */
 export const checkVariables = (variables: readonly string[]): void => {
   const odd = variables.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (odd !== undefined) throw usage(`--env takes the name of an environment variable, not ${JSON.stringify(odd)}.`);

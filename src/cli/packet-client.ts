@@ -1,5 +1,5 @@
-// Owns: how commands reach a packet server: the connection, packets read from a file, and how an error ends a command. Does not own: the client
-// (bridges/packet).
+// Owns: how commands reach a packet server: the connection, packets read from a file, and how an error ends a command. Does not own: the
+// client (bridges/packet).
 import { createReadStream } from "node:fs";
 import { PacketClientError } from "../bridges/packet/client-error.ts";
 import { type PacketClient, packetClient } from "../bridges/packet/client.ts";
@@ -13,16 +13,16 @@ import { whyUnreadable } from "./files.ts";
 
 export { errorIn } from "../bridges/packet/client-reply.ts";
 
-/** Where packets go, and whose they are. */
-export interface PacketPlace {
+/** The packet server, and the token of the caller. */
+export interface PacketServer {
   readonly url: string;
   readonly token?: string;
   readonly timeout: number;
   readonly json?: boolean;
 }
 
-/** For one command: it tries to connect once. */
-export const openClient = ({ url, token, timeout }: PacketPlace): PacketClient =>
+/** A client for one command: it tries to connect once. */
+export const openClient = ({ url, token, timeout }: PacketServer): PacketClient =>
   packetClient(url, { timeoutMs: timeout, patienceMs: 0, ...omitUndefined({ token }) });
 
 const EXITS: Readonly<Partial<Record<PacketErrorType, ExitCode>>> = {
@@ -38,7 +38,7 @@ const EXITS: Readonly<Partial<Record<PacketErrorType, ExitCode>>> = {
   rate_limited: EXIT.refused,
 };
 
-/** How a command ends that was answered with this, or not at all. */
+/** The error of a command whose packet failed or got no reply. */
 export const packetFailure = (error: unknown): unknown => {
   if (error instanceof PacketError) return new CommandError(EXITS[error.type] ?? EXIT.failed, error.type, error.message);
   if (!(error instanceof PacketClientError)) return error;
@@ -49,7 +49,7 @@ export const packetFailure = (error: unknown): unknown => {
 const STANDARD = "-";
 const MOST_BYTES = 67_108_864;
 
-/** The packets in a file, or on standard input. Throws `USAGE` for a file that is none. */
+/** The packets in a file or on standard input. Throws `USAGE` if it contains anything else. */
 export const readPackets = async (file: string): Promise<readonly JsonObject[]> => packetsIn(await textOf(file), file);
 
 const textOf = async (file: string): Promise<string> => {
@@ -79,7 +79,7 @@ const packetsIn = (text: string, file: string): readonly JsonObject[] => {
   return lines.map(({ line, where }) => packetIn(line, where));
 };
 
-/** What is refused as text would be lost with it: numbers that are rounded, members that are there twice. */
+/** Parses the text strictly: JSON.parse would silently round numbers and drop duplicate members. */
 const packetIn = (text: string, where: string): JsonObject => {
   const { value, issue } = parsePacketText(text);
   if (issue !== undefined && tryParseJson(text) !== undefined)

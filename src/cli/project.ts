@@ -1,3 +1,5 @@
+// Owns: what a project says about itself in package.json and troupe.config.ts, for those it is shared with. Does not own: the formats
+// (commands/bundle.ts, commands/publish.ts).
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
@@ -8,7 +10,7 @@ import { serverName } from "./install/server.ts";
 import { findConfig, readConfig } from "./settings.ts";
 
 export interface Project {
-  /** Where package.json is, else the settings, else the current folder. */
+  /** The folder of package.json, else of the settings, else the current one. */
   readonly folder: string;
   readonly manifest: JsonObject;
   readonly settings: JsonObject;
@@ -55,7 +57,7 @@ const folderWithPackage = (from: string): string | undefined => {
   }
 };
 
-/** Reads the project around the current folder. Throws a `CommandError` where it names nothing to serve. */
+/** Reads the project around the current folder. Throws a `CommandError` if there is nothing to serve. */
 export const readProject = async ({ module, name, config }: ProjectOptions, needsModule: boolean): Promise<Project> => {
   const path = typeof config === "string" ? resolve(config) : config === false ? undefined : findConfig(process.cwd());
   const file = path === undefined ? undefined : await readConfig(path);

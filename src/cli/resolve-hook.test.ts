@@ -19,8 +19,8 @@ const written = (text: string, ...path: readonly string[]): string => {
   return pathToFileURL(file).href;
 };
 
-/** What is asked of Node, which is told what to answer. */
-class Asked {
+/** Records what is left to Node, with a given result. */
+class FakeNode {
   readonly of: string[] = [];
   readonly modules = new PackageModules();
 
@@ -38,59 +38,59 @@ describe("modules of packages", () => {
   const deep = written("export const deep = 1;", "node_modules", "a", "deep", "deep.js");
   const found = (url: string): ResolveFnOutput => ({ url, format: "module" });
 
-  /** Node was asked for the package, as it is for every name that is no path. */
-  const begun = (format: string): Asked => {
-    const asked = new Asked();
-    asked.resolve("a", urlOf("main.js"), { url: index, format });
-    return asked;
+  /** The package itself is left to Node, as is every name that is not a path. */
+  const begun = (format: string): FakeNode => {
+    const node = new FakeNode();
+    node.resolve("a", urlOf("main.js"), { url: index, format });
+    return node;
   };
 
-  test("Node is not asked for what lies beside an ES module, and its text is at hand", () => {
-    const asked = begun("module");
-    assert.deepEqual(asked.resolve("./near.js", index, found("file:///wrong")), { url: near, format: "module", shortCircuit: true });
-    assert.deepEqual(asked.of, ["a"]);
-    assert.deepEqual(asked.modules.load(near), { format: "module", source: "export const near = 1;", shortCircuit: true });
+  test("a file next to an ES module is resolved and loaded without Node", () => {
+    const node = begun("module");
+    assert.deepEqual(node.resolve("./near.js", index, found("file:///wrong")), { url: near, format: "module", shortCircuit: true });
+    assert.deepEqual(node.of, ["a"]);
+    assert.deepEqual(node.modules.load(near), { format: "module", source: "export const near = 1;", shortCircuit: true });
   });
 
-  test("it is asked once for what lies elsewhere, from each folder", () => {
-    const asked = begun("module");
-    const once = asked.resolve("./deep/deep.js", index, found(deep));
-    asked.resolve("./near.js", index, found(near));
-    assert.deepEqual(asked.resolve("./deep/deep.js", near, found("file:///wrong")), once);
-    assert.equal(asked.resolve("./deep/deep.js", deep, found("file:///other")).url, "file:///other");
-    assert.deepEqual(asked.of, ["a", "./deep/deep.js", "./deep/deep.js"]);
+  test("a file in another folder is resolved by Node once per folder", () => {
+    const node = begun("module");
+    const once = node.resolve("./deep/deep.js", index, found(deep));
+    node.resolve("./near.js", index, found(near));
+    assert.deepEqual(node.resolve("./deep/deep.js", near, found("file:///wrong")), once);
+    assert.equal(node.resolve("./deep/deep.js", deep, found("file:///other")).url, "file:///other");
+    assert.deepEqual(node.of, ["a", "./deep/deep.js", "./deep/deep.js"]);
   });
 
-  test("what a folder's own package.json makes CommonJS is left to it", () => {
-    const asked = begun("module");
+  test("CommonJS modules of a nested package.json are left to Node", () => {
+    const node = begun("module");
     const common = { url: written("exports.old = 1;", "node_modules", "a", "old", "old.js"), format: "commonjs" };
-    assert.equal(asked.resolve("./old/old.js", index, common).format, "commonjs");
-    assert.equal(asked.modules.load(common.url), undefined);
-    asked.resolve("./older.js", common.url, { url: urlOf("older"), format: "commonjs" });
-    assert.equal(asked.of.at(-1), "./older.js");
+    assert.equal(node.resolve("./old/old.js", index, common).format, "commonjs");
+    assert.equal(node.modules.load(common.url), undefined);
+    node.resolve("./older.js", common.url, { url: urlOf("older"), format: "commonjs" });
+    assert.equal(node.of.at(-1), "./older.js");
   });
 
-  test("it is asked for a link, for what is not there, for other kinds of files, and for all that require and CommonJS want", () => {
+  test("links, missing files, other file types and requires are left to Node", () => {
     symlinkSync(join(root, "node_modules", "a", "deep", "deep.js"), join(root, "node_modules", "a", "link.js"));
-    const asked = begun("module");
+    const node = begun("module");
     for (const specifier of ["./link.js", "./missing.js", "./data.json", "./near.js?again", "./n%65ar.js", "b"]) {
-      asked.resolve(specifier, index, found(deep));
-      assert.equal(asked.of.at(-1), specifier);
+      node.resolve(specifier, index, found(deep));
+      assert.equal(node.of.at(-1), specifier);
     }
-    asked.resolve("./near.js", index, found(near), ["node", "require"]);
-    assert.equal(asked.of.at(-1), "./near.js");
+    node.resolve("./near.js", index, found(near), ["node", "require"]);
+    assert.equal(node.of.at(-1), "./near.js");
     const common = begun("commonjs");
     common.resolve("./near.js", index, found(near));
     assert.deepEqual(common.of, ["a", "./near.js"]);
   });
 
-  test("an author's own files are asked of it each time, since they change", () => {
-    const asked = new Asked();
+  test("an author's own files are resolved by Node each time, since they change", () => {
+    const node = new FakeNode();
     const main = written("import './part.js';", "main.js");
     written("export {};", "part.js");
-    asked.resolve(main, undefined, found(main));
-    for (let round = 0; round < 2; round += 1) asked.resolve("./part.js", main, found(urlOf("part.js")));
-    assert.deepEqual(asked.of, [main, "./part.js", "./part.js"]);
-    assert.equal(asked.modules.load(main), undefined);
+    node.resolve(main, undefined, found(main));
+    for (let round = 0; round < 2; round += 1) node.resolve("./part.js", main, found(urlOf("part.js")));
+    assert.deepEqual(node.of, [main, "./part.js", "./part.js"]);
+    assert.equal(node.modules.load(main), undefined);
   });
 });

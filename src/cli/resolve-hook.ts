@@ -1,19 +1,21 @@
+// Owns: resolving a served module's imports: to this Troupe, and quickly in installed packages. Does not own: loading modules
+// (load-modules.ts).
 import { lstatSync, readFileSync } from "node:fs";
 import { type LoadFnOutput, registerHooks, type ResolveFnOutput, type ResolveHookContext } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** A file beside the one that imports it, or in a folder around it, by its whole name. */
+/** A relative path with its full file name. */
 const RELATIVE = /^\.{1,2}\/[\w./-]+\.js$/;
-const BESIDE = /^\.\/[\w-][\w.-]*$/;
+const SIBLING = /^\.\/[\w-][\w.-]*$/;
 
 const folderOf = (url: string): string => url.slice(0, url.lastIndexOf("/") + 1);
 
 /**
- * Where the ES modules of installed packages are, and what is in them.
+ * Resolves and loads the ES modules of installed packages faster than Node.
  *
- * For each import of each module Node looks for links and for a package.json, which takes as long as all the rest of loading
- * it. But from one folder a relative name leads to one place, whoever asks; and what lies
- * beside an ES module shares its package.json, so it is one too. All else is asked of Node.
+ * For each import Node looks for links and for a package.json, which takes as long as all the rest of loading. But a relative path from one
+ * folder always leads to the same file, and files in the folder of an ES module share its package.json, so they are ES modules too. All
+ * other imports are left to Node.
  */
 export class PackageModules {
   /** By folder and relative name. */
@@ -28,21 +30,21 @@ export class PackageModules {
   ): ResolveFnOutput {
     const { parentURL } = context;
     if (parentURL === undefined || !this.#modules.has(parentURL) || !RELATIVE.test(specifier) || context.conditions.includes("require"))
-      return this.#noted(next(specifier, context));
+      return this.#note(next(specifier, context));
     const folder = folderOf(parentURL);
     const name = `${folder}${specifier}`;
     let place = this.#places.get(name);
     if (place === undefined) {
-      place = { ...(besides(folder, specifier) ?? next(specifier, context)), shortCircuit: true };
-      this.#noted(place);
+      place = { ...(siblingFile(folder, specifier) ?? next(specifier, context)), shortCircuit: true };
+      this.#note(place);
       this.#places.set(name, place);
     }
     return place;
   }
 
-  /** What is where it is without being looked for. */
-  known(url: string): ResolveFnOutput {
-    return this.#noted({ url, format: "module", shortCircuit: true });
+  /** A module whose place is known. */
+  knownModule(url: string): ResolveFnOutput {
+    return this.#note({ url, format: "module", shortCircuit: true });
   }
 
   load(url: string): LoadFnOutput | undefined {
@@ -50,16 +52,16 @@ export class PackageModules {
     return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };
   }
 
-  #noted(place: ResolveFnOutput): ResolveFnOutput {
+  #note(place: ResolveFnOutput): ResolveFnOutput {
     const { url, format } = place;
     if (format === "module" && url.startsWith("file:") && url.endsWith(".js") && url.includes("/node_modules/")) this.#modules.add(url);
     return place;
   }
 }
 
-/** A link beside it may lead into another package. */
-const besides = (folder: string, specifier: string): ResolveFnOutput | undefined => {
-  if (!BESIDE.test(specifier)) return undefined;
+/** A file in the same folder. Not a link, whose target may be in another package. */
+const siblingFile = (folder: string, specifier: string): ResolveFnOutput | undefined => {
+  if (!SIBLING.test(specifier)) return undefined;
   const url = `${folder}${specifier.slice(2)}`;
   return lstatSync(fileURLToPath(url), { throwIfNoEntry: false })?.isFile() === true ? { url, format: "module" } : undefined;
 };
@@ -77,7 +79,7 @@ function readEntries(): Entries {
   return exports;
 }
 
-/** Where a name is: among the sources, or bundled with the command (`scripts/bundle-command.ts`). Undefined: there is no such name. */
+/** The file of a name: in the sources, or bundled with the command (`scripts/bundle-command.ts`). Undefined for an unknown name. */
 function locate(entries: Entries, name: string): string | undefined {
   const key = name === "troupe" ? "." : name.replace("troupe", ".");
   const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
@@ -88,10 +90,10 @@ function locate(entries: Entries, name: string): string | undefined {
 }
 
 /**
- * Says where this Troupe's modules are, and what is in those of packages, this one among them.
+ * Registers the hooks that resolve `troupe` and installed packages.
  *
- * A served module's `import "troupe"` means the Troupe that serves it, wherever the module lies: two copies would not
- * know each other's refusals and errors.
+ * A served module's `import "troupe"` means the Troupe that serves it, wherever the module is: two copies would not recognise each other's
+ * refusals and errors.
  */
 export const resolveToThisTroupe = (): void => {
   const packages = new PackageModules();
@@ -100,7 +102,7 @@ export const resolveToThisTroupe = (): void => {
     resolve(specifier, context, next) {
       const url = NAMED.test(specifier) ? locate((entries ??= readEntries()), specifier) : undefined;
       if (url === undefined) return packages.resolve(specifier, context, next);
-      return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.known(url);
+      return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.knownModule(url);
     },
     load: (url, context, next) => packages.load(url) ?? next(url, context),
   });

@@ -1,3 +1,5 @@
+// Owns: settings of a project: finding troupe.config.ts, and merging flags, environment and file. Does not own: the options
+// (serve-options.ts).
 import { lstatSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Command, CommanderError, type Option } from "commander";
@@ -7,11 +9,11 @@ import { closestMatch, isTexts } from "../core/contract/internal.ts";
 import { authority } from "../mcp/transport/listen.ts";
 import { CommandError, usage } from "./command-error.ts";
 import { importModule, withPath } from "./load-modules.ts";
-import { holdOutput } from "./output.ts";
+import { redirectStdout } from "./output.ts";
 
 const NAMES = ["troupe.config.ts", "troupe.config.mts", "troupe.config.js", "troupe.config.mjs"];
 
-/** The settings of a project, as its file gives them. */
+/** The settings in a project's file. */
 interface ConfigFile {
   readonly path: string;
   readonly settings: JsonObject;
@@ -19,7 +21,7 @@ interface ConfigFile {
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-/** In `folder`, or the nearest of those around it, up to the root of its repository. */
+/** Searches `folder` and the folders above it, up to the root of the repository. */
 export const findConfig = (folder: string): string | undefined => {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const path = NAMES.map((name) => join(at, name)).find(isFile);
@@ -31,7 +33,7 @@ export const findConfig = (folder: string): string | undefined => {
   }
 };
 
-/** A file that the user did not name and is not in the current folder is code of the user or of the system, or is not run. */
+/** A file in a folder above is run only if it belongs to the user or to root and others cannot write it. */
 const refuseForeign = (path: string): void => {
   const { uid, mode } = statSync(path);
   const user = process.geteuid?.() ?? uid;
@@ -41,10 +43,10 @@ const refuseForeign = (path: string): void => {
   );
 };
 
-/** Runs the file; what it prints goes to standard error. Throws a `CommandError` where it has no settings. */
+/** Runs the file; what it prints goes to standard error. Throws a `CommandError` if it exports no settings. */
 export const readConfig = async (path: string): Promise<ConfigFile> => {
   if (!isFile(path)) throw usage(`There is no file ${path}: name a troupe.config.ts with --config.`);
-  const held = holdOutput();
+  const held = redirectStdout();
   let module: Readonly<Record<string, unknown>>;
   try {
     module = await importModule(path, 0);
@@ -66,7 +68,7 @@ interface Setting {
   readonly source: SettingSource;
 }
 
-/** The flags of a command with what the environment and the project's file add to them. */
+/** The effective settings of a command: flags, environment and project file. */
 export interface Settings {
   readonly modules: readonly string[];
   readonly file: string | undefined;
@@ -88,7 +90,7 @@ type Shape =
   | "flag or address"
   | "url or path";
 
-/** What each property takes. Its option parses it, so that a flag and a property mean the same. */
+/** The type of each property. Its option parses the value, so that a flag and a property mean the same. */
 const SHAPES: Readonly<Record<Property, Shape>> = {
   modules: "paths",
   data: "path",
@@ -168,7 +170,7 @@ const variableOf = (name: string): string => `TROUPE_${name.replace(/[A-Z]/g, (l
 
 const isAddressOfSocket = (text: string): boolean => text.includes("/") || text.endsWith(".sock");
 
-/** The texts that the option would get on the command line; undefined: as if it were not given. Throws the words of what it takes. */
+/** The texts that the option would get on the command line; undefined if it would be absent. Throws what the property accepts. */
 const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] | boolean | undefined => {
   const wrong = (): TypeError => new TypeError(`it has to be ${WORDS[shape]}`);
   if (shape === "flag" || (shape === "flag or address" && value === true)) {
@@ -189,7 +191,7 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   }
   if (shape === "texts" || shape === "some texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
-    // Without a key anyone could send turns to the node: an empty list is a mistake.
+    // An empty list of identity keys is a mistake: anyone could send turns to the node.
     if (!isTexts(list) || (shape === "some texts" && list.length === 0) || (shape === "paths" && list.includes(""))) throw wrong();
     if (list.length === 0) return undefined;
     return shape !== "paths" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
@@ -198,7 +200,7 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (typeof text !== "string") throw wrong();
   const isPath =
     shape === "path" || (shape === "address" && isAddressOfSocket(text)) || (shape === "url or path" && !/^https?:/.test(text));
-  // An empty one is refused by its option.
+  // The option itself refuses an empty path.
   return [isPath && text !== "" ? resolve(folder, text) : text];
 };
 
@@ -211,7 +213,7 @@ const parsed = (option: Option, texts: readonly string[]): unknown => {
   return all;
 };
 
-/** Throws a `CommandError` that names the place of what an option does not take. */
+/** Runs an option's parser. Throws a `CommandError` that names the place of an invalid value. */
 const orThrowAt = <T>(place: string, run: () => T): T => {
   try {
     return run();
@@ -241,7 +243,7 @@ const applyFile = (
       command.setOptionValueWithSource(name, setting, "config");
     }
   }
-  // Otherwise a command in a folder below would find no actors.
+  // Otherwise a command in a subfolder would find no actors.
   if (folder !== process.cwd() && settings["data"] === undefined && isOpen(command, "data"))
     command.setOptionValueWithSource("data", resolve(folder, DATA), "default");
   return modules;
@@ -253,13 +255,13 @@ const unknownProperty = (path: string, name: string): CommandError => {
   return usage(`${path} has a property ${JSON.stringify(name)} that is no setting${instead} There are ${PROPERTIES.join(", ")}.`);
 };
 
-/** Nothing stronger has set it. */
+/** Whether no stronger source has set it. */
 const isOpen = (command: Command, name: string): boolean => {
   const source = command.getOptionValueSource(name);
   return source === undefined || source === "default";
 };
 
-/** Options with a value alone: of a flag, a variable that is "false" or empty would turn it on. */
+/** Only for options with a value: a flag would be turned on by a variable that is "false" or empty. */
 const applyEnvironment = (
   command: Command,
   options: ReadonlyMap<string, Option>,
@@ -278,7 +280,7 @@ const applyEnvironment = (
 
 const SOURCES: Readonly<Record<string, SettingSource>> = { cli: "flag", env: "environment", config: "file" };
 
-/** For people: addresses as they are written. */
+/** A printable value, with addresses as users write them. */
 const printable = (value: unknown): Json => {
   if (typeof value === "object" && value !== null) {
     if ("host" in value && typeof value.host === "string" && "port" in value && typeof value.port === "number")
@@ -291,8 +293,8 @@ const printable = (value: unknown): Json => {
 };
 
 /**
- * Adds to a command's flags what the environment and the nearest troupe.config.ts say. Its options are then those of `command.opts()`. Throws
- * a `CommandError` that names the file and the property, or the variable.
+ * Adds the environment and the nearest troupe.config.ts to a command's flags, in `command.opts()`. Throws a `CommandError` that names the
+ * file and the property, or the variable.
  */
 export const applySettings = async (
   command: Command,
@@ -317,7 +319,7 @@ export const applySettings = async (
   return { modules, file: path, list };
 };
 
-/** Guests are served without a module. Throws a `CommandError` where there is nothing to serve. */
+/** The modules; guests need none. Throws a `CommandError` if there is nothing to serve. */
 export const modulesToServe = ({ modules, file, list }: Settings): readonly string[] => {
   if (modules.length > 0 || list.some(({ name }) => name === "theater" || name === "theaterTcp")) return modules;
   throw usage(

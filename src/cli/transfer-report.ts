@@ -1,5 +1,6 @@
+// Owns: what export and import report: counts, progress, files to copy, and on whose behalf messages will run. Does not own: the streams
+// (commands/export.ts, commands/import.ts).
 import { actorsOf } from "../bridges/operate/paging.ts";
-import { GUEST } from "../bridges/wasm/guest-state.ts";
 import type { DumpCounts } from "../core/chain/index.ts";
 import {
   type ActorViewer,
@@ -12,12 +13,12 @@ import {
 } from "../core/contract/index.ts";
 import { contextViewer, isReplyAction } from "../core/contract/internal.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { openToRead } from "./open-store.ts";
+import { openReader } from "./open-store.ts";
 import { counted, printLine, visible } from "./output.ts";
 
-const TOLD_EVERY_MS = 200;
-/** Asking the clock costs more than a line. */
-const LOOKED_EVERY = 256;
+const WRITE_EVERY_MS = 200;
+/** Reading the clock costs more than a line, so not for each. */
+const CLOCK_EVERY = 256;
 
 /** `3 actors, 12 events, 1 reply, 0 messages, 0 dead letters`. */
 export const countsText = ({ actors, events, calls, messages, letters }: DumpCounts): string =>
@@ -29,61 +30,62 @@ export const countsText = ({ actors, events, calls, messages, letters }: DumpCou
     counted(letters, "dead letter"),
   ].join(", ");
 
-/** How far it has come, on one line that is written over; for a person at a terminal only. */
+/** Progress on one line that is overwritten; only on a terminal. */
 export class ProgressLine {
   readonly #verb: string;
-  readonly #shown: boolean;
-  #asked = 0;
-  #toldAt = 0;
-  #said = false;
+  readonly #enabled: boolean;
+  #updates = 0;
+  #writtenAt = 0;
+  #isWritten = false;
 
   constructor(verb: string, json: boolean) {
     this.#verb = verb;
-    this.#shown = !json && process.stderr.isTTY;
+    this.#enabled = !json && process.stderr.isTTY;
   }
 
-  tell(counts: DumpCounts): void {
-    if (!this.#shown || ++this.#asked % LOOKED_EVERY !== 0) return;
+  update(counts: DumpCounts): void {
+    if (!this.#enabled || ++this.#updates % CLOCK_EVERY !== 0) return;
     const now = systemClock.now();
-    if (now - this.#toldAt < TOLD_EVERY_MS) return;
-    this.#toldAt = now;
-    this.#said = true;
+    if (now - this.#writtenAt < WRITE_EVERY_MS) return;
+    this.#writtenAt = now;
+    this.#isWritten = true;
     process.stderr.write(`\r\u001b[K${this.#verb} ${countsText(counts)}`);
   }
 
-  /** The line is free for something else. */
+  /** Clears the line. */
   end(): void {
-    if (this.#said) process.stderr.write("\r\u001b[K");
-    this.#said = false;
+    if (this.#isWritten) process.stderr.write("\r\u001b[K");
+    this.#isWritten = false;
   }
 }
 
-/** A result: on standard output, unless that is where the export went. */
+/** Prints the result to standard output, or to standard error if the export went to standard output. */
 export const showResult = (value: object, text: string, json: boolean, toError: boolean): void => {
   const line = json ? JSON.stringify(value) : visible(text);
   if (toError) process.stderr.write(`${line}\n`);
   else printLine(line);
 };
 
-/** What guests hold besides their chains, in a data directory: an export is of chains. */
-const BESIDE = ["content.db", "guests"];
+/** What guests store besides chains, which an export does not contain. */
+const GUEST_FILES = ["content.db", "guests"];
 
-/** What has to be copied beside an export of this directory. Nothing where no guest is in it. */
-export const besideExport = async (directory: DataDirectory, kind?: string): Promise<readonly string[]> => {
+/** What has to be copied along with an export of this directory. Empty without guests. */
+export const copiesNeeded = async (directory: DataDirectory, kind?: string): Promise<readonly string[]> => {
+  const { GUEST } = await import("../bridges/wasm/guest-state.ts");
   if (kind !== undefined && kind !== GUEST) return [];
-  const { store } = await openToRead({ data: directory.path });
+  const { store } = await openReader({ data: directory.path });
   await using _ = store;
-  for await (const _guest of actorsOf(store, { kind: GUEST, page: 1 })) return BESIDE;
+  for await (const _guest of actorsOf(store, { kind: GUEST, page: 1 })) return GUEST_FILES;
   return [];
 };
 
-/** For people. */
-export const besideText = (beside: readonly string[]): string =>
-  beside.length === 0 ? "" : ` What guests store is not in it: copy ${beside.join(" and ")} too (docs/guide/backup.md).`;
+/** A sentence about them. */
+export const copiesText = (files: readonly string[]): string =>
+  files.length === 0 ? "" : ` What guests store is not in it: copy ${files.join(" and ")} too (docs/guide/backup.md).`;
 
 const MOST_VIEWERS = 100;
 
-interface Runs {
+interface ViewerCount {
   readonly principal: string | undefined;
   readonly scopes: readonly string[];
   /** `kind/role`. */
@@ -91,12 +93,12 @@ interface Runs {
   messages: number;
 }
 
-/** The messages, dead letters and replies under way of an import, and whom they act as: a file can name anybody. */
-export class ImportMessages {
+/** Counts the messages, dead letters and pending replies of an import by the viewer that they act for: a file can name any. */
+export class MessageViewers {
   #others = 0;
-  readonly #runs = new Map<string, Runs>();
+  readonly #runs = new Map<string, ViewerCount>();
 
-  /** The same place, watched; `leaveOut`: no message, no letter and no reply under way gets there. */
+  /** Wraps an importer to count them. `leaveOut` drops messages, dead letters and pending replies. */
   into(place: Importer, leaveOut: boolean): Importer {
     return {
       actor: (actor) => {
@@ -116,7 +118,7 @@ export class ImportMessages {
     };
   }
 
-  /** On the standard error, where there are any. */
+  /** Reports them on standard error, if there are any. */
   report(leftOut: boolean, json: boolean): void {
     if (this.#runs.size === 0) return;
     const runs = Array.from(this.#runs.values());
@@ -154,10 +156,10 @@ export class ImportMessages {
   }
 }
 
-/** On whose behalf a pending reply will run a handler of the actor that waits for it. */
+/** The viewer on whose behalf a pending reply will run its handler. */
 const replyViewer = (reply: Json): ActorViewer | undefined => (isJsonObject(reply) ? contextViewer(reply["replyContext"]) : undefined);
 
-/** Other pending replies stay: an import that is repeated with its messages would not bring them. */
+/** Keeps pending replies without a viewer: repeating the import with its messages would not add them. */
 function withoutOthersReplies(actor: ExportedActor): ExportedActor {
   const pending = Object.fromEntries(Object.entries(actor.row.pending).filter(([, reply]) => replyViewer(reply) === undefined));
   return { ...actor, row: { ...actor.row, pending } };
@@ -166,9 +168,9 @@ function withoutOthersReplies(actor: ExportedActor): ExportedActor {
 const WILL_RUN = "Messages of it run once it is served, dead letters when replayed (--no-messages leaves both out):";
 const LEFT_OUT = "Left out:";
 
-const runText = ({ principal, scopes, roles, messages }: Runs): string =>
+const runText = ({ principal, scopes, roles, messages }: ViewerCount): string =>
   `${counted(messages, "message")} as ${principal ?? "nobody"}${withText("with", scopes)}${withText("in the roles", roles)}`;
 
-const runJson = ({ roles, ...run }: Runs): object => (roles.length === 0 ? run : { ...run, roles });
+const runJson = ({ roles, ...run }: ViewerCount): object => (roles.length === 0 ? run : { ...run, roles });
 
 const withText = (word: string, names: readonly string[]): string => (names.length === 0 ? "" : ` ${word} ${names.join(" ")}`);

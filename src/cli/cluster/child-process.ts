@@ -1,3 +1,4 @@
+// Owns: child processes and temporary folders that end with this process. Does not own: what the children run.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -8,7 +9,7 @@ import type { Clock } from "../../core/contract/index.ts";
 
 export const hasEnded = (child: ChildProcess): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 
-/** SIGTERM, and SIGKILL where it is still there after `graceMs`. Settles when it has ended. */
+/** Sends SIGTERM, and SIGKILL after `graceMs`. Settles when the child has ended. */
 export const endChild = async (child: ChildProcess, graceMs: number, clock: Clock): Promise<void> => {
   if (hasEnded(child)) return;
   const ended = once(child, "exit");
@@ -18,7 +19,7 @@ export const endChild = async (child: ChildProcess, graceMs: number, clock: Cloc
   undo();
 };
 
-/** SIGKILL. Settles when it has ended. */
+/** Sends SIGKILL. Settles when the child has ended. */
 export const killChild = async (child: ChildProcess): Promise<void> => {
   if (hasEnded(child)) return;
   const ended = once(child, "exit");
@@ -33,15 +34,15 @@ const folders = new Set<string>();
 
 const endAll = (): void => {
   for (const child of children) child.kill("SIGKILL");
-  // What was killed may write for a moment longer.
+  // A killed process may still write for a moment.
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 };
 
 const signalled = (signal: NodeJS.Signals): void => {
-  // Whoever else listens ends this process in its own time, and `exit` comes then.
+  // Another listener ends this process in its own time, and the `exit` handler runs then.
   if (process.listenerCount(signal) > 1) return;
   endAll();
-  deaf();
+  removeHandlers();
   process.kill(process.pid, signal);
 };
 
@@ -51,16 +52,16 @@ const watch = (): void => {
   for (const signal of SIGNALS) process.on(signal, signalled);
 };
 
-const deaf = (): void => {
+const removeHandlers = (): void => {
   process.removeListener("exit", endAll);
   for (const signal of SIGNALS) process.removeListener(signal, signalled);
 };
 
 const unwatch = (): void => {
-  if (children.size + folders.size === 0) deaf();
+  if (children.size + folders.size === 0) removeHandlers();
 };
 
-/** The child ends with this process, however that ends short of SIGKILL. */
+/** Kills the child when this process ends, unless this process is killed with SIGKILL. */
 export const endWithProcess = (child: ChildProcess): void => {
   watch();
   children.add(child);
@@ -72,7 +73,7 @@ export const endWithProcess = (child: ChildProcess): void => {
   child.once("error", over);
 };
 
-/** The folder goes with this process, however that ends short of SIGKILL. Returns what is called when it is gone. */
+/** Removes the folder when this process ends, unless it is killed with SIGKILL. Returns a function to call once the folder is removed. */
 const removeWithProcess = (folder: string): (() => void) => {
   watch();
   folders.add(folder);
@@ -82,14 +83,14 @@ const removeWithProcess = (folder: string): (() => void) => {
   };
 };
 
-/** A folder of one's own until it is disposed of, or this process ends. */
+/** A temporary folder that is removed on disposal, or when this process ends. */
 export class TemporaryFolder implements AsyncDisposable {
   readonly path: string;
-  readonly #gone: () => void;
+  readonly #forget: () => void;
 
   private constructor(path: string) {
     this.path = path;
-    this.#gone = removeWithProcess(path);
+    this.#forget = removeWithProcess(path);
   }
 
   static async make(prefix: string): Promise<TemporaryFolder> {
@@ -98,6 +99,6 @@ export class TemporaryFolder implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.path, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
-    this.#gone();
+    this.#forget();
   }
 }

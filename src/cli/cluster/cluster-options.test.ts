@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engineText, parseEngine } from "./cluster-options.ts";
 
-test("an engine's address names ingress and admin, each with Restate's own port unless it says another", () => {
+test("an engine's address gives ingress and admin API, with Restate's default ports", () => {
   for (const [text, ingress, admin] of [
     ["restate://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:9070"],
     ["restate://restate.internal:18080/", "http://restate.internal:18080", "http://restate.internal:9070"],
@@ -16,7 +16,7 @@ test("an engine's address names ingress and admin, each with Restate's own port 
     assert.deepEqual(parseEngine(text), { ingress, admin }, text);
 });
 
-test("what is no engine's address is told why, with an example", () => {
+test("an invalid engine's address is refused with the reason and an example", () => {
   for (const [text, why] of [
     ["", /no such address/],
     ["127.0.0.1:8080", /no such address/],
@@ -40,7 +40,7 @@ test("what is no engine's address is told why, with an example", () => {
     );
 });
 
-test("an engine's address is written as it is read", () => {
+test("an engine's address is printed in the form that is parsed", () => {
   for (const text of ["restate://127.0.0.1:8080?admin=http://127.0.0.1:9070", "restates://a:1?admin=http://b:2"])
     assert.equal(engineText(parseEngine(text)), text);
 });

@@ -1,9 +1,10 @@
+// Owns: the address of a Restate server and the secret of a cluster, as commands are given them. Does not own: connecting to it.
 import { readFileSync } from "node:fs";
 import { stripBom } from "../../core/contract/internal.ts";
 import { usage } from "../command-error.ts";
 import { whyUnreadable } from "../files.ts";
 
-/** Where a Restate server (or cluster) takes calls, and where it is told of deployments. URLs without a slash at the end. */
+/** The URLs of the ingress and the admin API of a Restate server or cluster, without a slash at the end. */
 export interface EngineAddress {
   readonly ingress: string;
   readonly admin: string;
@@ -16,8 +17,8 @@ const EXAMPLE = "restate://127.0.0.1:8080, restates:// for HTTPS, with ?admin=ht
 const wrong = (why: string): Error => usage(`--engine takes ${EXAMPLE}; ${why}.`);
 
 /**
- * `restate://host[:port][?admin=url]`. Default ports: 8080, and for the admin API 9070 at the same host and by the same protocol.
- * `restates://` speaks HTTPS. Throws `USAGE` for anything else, credentials included: they would end up in logs.
+ * Parses `restate://host[:port][?admin=url]`. Default ports: 8080, and for the admin API 9070 at the same host and by the same protocol.
+ * `restates://` means HTTPS. Throws `USAGE` for anything else, and for credentials, which would end up in logs.
  */
 export const parseEngine = (text: string): EngineAddress => {
   const match = /^(restates?):\/\/([^/?#\s]+)\/?(?:\?(.*))?$/i.exec(text);
@@ -33,13 +34,13 @@ export const parseEngine = (text: string): EngineAddress => {
   const [admin, second] = parameters.getAll("admin");
   if (second !== undefined) throw wrong("admin is given twice");
   return {
-    // An explicit :80 is dropped by the parser as the protocol's own, and must not become 8080.
+    // The URL parser drops an explicit :80, the protocol's default; it must not become 8080.
     ingress: base(at, /:\d+$/.test(authority) ? undefined : INGRESS_PORT),
     admin: admin === undefined ? base(at, ADMIN_PORT) : adminAt(admin),
   };
 };
 
-/** As `--engine` takes it. */
+/** In the form of `--engine`. */
 export const engineText = ({ ingress, admin }: EngineAddress): string => `${ingress.replace(/^http/, "restate")}?admin=${admin}`;
 
 const adminAt = (text: string): string => {
@@ -57,7 +58,7 @@ const base = (url: URL, port: number | undefined): string => (port === undefined
 const VARIABLE = "TROUPE_CLUSTER_SECRET";
 const MAKE_ONE = 'make one with "openssl rand -hex 32"';
 
-/** 32 bytes or more, written as hex digits in `TROUPE_CLUSTER_SECRET` or a file: what the nodes of a cluster share. Throws `USAGE`. */
+/** 32 bytes or more, written as hex digits in `TROUPE_CLUSTER_SECRET` or a file: what the nodes of a cluster share. Throws `USAGE` if there is none. */
 export const clusterSecret = (env: Readonly<Record<string, string | undefined>>, file: string | undefined): Uint8Array => {
   const text = file === undefined ? env[VARIABLE] : read(file);
   if (text === undefined || text.trim() === "")
@@ -67,7 +68,7 @@ export const clusterSecret = (env: Readonly<Record<string, string | undefined>>,
   return Buffer.from(digits, "hex");
 };
 
-/** Where nothing may have to be sealed: undefined if neither says anything. */
+/** The same for commands that may not need it: undefined if neither the variable nor a file is given. */
 export const clusterSecretIfAny = (env: Readonly<Record<string, string | undefined>>, file: string | undefined): Uint8Array | undefined =>
   file === undefined && (env[VARIABLE] ?? "").trim() === "" ? undefined : clusterSecret(env, file);
 

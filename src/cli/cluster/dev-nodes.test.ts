@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { systemEntropy } from "../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
-import { DevNode, type DevNodeOptions, keptSecret, serveProgram } from "./dev-nodes.ts";
+import { DevNode, type DevNodeOptions, storedSecret, serveProgram } from "./dev-nodes.ts";
 
 const place = { name: "node-1", node: { host: "127.0.0.1", port: 1 }, http: { host: "127.0.0.1", port: 2 } };
 
-/** A node that runs `script`; what is told of it is noted. */
+/** A node that runs `script`; records its callbacks. */
 const noted = (
   script: string,
 ): DevNodeOptions & { readonly pauses: number[]; readonly lines: string[]; readonly ready: unknown[]; readonly clock: SimulatedClock } => {
@@ -35,10 +35,10 @@ const noted = (
 
 const READY = 'console.log(JSON.stringify({ ready: true, name: "n" }));';
 
-test("a node that ends again and again is started after a pause that doubles up to ten seconds", async () => {
+test("a node that ends repeatedly is restarted after pauses that double up to ten seconds", async () => {
   const options = noted(`${READY} process.exitCode = 7;`);
   await using node = new DevNode(options);
-  assert.deepEqual(await node.begin(), { ready: true, name: "n" });
+  assert.deepEqual(await node.start(), { ready: true, name: "n" });
   const expected = [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
   for (const [index, pause] of expected.entries()) {
     await until(`it has ended ${index + 1} times`, () => options.pauses.length === index + 1);
@@ -49,10 +49,10 @@ test("a node that ends again and again is started after a pause that doubles up 
   }
 });
 
-test("one that ran for long and ends is started after the shortest pause again", async () => {
+test("a node that ran for long is restarted after the shortest pause", async () => {
   const options = noted(`${READY} process.on("SIGUSR2", () => process.exit(7)); setInterval(() => {}, 1_000); console.log("hears");`);
   await using node = new DevNode(options);
-  await node.begin();
+  await node.start();
   for (const [runs, ranMs] of [0, 0, 30_000].entries()) {
     await until("it hears signals", () => options.lines.length === runs + 1);
     await options.clock.advance(ranMs);
@@ -65,25 +65,25 @@ test("one that ran for long and ends is started after the shortest pause again",
   assert.deepEqual(options.pauses, [200, 400, 200]);
 });
 
-test("one that ends before it is ready is not tried again, and what is disposed of neither", async () => {
+test("a node that ends before it is ready, or is disposed of, is not restarted", async () => {
   const failing = noted('console.error("why"); process.exitCode = 7;');
   await using node = new DevNode(failing);
-  await assert.rejects(node.begin(), { message: "exit code 7" });
+  await assert.rejects(node.start(), { message: "exit code 7" });
   assert.deepEqual(failing.lines, ["why"]);
 
   const ending = noted(`${READY} process.exitCode = 7;`);
   const other = new DevNode(ending);
-  await other.begin();
+  await other.start();
   await until("it has ended", () => ending.pauses.length === 1);
   await other[Symbol.asyncDispose]();
   await until("no restart is due", () => ending.clock.pending === 0);
   assert.deepEqual([failing.pauses, ending.pauses, other.pid], [[], [200], undefined]);
 });
 
-test("one that does not end when it is told to is killed three seconds after its grace", async () => {
+test("a node that ignores SIGTERM is killed three seconds after its grace", async () => {
   const options = noted(`process.on("SIGTERM", () => console.log("hears")); ${READY} setInterval(() => {}, 1_000);`);
   const node = new DevNode(options);
-  await node.begin();
+  await node.start();
   const ended = node[Symbol.asyncDispose]();
   await until("it has heard", () => options.lines.includes("hears"));
   await options.clock.advance(3_999);
@@ -93,7 +93,7 @@ test("one that does not end when it is told to is killed three seconds after its
   assert.equal(node.pid, undefined);
 });
 
-test("a node serves the modules on the engine at ports of its own, and the secret is in no argument #cluster.secret", () => {
+test("a node serves the modules at its own ports, and no argument contains the secret #cluster.secret", () => {
   const secret = "ab".repeat(32);
   const { file, args, env } = serveProgram(
     { name: "node-1", node: { host: "127.0.0.1", port: 9081 }, http: { host: "127.0.0.1", port: 3001 } },
@@ -131,28 +131,28 @@ test("a node serves the modules on the engine at ports of its own, and the secre
   assert.equal(env["TROUPE_CLUSTER_SECRET"], secret);
 });
 
-describe("what nodes share", () => {
+describe("the secret of the nodes", () => {
   let directory = "";
   beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "troupe-secret-"))));
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  test("is made once, for its owner alone", () => {
-    const secret = keptSecret(directory, {}, systemEntropy);
+  test("is created once, readable by its owner only", () => {
+    const secret = storedSecret(directory, {}, systemEntropy);
     assert.match(secret, /^[0-9a-f]{64}$/);
-    assert.equal(keptSecret(directory, {}, systemEntropy), secret);
+    assert.equal(storedSecret(directory, {}, systemEntropy), secret);
     assert.equal(readFileSync(join(directory, "secret"), "utf8"), `${secret}\n`);
     assert.equal(statSync(join(directory, "secret")).mode & 0o777, 0o600);
   });
 
-  test("is what the environment says, which is not kept", () => {
-    const secret = keptSecret(directory, {}, systemEntropy);
-    assert.equal(keptSecret(directory, { TROUPE_CLUSTER_SECRET: "ab".repeat(32) }, systemEntropy), "ab".repeat(32));
-    assert.equal(keptSecret(directory, { TROUPE_CLUSTER_SECRET: " " }, systemEntropy), secret);
+  test("comes from the environment, and is then not stored", () => {
+    const secret = storedSecret(directory, {}, systemEntropy);
+    assert.equal(storedSecret(directory, { TROUPE_CLUSTER_SECRET: "ab".repeat(32) }, systemEntropy), "ab".repeat(32));
+    assert.equal(storedSecret(directory, { TROUPE_CLUSTER_SECRET: " " }, systemEntropy), secret);
   });
 
-  test("is refused where it is too short, and not replaced", () => {
+  test("is refused if it is too short, and not replaced", () => {
     writeFileSync(join(directory, "secret"), "abc");
-    assert.throws(() => keptSecret(directory, {}, systemEntropy), { code: "USAGE" });
+    assert.throws(() => storedSecret(directory, {}, systemEntropy), { code: "USAGE" });
     assert.equal(readFileSync(join(directory, "secret"), "utf8"), "abc");
   });
 });

@@ -1,3 +1,5 @@
+// Owns: the nodes of `troupe cluster dev`: their processes, restarts, ports, secret and log lines. Does not own: the Restate server and
+// the balancers (dev.ts).
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -11,11 +13,11 @@ import { CommandError, EXIT } from "../command-error.ts";
 import { PROGRAM } from "../installed-packages.ts";
 import { type ServerLog, serverLog, type ServerLogLevel } from "../log.ts";
 import type { HostPort } from "../option-parsers.ts";
-import { textOr, visible } from "../output.ts";
+import { textOrElse, visible } from "../output.ts";
 import { endChild, endWithProcess, hasEnded } from "./child-process.ts";
 import { clusterSecret, clusterSecretIfAny } from "./cluster-options.ts";
 
-/** What `troupe cluster dev` is told. */
+/** The options of `troupe cluster dev`. */
 export interface DevOptions {
   readonly nodes: number;
   readonly http: HostPort;
@@ -25,29 +27,29 @@ export interface DevOptions {
   readonly json?: boolean;
 }
 
-/** What tests put in its place. */
-export interface DevParts {
-  readonly program?: (place: NodePlace, share: NodeShare) => NodeProgram;
+/** What tests replace. */
+export interface DevOverrides {
+  readonly program?: (place: NodeLocation, share: SharedNodeOptions) => NodeProgram;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
 }
 
-/** The same, with all that is left open filled in. */
+/** The options with their defaults applied, and what the cluster needs besides. */
 export interface DevClusterOptions extends Omit<DevOptions, "data"> {
   readonly modules: readonly string[];
   readonly directory: string;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly program: NonNullable<DevParts["program"]>;
+  readonly program: NonNullable<DevOverrides["program"]>;
   readonly logTo: ServerLog;
-  /** Gives up the start. */
+  /** Aborts the start. */
   readonly signal: AbortSignal;
 }
 
 const HOST = "127.0.0.1";
 
-/** For so many nodes. Each keeps its ports over its restarts: that is where the balancers look for it. */
-export const placesFor = async (count: number): Promise<readonly NodePlace[]> => {
+/** The ports of each node. They stay the same over restarts of a node, since the balancers have them. */
+export const nodeLocations = async (count: number): Promise<readonly NodeLocation[]> => {
   const ports = await freePorts(count * 2);
   return Array.from({ length: count }, (_, index) => ({
     name: `node-${index + 1}`,
@@ -56,10 +58,10 @@ export const placesFor = async (count: number): Promise<readonly NodePlace[]> =>
   }));
 };
 
-/** The nodes of `cluster dev`, which share modules, engine and a secret. */
+/** The nodes of `cluster dev`, which share modules, engine and secret. */
 export class DevNodes implements AsyncDisposable {
   readonly #options: DevClusterOptions;
-  readonly #share: NodeShare;
+  readonly #share: SharedNodeOptions;
   readonly #nodes: DevNode[] = [];
   #draining: Promise<unknown> | undefined;
 
@@ -69,7 +71,7 @@ export class DevNodes implements AsyncDisposable {
     this.#share = {
       modules,
       engine,
-      secret: keptSecret(directory, process.env, entropy),
+      secret: storedSecret(directory, process.env, entropy),
       graceMs: grace,
       log,
       directory: ({ name }) => join(directory, name),
@@ -80,17 +82,17 @@ export class DevNodes implements AsyncDisposable {
     return this.#nodes;
   }
 
-  /** All at once. Returns the name under which they serve. Throws `NODE_FAILED`. */
-  async begin(places: readonly NodePlace[]): Promise<string> {
+  /** Starts all nodes together. Returns the name under which they serve. Throws `NODE_FAILED`. */
+  async start(places: readonly NodeLocation[]): Promise<string> {
     const { signal } = this.#options;
     signal.throwIfAborted();
-    // One that hangs at its start would never be ready, and nobody could stop it.
+    // A node that hangs at its start never becomes ready, so the signal must end it.
     signal.addEventListener("abort", () => void this[Symbol.asyncDispose](), { once: true });
     for (const place of places) this.#nodes.push(this.#start(place));
     const ready = await Promise.all(
       this.#nodes.map(async (node) => {
         try {
-          return await node.begin();
+          return await node.start();
         } catch (error) {
           throw new CommandError(
             EXIT.failed,
@@ -100,15 +102,15 @@ export class DevNodes implements AsyncDisposable {
         }
       }),
     );
-    return textOr(ready[0]?.["name"], "troupe");
+    return textOrElse(ready[0]?.["name"], "troupe");
   }
 
-  /** Once, whoever asks first. */
+  /** Ends all nodes, once. */
   async [Symbol.asyncDispose](): Promise<void> {
     await (this.#draining ??= Promise.all(this.#nodes.map((node) => node[Symbol.asyncDispose]())));
   }
 
-  #start(place: NodePlace): DevNode {
+  #start(place: NodeLocation): DevNode {
     const { clock, program, grace, log, logTo, json = false } = this.#options;
     const { name } = place;
     return new DevNode({
@@ -116,32 +118,32 @@ export class DevNodes implements AsyncDisposable {
       program: program(place, this.#share),
       graceMs: grace,
       clock,
-      onLine: nodeLines(name, log, json),
+      onLine: nodeLogger(name, log, json),
       onEnd: (why, againInMs) => logTo("error", "node-ended", { node: name, why, againInMs }),
       onReady: (pid) => logTo("info", "node-ready", { node: name, ...omitUndefined({ pid }) }),
     });
   }
 }
 
-/** It has drained long before; this is for one that hangs. */
+/** A node drains within its grace; this is for one that hangs. */
 const PAST_GRACE_MS = 3_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
-/** Who ran that long and ended has not failed at its start. */
-const STEADY_MS = 30_000;
+/** A node that ran this long has not failed at its start. */
+const STABLE_MS = 30_000;
 
 export interface DevNodeOptions {
-  readonly place: NodePlace;
+  readonly place: NodeLocation;
   readonly program: NodeProgram;
   readonly graceMs: number;
   readonly clock: Clock;
-  /** What it writes. */
+  /** Called with each line that the node writes. */
   readonly onLine: (line: string) => void;
   readonly onEnd: (why: string, againInMs: number) => void;
   readonly onReady: (pid: number | undefined) => void;
 }
 
-/** A node that is started again when it ends, each time after a longer pause. */
+/** A node that is restarted when it ends, with growing pauses. */
 export class DevNode implements AsyncDisposable {
   readonly #options: DevNodeOptions;
   readonly #stop = Promise.withResolvers<"stop">();
@@ -153,7 +155,7 @@ export class DevNode implements AsyncDisposable {
     this.#process = new NodeProcess(options.program, options.onLine);
   }
 
-  get place(): NodePlace {
+  get place(): NodeLocation {
     return this.#options.place;
   }
 
@@ -161,11 +163,11 @@ export class DevNode implements AsyncDisposable {
     return this.#process.pid;
   }
 
-  /** What its first run says when it is ready; rejects where that ends before, which no further try would mend. */
-  async begin(): Promise<JsonObject> {
+  /** The ready line of its first run. Rejects if that ends first: a restart would not help. */
+  async start(): Promise<JsonObject> {
     const ready = await this.#process.ready;
     if (ready === undefined) throw new Error(await this.#process.ended);
-    void this.#mend();
+    void this.#restartOnExit();
     return ready;
   }
 
@@ -175,14 +177,14 @@ export class DevNode implements AsyncDisposable {
     await this.#process.stop(this.#options.graceMs + PAST_GRACE_MS, this.#options.clock);
   }
 
-  async #mend(): Promise<void> {
+  async #restartOnExit(): Promise<void> {
     const { program, clock, onLine, onEnd } = this.#options;
     let pauseMs = FIRST_PAUSE_MS;
     let since = clock.now();
     for (;;) {
       const why = await this.#process.ended;
       if (this.#stopping) return;
-      if (clock.now() - since >= STEADY_MS) pauseMs = FIRST_PAUSE_MS;
+      if (clock.now() - since >= STABLE_MS) pauseMs = FIRST_PAUSE_MS;
       onEnd(why, pauseMs);
       const pause = Promise.withResolvers<"again">();
       const undo = clock.after(pauseMs, () => pause.resolve("again"));
@@ -190,17 +192,17 @@ export class DevNode implements AsyncDisposable {
       pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       since = clock.now();
       this.#process = new NodeProcess(program, onLine);
-      void this.#tell(this.#process);
+      void this.#reportReady(this.#process);
     }
   }
 
-  async #tell(run: NodeProcess): Promise<void> {
+  async #reportReady(run: NodeProcess): Promise<void> {
     if ((await run.ready) !== undefined) this.#options.onReady(run.pid);
   }
 }
 
 /** Where one node of a cluster runs. */
-export interface NodePlace {
+export interface NodeLocation {
   readonly name: string;
   /** Where Restate and the other nodes reach it. */
   readonly node: HostPort;
@@ -208,7 +210,7 @@ export interface NodePlace {
   readonly http: HostPort;
 }
 
-/** The program of a node: it says `{"ready":true,…}` in one line on standard output, and drains on SIGTERM. */
+/** The program of a node: it writes `{"ready":true,…}` as one line to standard output, and drains on SIGTERM. */
 interface NodeProgram {
   readonly file: string;
   readonly args: readonly string[];
@@ -221,20 +223,20 @@ class NodeProcess {
   readonly #ready = Promise.withResolvers<JsonObject>();
   readonly #ended = Promise.withResolvers<string>();
 
-  /** `onLine` is told of what it writes besides. */
+  /** `onLine` is called with every other line that it writes. */
   constructor({ file, args, env }: NodeProgram, onLine: (line: string) => void) {
-    // A group of its own: Ctrl-C in a terminal is for whoever started it, who then ends this in its turn.
+    // In its own process group: Ctrl-C in a terminal reaches the parent only, which then ends this process in order.
     const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], env, detached: true });
     endWithProcess(child);
     this.#child = child;
     createInterface(child.stdout).on("line", (line) => {
-      const said = tryParseJson(line);
-      if (isJsonObject(said) && said["ready"] === true) this.#ready.resolve(said);
+      const message = tryParseJson(line);
+      if (isJsonObject(message) && message["ready"] === true) this.#ready.resolve(message);
       else onLine(line);
     });
     createInterface(child.stderr).on("line", onLine);
     child.once("error", (error) => this.#ended.resolve(error.message));
-    // Not at its exit: its last words may still be in the pipes.
+    // Not on exit: its last lines may still be in the pipes.
     child.once("close", (code, signal) => this.#ended.resolve(signal ?? `exit code ${code}`));
   }
 
@@ -242,12 +244,12 @@ class NodeProcess {
     return hasEnded(this.#child) ? undefined : this.#child.pid;
   }
 
-  /** What it says when it is ready. Settles with undefined where it ends before. */
+  /** Its ready line; undefined if it ends first. */
   get ready(): Promise<JsonObject | undefined> {
     return Promise.race([this.#ready.promise, this.#ended.promise.then(() => undefined)]);
   }
 
-  /** Settles with its exit code or signal, in words. */
+  /** Settles with the exit code or signal, in words, when it has ended. */
   get ended(): Promise<string> {
     return this.#ended.promise;
   }
@@ -258,22 +260,22 @@ class NodeProcess {
 }
 
 /** What all nodes of a cluster share. */
-interface NodeShare {
+interface SharedNodeOptions {
   readonly modules: readonly string[];
-  /** As `--engine` takes it. */
+  /** In the form of `--engine`. */
   readonly engine: string;
-  /** By which the nodes know each other: 64 hex digits. */
+  /** The secret by which the nodes authenticate each other: 64 hex digits. */
   readonly secret: string;
   readonly graceMs: number;
   readonly log: string;
-  /** Where it may keep files of its own. */
-  readonly directory: (place: NodePlace) => string;
+  /** The data directory of a node. */
+  readonly directory: (place: NodeLocation) => string;
 }
 
 const at = ({ host, port }: HostPort): string => `${host}:${port}`;
 
-/** A node as `troupe serve --engine` is one. */
-export const serveProgram = (place: NodePlace, share: NodeShare): NodeProgram => {
+/** The program of a node: `troupe serve --engine`. */
+export const serveProgram = (place: NodeLocation, share: SharedNodeOptions): NodeProgram => {
   const options = {
     "--engine": share.engine,
     "--node": at(place.node),
@@ -286,7 +288,7 @@ export const serveProgram = (place: NodePlace, share: NodeShare): NodeProgram =>
   return {
     file: process.execPath,
     args: [PROGRAM, "serve", ...share.modules, ...Object.entries(options).flat(), "--json"],
-    // Not as an argument: those are for everybody on the machine to read.
+    // Not as an argument, which every user of the machine can read.
     env: { ...process.env, TROUPE_CLUSTER_SECRET: share.secret },
   };
 };
@@ -294,10 +296,10 @@ export const serveProgram = (place: NodePlace, share: NodeShare): NodeProgram =>
 const FILE = "secret";
 
 /**
- * What the nodes over this directory share, in hex digits: what the environment says, else what is kept here, made once. So
- * what they sealed is read at the next start, and by commands that are given it. Throws `USAGE`.
+ * The secret of the nodes over this directory, in hex digits: from the environment, else stored here and created once. So what
+ * they sealed can be read after a restart, and by commands that are given the secret. Throws `USAGE`.
  */
-export const keptSecret = (directory: string, env: Readonly<Record<string, string | undefined>>, entropy: Entropy): string => {
+export const storedSecret = (directory: string, env: Readonly<Record<string, string | undefined>>, entropy: Entropy): string => {
   const file = join(directory, FILE);
   const there = clusterSecretIfAny(env, undefined) ?? (existsSync(file) ? clusterSecret({}, file) : undefined);
   if (there !== undefined) return Buffer.from(there).toString("hex");
@@ -306,14 +308,14 @@ export const keptSecret = (directory: string, env: Readonly<Record<string, strin
   return secret;
 };
 
-/** Below those that systems hand out by themselves, to whoever connects anywhere: these are taken by nobody in between. */
+/** Below the ephemeral ports, so that no outgoing connection takes one in between. */
 const LOWEST = 15_000;
 const HIGHEST = 32_000;
 const MOST_TRIES = 1_000;
 
 /**
- * That many ports of the loopback address, free at this moment: for processes that must know each other's before any listens.
- * Another process may take one in between; where a process can choose its own, let it.
+ * That many free ports of the loopback address, for processes that must know each other's port before any listens. Another process may
+ * take one in between, so a process that can choose its own port should.
  */
 export const freePorts = async (count: number, entropy: Entropy = systemEntropy): Promise<readonly number[]> => {
   const ports = new Set<number>();
@@ -340,20 +342,20 @@ const isFree = async (port: number): Promise<boolean> => {
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
-/** Advice that `cluster dev` follows itself, once all nodes are ready. */
-const FOLLOWED = "not-registered";
+/** An event whose advice `cluster dev` follows itself, once all nodes are ready. */
+const HANDLED_HERE = "not-registered";
 
-/** What a node writes, on this process's standard error, with its name before it. */
-const nodeLines = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
+/** Writes the lines of a node to this process's standard error, with the node's name. */
+const nodeLogger = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
   const log = serverLog(least, json, () => systemClock.now(), name);
   return (line) => {
     const value = tryParseJson(line);
-    const said = isJsonObject(value) ? value : undefined;
-    const level = LEVELS.find((one) => one === said?.["level"]);
-    const event = said?.["event"];
-    if (event === FOLLOWED) return;
-    if (said !== undefined && level !== undefined && typeof event === "string") {
-      const { at: _at, level: _level, event: _event, ...fields } = said;
+    const message = isJsonObject(value) ? value : undefined;
+    const level = LEVELS.find((one) => one === message?.["level"]);
+    const event = message?.["event"];
+    if (event === HANDLED_HERE) return;
+    if (message !== undefined && level !== undefined && typeof event === "string") {
+      const { at: _at, level: _level, event: _event, ...fields } = message;
       log(level, event, fields);
     } else if (json) log("info", "output", { text: line });
     else process.stderr.write(`${name} ${visible(line)}\n`);

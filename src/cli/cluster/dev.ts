@@ -1,3 +1,5 @@
+// Owns: `troupe cluster dev`: a Restate server, balancers and nodes, started and ended in order, and what is printed when they are ready.
+// Does not own: the nodes (dev-nodes.ts), the Restate server's process (restate-server.ts).
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,24 +9,32 @@ import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { serverLog, type ServerLog } from "../log.ts";
 import type { HostPort } from "../option-parsers.ts";
-import { bearGoneReaders, counted, type Painter, paintError, printLine } from "../output.ts";
+import { ignoreWriteErrors, counted, type Painter, paintError, printLine } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
-import { connecting } from "../server/banner.ts";
+import { connectLines } from "../server/banner.ts";
 import { type Balancer, listenerAnswers, nodeAnswers, startBalancer } from "./balancer.ts";
 import { TemporaryFolder } from "./child-process.ts";
 import { engineText } from "./cluster-options.ts";
-import { type DevClusterOptions, DevNodes, type DevOptions, type DevParts, type NodePlace, placesFor, serveProgram } from "./dev-nodes.ts";
+import {
+  type DevClusterOptions,
+  DevNodes,
+  type DevOptions,
+  type DevOverrides,
+  type NodeLocation,
+  nodeLocations,
+  serveProgram,
+} from "./dev-nodes.ts";
 import { registerDeployment, RestateAdmin } from "./restate-admin.ts";
 import { restateExecutable, RestateServer } from "./restate-server.ts";
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i;
 
-export const clusterDev = async (modules: readonly string[], options: DevOptions, parts: DevParts = {}): Promise<void> => {
+export const clusterDev = async (modules: readonly string[], options: DevOptions, parts: DevOverrides = {}): Promise<void> => {
   if (!LOOPBACK_HOST.test(options.http.host))
     throw usage(
       `--http ${options.http.host} is not this machine's own: a cluster for others is nodes of troupe serve --engine behind a load balancer.`,
     );
-  bearGoneReaders(process.stdout);
+  ignoreWriteErrors(process.stdout);
   const { clock = systemClock, entropy = systemEntropy, program = serveProgram } = parts;
   const json = options.json === true;
   const log = serverLog(options.log, json, () => clock.now());
@@ -58,12 +68,12 @@ const untilStopped = async (signal: AbortSignal, cluster: DevCluster, log: Serve
 };
 
 const LOOPBACK = "127.0.0.1";
-/** Each opens a connection of its own to the nodes, and so there are enough to spread. */
+/** Each partition opens its own connection to the nodes, so there are enough connections to balance. */
 const PARTITIONS = 8;
-/** Beyond that it opens another, which a node that came back may get. */
+/** Beyond this a partition opens another connection, which a restarted node may get. */
 const TURNS_PER_CONNECTION = 16;
 
-/** Everything `cluster dev` runs. It ends from the clients' side inwards: no turn loses its engine, no call its node. */
+/** Everything `cluster dev` runs. It shuts down from the clients' side inwards, so that no turn loses its engine and no call its node. */
 class DevCluster implements AsyncDisposable {
   readonly #options: DevClusterOptions;
   readonly #stack = new AsyncDisposableStack();
@@ -88,8 +98,8 @@ class DevCluster implements AsyncDisposable {
     const { directory, http, nodes, signal, logTo } = this.#options;
     const executable = restateExecutable();
     new DataDirectory(directory).create();
-    const places = await placesFor(nodes);
-    const [listener, { balancer: endpoint, keep }] = await this.#balancers(places, http);
+    const places = await nodeLocations(nodes);
+    const [listener, { balancer: endpoint, store }] = await this.#balancers(places, http);
     const server = this.#stack.use(
       await RestateServer.start({
         executable,
@@ -104,12 +114,12 @@ class DevCluster implements AsyncDisposable {
       }),
     );
     this.#server = server;
-    keep();
+    store();
     const engine = engineText({ ingress: server.ingress, admin: server.admin });
     const running = this.#stack.use(new DevNodes(this.#options, engine));
     this.#stack.defer(() => listener.stopAccepting());
-    const name = await running.begin(places);
-    // Forced: at the address that a kept directory knows, new code is the rule in development.
+    const name = await running.start(places);
+    // Forced: in development the code at a known address changes.
     const { id, services } = await registerDeployment(new RestateAdmin(server.admin), url(endpoint.port), true);
     this.#services = services;
     const mcp = `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${listener.port}/mcp`;
@@ -138,8 +148,8 @@ class DevCluster implements AsyncDisposable {
     return this.#stack.disposeAsync();
   }
 
-  /** Both before anything else: a port that is taken is told at once, and they end after what is behind them. */
-  async #balancers(places: readonly NodePlace[], http: DevOptions["http"]) {
+  /** Both are started first, so that a port in use fails at once, and end after the nodes behind them. */
+  async #balancers(places: readonly NodeLocation[], http: DevOptions["http"]) {
     const listener = this.#stack.use(
       await startBalancer(
         http,
@@ -147,7 +157,7 @@ class DevCluster implements AsyncDisposable {
         listenerAnswers,
       ),
     );
-    const kept = await keptEndpoint(
+    const stored = await storedEndpoint(
       this.#options.directory,
       places.map((place) => place.node),
       (from) =>
@@ -156,25 +166,25 @@ class DevCluster implements AsyncDisposable {
           what: "Another process has the port of last time: calls that were under way then wait until it is free again.",
         }),
     );
-    this.#stack.use(kept.balancer);
-    return [listener, kept] as const;
+    this.#stack.use(stored.balancer);
+    return [listener, stored] as const;
   }
 }
 
 const url = (port: number): string => `http://${LOOPBACK}:${port}`;
 
-/** What `cluster dev` says when it is ready; with `--json` in one line. */
+/** What `cluster dev` prints when it is ready; with `--json` as one line. */
 interface DevReady {
   readonly ready: true;
   readonly name: string;
   /** Where clients connect. */
   readonly http: string;
   readonly meta: string;
-  /** As `--engine` takes it. */
+  /** In the form of `--engine`. */
   readonly engine: string;
   readonly ingress: string;
   readonly admin: string;
-  /** Where Restate reaches the nodes. */
+  /** The address at which Restate calls the nodes. */
   readonly endpoint: string;
   readonly deployment: string;
   /** Absent: a temporary folder. */
@@ -203,28 +213,28 @@ const devBanner = (ready: DevReady, services: readonly string[], files: readonly
   row("", `it reaches the nodes at ${ready.endpoint} (${ready.deployment})`);
   row("Data", ready.data ?? "a temporary folder, gone at the end");
   const { name, http } = ready;
-  lines.push("", ...connecting({ name, files, addresses: { http }, data: ready.data, byKey: false, byHand: false }));
+  lines.push("", ...connectLines({ name, files, addresses: { http }, data: ready.data, needsKey: false, isInteractive: false }));
   return [...lines, paint("dim", "Ctrl-C stops all of it.")].join("\n");
 };
 
 const FILE = "cluster.json";
 
-interface KeptEndpoint {
+interface StoredEndpoint {
   readonly balancer: Balancer;
-  /** For the next time: once the directory is known to be this one's. */
-  readonly keep: () => void;
+  /** Stores the port for the next start, once the directory is known to be in use by this process alone. */
+  readonly store: () => void;
 }
 
 /**
- * A balancer at the port it had last time over this directory: Restate goes on with calls that were under way at the address
- * where they began. `onMoved` is told where another process has that port now.
+ * A balancer at the port it had at the last start over this directory, since Restate resumes running calls at the address where they
+ * began. `onMoved` is called if another process has that port now.
  */
-const keptEndpoint = async (directory: string, to: readonly HostPort[], onMoved: (from: number) => void): Promise<KeptEndpoint> => {
+const storedEndpoint = async (directory: string, to: readonly HostPort[], onMoved: (from: number) => void): Promise<StoredEndpoint> => {
   const before = portIn(directory);
   const balancer = await startAt(before, to);
   if (before !== 0 && balancer.port !== before) onMoved(before);
-  const keep = (): void => replaceFile(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }));
-  return { balancer, keep };
+  const store = (): void => replaceFile(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }));
+  return { balancer, store };
 };
 
 const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer> => {
@@ -238,8 +248,8 @@ const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer>
 
 const portIn = (directory: string): number => {
   try {
-    const kept: unknown = JSON.parse(readFileSync(join(directory, FILE), "utf8"));
-    const port = isJsonObject(kept) ? kept["endpoint"] : undefined;
+    const stored: unknown = JSON.parse(readFileSync(join(directory, FILE), "utf8"));
+    const port = isJsonObject(stored) ? stored["endpoint"] : undefined;
     return typeof port === "number" && Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
   } catch {
     return 0;

@@ -5,7 +5,7 @@ import { onLoopback } from "../../../test/on-loopback.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
 import { deploymentsInUse, registerDeployment, RestateAdmin } from "./restate-admin.ts";
 
-/** An admin API that answers as it is told. */
+/** An admin API with given responses. */
 const admin = async (
   answer: RequestListener,
   clock = new SimulatedClock(),
@@ -17,7 +17,7 @@ const admin = async (
   };
 };
 
-test("a registration nobody answers is given up after half a minute, and told to be the endpoint's silence; others are the server's", async () => {
+test("a registration without a response times out and is attributed to the endpoint", async () => {
   const clock = new SimulatedClock();
   await using silent = await admin(() => undefined, clock);
   for (const [ask, code, message] of [
@@ -36,7 +36,7 @@ test("a registration nobody answers is given up after half a minute, and told to
   }
 });
 
-test("what an admin API answers is bounded, and a redirect is not followed", async () => {
+test("responses of an admin API have a size limit, and redirects are not followed", async () => {
   await using endless = await admin((_request, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -49,7 +49,7 @@ test("what an admin API answers is bounded, and a redirect is not followed", asy
   await assert.rejects(elsewhere.admin.get("/deployments"), { code: "RESTATE_AWAY" });
 });
 
-test("answers of another shape than Restate's are taken for what is in them, or refused in a sentence", async () => {
+test("responses of another shape are used as far as possible, or refused", async () => {
   await using odd = await admin((request, response) => {
     const rows = request.url === "/query" ? { rows: [null, 7, { deployment: null, pinned: "x" }] } : {};
     const listed = request.url === "/deployments" ? { deployments: [{ id: 7, services: "all" }, []] } : {};

@@ -1,23 +1,24 @@
+// Owns: `troupe actors`: which actors or kinds are listed, in which order. Does not own: where they are read (open-store.ts).
 import { type Command, Option } from "commander";
 import { actorsOf, eventsOf, type Which } from "../../bridges/operate/paging.ts";
 import type { ActorId, Change } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
-import { actorId, type Place, placed } from "../actor-options.ts";
-import { type DataDirectory, moreUnread } from "../data-directory.ts";
-import { openToRead, type Reader } from "../open-store.ts";
+import { parseActorId, type Target, addTargetOptions } from "../actor-options.ts";
+import { type DataDirectory, unreadableActors } from "../data-directory.ts";
+import { openReader, type Reader } from "../open-store.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { output, type Output, table } from "../output.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;
 
-/** Of actors that are asked for at once. */
+/** Actors per page of the store. */
 const PAGE = 1_000;
 
 const ORDERS = ["name", "events", "bytes"] as const;
 type Order = (typeof ORDERS)[number];
 
-interface Options extends Place {
+interface Options extends Target {
   readonly kind?: string;
   readonly after?: ActorId;
   readonly byKind?: boolean;
@@ -26,7 +27,7 @@ interface Options extends Place {
   readonly limit?: number;
 }
 
-/** What is listed, and where from. */
+/** What is listed, and from which store. */
 interface Listing {
   readonly store: Reader;
   readonly directory: DataDirectory | undefined;
@@ -37,9 +38,9 @@ interface Listing {
 /** What a row is sorted by. */
 interface Sized {
   readonly events: number;
-  /** Of the texts of its events. Absent: nobody asked to read them. */
+  /** Size of the texts of its events. Absent unless requested, since it takes reading them. */
   readonly bytes?: number;
-  /** Absent: it is not known what is served. */
+  /** Absent if it is not known which kinds are served. */
   readonly served?: boolean;
 }
 
@@ -53,22 +54,22 @@ interface KindRow extends Sized {
 }
 
 export const register = (program: Command): void => {
-  placed(program.command("actors").description("List the actors in a data directory or a cluster."))
+  addTargetOptions(program.command("actors").description("List the actors in a data directory or a cluster."))
     .option("--kind <kind>", "of this kind only")
-    .option("--after <actor>", "only those that come after this one by name", actorId)
+    .option("--after <actor>", "only those that come after this one by name", parseActorId)
     .option("--by-kind", "one line per kind, and the size of the files")
     .option("--bytes", "how much history each keeps; reads all of it")
     .addOption(new Option("--sort <order>", "events or bytes: most first").choices(ORDERS).default("name"))
     .option("--limit <n>", `at most so many lines (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
     .action(async (options: Options) => {
-      const { store, directory } = await openToRead(options);
+      const { store, directory } = await openReader(options);
       await using _ = store;
       const out = output(options);
       let unread = 0;
-      const which: Which = { ...asked(options), damaged: () => (unread += 1) };
+      const which: Which = { ...pageOptions(options), damaged: () => (unread += 1) };
       const listing: Listing = { store, directory, options, which };
       await (options.byKind === true ? listKinds : listActors)(listing, out);
-      if (unread > 0) throw moreUnread(unread);
+      if (unread > 0) throw unreadableActors(unread);
     });
 };
 
@@ -124,8 +125,8 @@ async function* actorRows({ store, directory, options, which }: Listing): AsyncG
     };
 }
 
-/** No more at once than are wanted, and one by which it is known that there are more. */
-const asked = ({ kind, after, sort, limit, byKind }: Options): Which => ({
+/** A page no longer than the limit needs, with one more to know whether there are more. */
+const pageOptions = ({ kind, after, sort, limit, byKind }: Options): Which => ({
   ...omitUndefined({ kind, after }),
   ...(limit === undefined || limit >= PAGE || sort !== "name" || byKind === true ? {} : { page: limit + 1 }),
 });
@@ -136,7 +137,7 @@ const historyBytes = async (store: Reader, id: ActorId): Promise<number> => {
   return bytes;
 };
 
-/** Hands over as many as are wanted, in order. True where there were more. By size, all are seen, and about twice as many as are wanted held. */
+/** Hands over as many rows as the limit allows, in order. True if there are more. Sorting by size reads all rows and holds about twice the limit. */
 const select = async <R extends Sized>(
   rows: AsyncIterable<R> | Iterable<R>,
   { sort, limit }: Options,

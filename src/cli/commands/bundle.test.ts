@@ -44,12 +44,12 @@ const rules = z.strictObject({
 const PROJECT: Project = { folder: "/door", manifest: {}, settings: {}, modules: ["/door/door.ts"], name: "door", version: "1.2.0" };
 const LAUNCH = { entryPoint: "a.js", args: ["${__dirname}/a.js"], variables: [] };
 
-void test("a bundle has a manifest that the schema allows, however little the project says of itself", () => {
+void test("a bundle's manifest is valid, however little the project declares", () => {
   const least = rules.parse(bundleManifest(PROJECT, LAUNCH));
   assert.deepEqual([least.display_name, least.author, least.description], ["door", { name: "door" }, "The MCP server door."]);
 });
 
-void test("what package.json says of author, licence and place reaches the manifest, and nothing that the schema would refuse", () => {
+void test("author, licence and links of package.json are in the manifest if they are valid", () => {
   const full = rules.parse(
     bundleManifest(
       {

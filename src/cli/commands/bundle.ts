@@ -15,7 +15,7 @@ import { CommandError, EXIT, usage } from "../command-error.ts";
 import { replaceFile, whyUnwritable } from "../files.ts";
 import { optionalPackage, PACKAGE } from "../installed-packages.ts";
 import { load, locateModule, release, splitPrefix, withPath } from "../load-modules.ts";
-import { holdOutput, oneLine, output, paint } from "../output.ts";
+import { redirectStdout, oneLine, output, paint } from "../output.ts";
 import { checkVariables, collect } from "../option-parsers.ts";
 import type { Project } from "../project.ts";
 
@@ -29,7 +29,7 @@ interface BundleOptions {
 }
 
 export const register = (program: Command): void => {
-  projectOptions(
+  addProjectOptions(
     program
       .command("bundle")
       .description("Make an MCP bundle (.mcpb), which a client such as Claude Desktop installs and starts.")
@@ -42,7 +42,7 @@ export const register = (program: Command): void => {
 };
 
 /** What commands about the project around the current folder have in common. */
-export const projectOptions = (command: Command): Command =>
+export const addProjectOptions = (command: Command): Command =>
   command
     .addOption(new Option("--config <file>", "the project's settings (default: troupe.config.ts here or in the nearest folder above)"))
     .addOption(new Option("--no-config", "without them"))
@@ -51,10 +51,10 @@ export const projectOptions = (command: Command): Command =>
 /** Clients unpack a bundle in memory, too. */
 const MOST_BYTES = 256 * 1_024 * 1_024;
 
-/** The same files make the same archive. Zip knows no time before. */
+/** The earliest time of a zip file: the same files give the same archive. */
 const EPOCH = new Date("1980-01-01T12:00:00Z");
 
-/** By their path in the archive. */
+/** Files by their path in the archive. */
 type Files = Map<string, Uint8Array>;
 
 const tooLarge = (): CommandError =>
@@ -69,12 +69,12 @@ const copy = (files: Files, from: string, to: string): void => {
   files.set(to, readFileSync(from));
 };
 
-/** This Troupe, and what it depends on. */
+/** Adds this Troupe. */
 const addTroupe = (files: Files): void => {
   if (!existsSync(join(PACKAGE, "dist/cli/main.js")))
     throw usage(`The Troupe in ${PACKAGE} is not built: run npm run build there, or use the package of npm.`);
   for (const file of filesOf(PACKAGE))
-    // The command's own bundle is all that runs: it stands for whatever a module imports of Troupe.
+    // Only the bundled command runs: modules' imports of Troupe resolve to it too.
     if (/^(?:package\.json|LICENSE|bin\/.*|dist\/(?:cli|mud)\/.*)$/.test(file))
       copy(files, join(PACKAGE, file), `node_modules/troupe/${file}`);
 };
@@ -86,7 +86,7 @@ const addPackages = (files: Files, roots: readonly Root[]): void => {
 const isRolldown = (loaded: unknown): loaded is typeof rolldownPackage =>
   typeof loaded === "object" && loaded !== null && "rolldown" in loaded && typeof loaded.rolldown === "function";
 
-/** The code of all modules and of what they import, in few files. Returns where each module is. */
+/** Adds the code of all modules and of their imports, in few files. Returns the file of each module. */
 const addBundled = async (
   files: Files,
   { rolldown }: typeof rolldownPackage,
@@ -113,7 +113,7 @@ const addBundled = async (
   return names.map((name) => `server/${name}.js`);
 };
 
-/** The files that were loaded, as they are, and the packages that the project depends on. */
+/** Adds the loaded files as they are, and the packages that the project depends on. */
 const addFiles = (
   files: Files,
   loaded: ReadonlySet<string>,
@@ -126,7 +126,7 @@ const addFiles = (
   return modules.map((file) => inProject(file, folder));
 };
 
-/** Loads the modules, so that what cannot be served is not bundled, and returns the project's own files that this needed. */
+/** Loads the modules, to bundle nothing that cannot be served. Returns the project's own files that were loaded. */
 const loadedFiles = async (project: Project): Promise<ReadonlySet<string>> => {
   const files = new Set<string>();
   const hooks = registerHooks({
@@ -135,7 +135,7 @@ const loadedFiles = async (project: Project): Promise<ReadonlySet<string>> => {
       return next(url, context);
     },
   });
-  const held = holdOutput();
+  const held = redirectStdout();
   try {
     const loaded = await load(project.modules);
     release(loaded);
@@ -148,11 +148,11 @@ const loadedFiles = async (project: Project): Promise<ReadonlySet<string>> => {
   return new Set([...files].filter((file) => !file.includes(`${sep}node_modules${sep}`) && !own.some((part) => file.startsWith(part))));
 };
 
-/** Settings of the project that a server on stdio has, too. */
-const KEPT = ["title", "as", "scope", "names", "lists", "legacyLists", "pageSize", "receipts", "grace", "log"];
+/** Settings of the project that also apply to a server on stdio. */
+const SHARED_SETTINGS = ["title", "as", "scope", "names", "lists", "legacyLists", "pageSize", "receipts", "grace", "log"];
 
 const flagsOf = (settings: JsonObject): readonly string[] =>
-  KEPT.flatMap((name) => {
+  SHARED_SETTINGS.flatMap((name) => {
     const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const value = settings[name];
     if (value === true) return [flag];
@@ -172,8 +172,8 @@ const archive = async (files: Files): Promise<Uint8Array> => {
   return (await import("fflate")).zipSync(entries);
 };
 
-/** The client replaces `__dirname` by where it unpacked the bundle. */
-const inside = (path: string): string => `\${__dirname}/${path}`;
+/** The client replaces `__dirname` with the folder of the unpacked bundle. */
+const inBundle = (path: string): string => `\${__dirname}/${path}`;
 
 /** Makes an MCP bundle of the project's modules, which a client installs and starts over stdio. */
 const bundle = async (module: string | undefined, options: BundleOptions): Promise<void> => {
@@ -196,7 +196,7 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   const places = isRolldown(found) ? await addBundled(files, found, modules, folder) : addFiles(files, loaded, project, modules);
   if (bundled)
     files.set("package.json", Buffer.from(JSON.stringify({ name, version: project.version, private: true, type: "module" }, null, 2)));
-  // Its own packages first: those of Troupe make room for them.
+  // The project's packages first: they get the places at the top.
   const roots = bundled || !existsSync(join(folder, "package.json")) ? [] : [{ from: folder, to: "" }];
   addPackages(files, [...roots, { from: PACKAGE, to: "node_modules/troupe" }]);
   for (const [path, file] of included) copy(files, file, path);
@@ -204,12 +204,12 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   const manifest = bundleManifest(project, {
     entryPoint: "node_modules/troupe/bin/troupe.js",
     args: [
-      inside("node_modules/troupe/bin/troupe.js"),
+      inBundle("node_modules/troupe/bin/troupe.js"),
       "serve",
-      ...places.map((path, index) => withPath(project.modules[index] ?? "", () => inside(path))),
+      ...places.map((path, index) => withPath(project.modules[index] ?? "", () => inBundle(path))),
       "--no-config",
       "--stdio",
-      // Outside of the bundle, which the client replaces with the next version.
+      // Outside the bundle, which the client replaces with the next version.
       "--data",
       `\${HOME}/.troupe/${name}`,
       "--name",
@@ -271,7 +271,7 @@ const authorOf = (value: Json | undefined): JsonObject | undefined => {
 
 const hasAuthor = ({ manifest }: Project): boolean => authorOf(manifest["author"]) !== undefined;
 
-/** A user's value of an environment variable, by a name that manifests may have. */
+/** The name of an environment variable in the manifest's user_config. */
 const settingOf = (variable: string): string => variable.toLowerCase();
 
 /** The manifest of a bundle that starts Troupe over stdio. */
@@ -298,7 +298,7 @@ export const bundleManifest = (project: Project, { entryPoint, args, variables, 
           : { env: Object.fromEntries(variables.map((variable) => [variable, `\${user_config.${settingOf(variable)}}`])) }),
       },
     },
-    // Tools follow the state, so a list of them would be wrong sooner or later.
+    // Tools depend on the state, so a fixed list would become wrong.
     tools_generated: true,
     prompts_generated: true,
     ...(isTexts(keywords) && keywords.length > 0 ? { keywords: [...keywords] } : {}),

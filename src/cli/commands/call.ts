@@ -1,14 +1,14 @@
-// Owns: `troupe call`: the message, and how its reply or refusal is printed. Does not own: who performs it (write-operation.ts).
+// Owns: `troupe call`: the message, and how its reply or refusal is printed. Does not own: who performs it (run-operation.ts).
 import type { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { hasOwn, omitUndefined } from "../../core/contract/internal.ts";
-import { moduleOption, namedActor, placed, type Writing } from "../actor-options.ts";
+import { moduleOption, resolveActor, addTargetOptions, type WriteOptions } from "../actor-options.ts";
 import { CommandError, EXIT } from "../command-error.ts";
-import { claims, parseJson, scopes } from "../option-parsers.ts";
-import { output, textOr, visible } from "../output.ts";
-import { write } from "../write-operation.ts";
+import { parseClaim, parseJson, parseScope } from "../option-parsers.ts";
+import { output, textOrElse, visible } from "../output.ts";
+import { runOperation } from "../run-operation.ts";
 
-interface CallOptions extends Writing {
+interface CallOptions extends WriteOptions {
   readonly as: string;
   readonly scope?: readonly string[];
   readonly claim?: JsonObject;
@@ -16,7 +16,7 @@ interface CallOptions extends Writing {
 }
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("call")
       .description("Send one message to an actor and print its reply.")
@@ -25,16 +25,16 @@ export const register = (program: Command): void => {
       .argument("[args]", "its arguments as JSON", "{}"),
   )
     .option("--as <name>", "the principal it comes from", "local")
-    .option("--scope <scope>", "a scope of that principal; repeatable", scopes)
-    .option("--claim <name=value>", "a claim of that principal, for the roles of allow; repeatable", claims)
+    .option("--scope <scope>", "a scope of that principal; repeatable", parseScope)
+    .option("--claim <name=value>", "a claim of that principal, for the roles of allow; repeatable", parseClaim)
     .option("--start", "begin the actor if it is not there yet")
     .addOption(moduleOption())
     .action(call);
 };
 
 const call = async (actor: string, action: string, args: string, options: CallOptions): Promise<void> => {
-  const reply = await write(options, "call", {
-    actor: await namedActor(actor),
+  const reply = await runOperation(options, "call", {
+    actor: await resolveActor(actor),
     action,
     args: parseJson(args, "The arguments", '{"by":2}'),
     as: options.as,
@@ -45,7 +45,7 @@ const call = async (actor: string, action: string, args: string, options: CallOp
   if (!isJsonObject(reply))
     throw new CommandError(EXIT.failed, "NO_REPLY", "The server's answer was no reply: it may be of another version than this command.");
   const { refused } = reply;
-  if (isJsonObject(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
+  if (isJsonObject(refused)) throw new CommandError(EXIT.refused, textOrElse(refused["code"], "REFUSED"), refusalText(refused, action));
   output(options).show(reply, () => {
     const value = hasOwn(reply, "ok") ? reply["ok"] : reply;
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
@@ -55,7 +55,7 @@ const call = async (actor: string, action: string, args: string, options: CallOp
 };
 
 const refusalText = (refused: JsonObject, action: string): string => {
-  const message = textOr(refused["message"], "The actor refused without a word.");
+  const message = textOrElse(refused["message"], "The actor refused without a word.");
   if (refused["code"] !== "UNKNOWN" || message.includes("Did you mean")) return message;
   return `${message} ${hintFor(action)}`;
 };

@@ -4,13 +4,13 @@ import type { Capabilities } from "../../bridges/packet/index.ts";
 import { isJsonObject, isList, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { CommandError, EXIT } from "../command-error.ts";
-import { output, table, textOr } from "../output.ts";
+import { output, table, textOrElse } from "../output.ts";
 import { collect } from "../option-parsers.ts";
-import type { PacketPlace } from "../packet-client.ts";
-import { packetServerOptions } from "./packet.ts";
+import type { PacketServer } from "../packet-client.ts";
+import { addPacketServerOptions } from "./packet.ts";
 
 export const register = (program: Command): void => {
-  packetServerOptions(
+  addPacketServerOptions(
     program
       .command("capabilities")
       .description("List what a server can be asked for.")
@@ -18,32 +18,32 @@ export const register = (program: Command): void => {
   )
     .option("--needs <field>", "what requires this field; repeatable", collect)
     .option("--gives <field>", "what provides this field; repeatable", collect)
-    .action((words: string[], options: PacketPlace & Omit<Wanted, "words">) => listCapabilities({ ...options, words }, options));
+    .action((words: string[], options: PacketServer & Omit<Wanted, "words">) => listCapabilities({ ...options, words }, options));
 };
 
-/** What they must be like: all of it. */
+/** The filter; all of it must match. */
 interface Wanted {
-  /** Any of them is part of the intent. */
+  /** At least one of them is in the intent. */
   readonly words: readonly string[];
   readonly needs?: readonly string[];
   readonly gives?: readonly string[];
 }
 
-/** As `packetflow://capabilities` has it. */
+/** An entry of `packetflow://capabilities`. */
 interface Listed {
   readonly id: string;
   readonly intent: string;
   readonly requires: readonly string[];
   readonly provides: readonly string[];
-  /** All that it says. */
+  /** The whole entry. */
   readonly whole: JsonObject;
 }
 
 const LISTING = "packetflow://capabilities";
 
-const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketPlace): Promise<void> => {
+const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketServer): Promise<void> => {
   const out = output(place);
-  const listed = await asked(place);
+  const listed = await requestListing(place);
   const found = (await registryOf(listed)).discover({
     intent: words.join(" "),
     ...(needs && { requires: needs }),
@@ -55,7 +55,7 @@ const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketPl
   out.text(() => (rows.length === 0 ? (listed.length === 0 ? "No capabilities." : "No capability is like that.") : capabilityTable(rows)));
 };
 
-/** The server's own way to look, so that both find the same. */
+/** Searches with the server's own code, so that both give the same results. */
 const registryOf = async (listed: readonly Listed[]): Promise<Capabilities> => {
   const { Capabilities, capability } = await import("../../bridges/packet/index.ts");
   try {
@@ -70,7 +70,7 @@ const registryOf = async (listed: readonly Listed[]): Promise<Capabilities> => {
 const unclear = (why: string): CommandError =>
   new CommandError(EXIT.failed, "NO_REPLY", `The server did not say clearly what it can be asked for: ${why}`);
 
-const asked = async (place: PacketPlace): Promise<readonly Listed[]> => {
+const requestListing = async (place: PacketServer): Promise<readonly Listed[]> => {
   const { errorIn, openClient, packetFailure } = await import("../packet-client.ts");
   using client = openClient(place);
   try {
@@ -88,11 +88,11 @@ const asked = async (place: PacketPlace): Promise<readonly Listed[]> => {
 const listedIn = ({ mcp_message }: JsonObject): readonly Listed[] => {
   const { result, error } = isJsonObject(mcp_message) ? mcp_message : {};
   if (isJsonObject(result) && isList(result["contents"])) return result["contents"].flatMap(capabilitiesIn);
-  throw unclear(textOr(isJsonObject(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
+  throw unclear(textOrElse(isJsonObject(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
 };
 
 const capabilitiesIn = (content: Json): readonly Listed[] => {
-  const value = tryParseJson(textOr(isJsonObject(content) ? content["text"] : undefined, ""));
+  const value = tryParseJson(textOrElse(isJsonObject(content) ? content["text"] : undefined, ""));
   if (!isJsonObject(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
   return value["capabilities"].flatMap(listedAs);
 };

@@ -1,13 +1,13 @@
 // Owns: `troupe causes`. Does not own: how causes are found (core/chain).
 import type { Command } from "commander";
 import type { Cause } from "../../core/chain/index.ts";
-import { namedActor, type Place, placed } from "../actor-options.ts";
+import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { noActor, notFound, usage } from "../command-error.ts";
-import { openToRead, type Reader } from "../open-store.ts";
+import { openReader, type Reader } from "../open-store.ts";
 import { oneLine, output, paint } from "../output.ts";
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("causes")
       .description("What an event came from, and what followed from it on other actors.")
@@ -21,11 +21,11 @@ const causeLines = (cause: Cause, depth = 0): readonly string[] => [
   ...(cause.cut ? [`${"  ".repeat(depth + 1)}…`] : []),
 ];
 
-/** An event by its id, as `counter/main#7`, or as `counter/main`, the actor's last. */
+/** Resolves an event's id, `counter/main#7`, or `counter/main` for its last event. */
 const namedEvent = async (text: string, store: Reader): Promise<string> => {
   if (!text.includes("/")) return text;
   const [actor = "", number] = text.split("#");
-  const id = await namedActor(actor);
+  const id = await resolveActor(actor);
   const state = await store.state(id);
   if (state === undefined) throw noActor(id, store.place);
   if (number === undefined) return state.head;
@@ -38,8 +38,8 @@ const namedEvent = async (text: string, store: Reader): Promise<string> => {
   return event.id;
 };
 
-const printCauses = async (named: string, options: Place): Promise<void> => {
-  const { store } = await openToRead(options);
+const printCauses = async (named: string, options: Target): Promise<void> => {
+  const { store } = await openReader(options);
   await using _ = store;
   const { causeTree, rootCause } = await import("../../core/chain/index.ts");
   const root = await rootCause(await namedEvent(named, store), store);

@@ -4,20 +4,20 @@ import type { Command } from "commander";
 import { eventsOf } from "../../bridges/operate/paging.ts";
 import { type Body, type Header, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { namedActor, type Place, placed } from "../actor-options.ts";
+import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { noActor } from "../command-error.ts";
-import { openToRead } from "../open-store.ts";
+import { openReader } from "../open-store.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { oneLine, paint, printLine, short } from "../output.ts";
 
-interface ChainOptions extends Place {
+interface ChainOptions extends Target {
   readonly after: number;
   readonly follow?: boolean;
   readonly export?: boolean;
 }
 
 export const register = (program: Command): void => {
-  placed(program.command("chain").description("Print an actor's events.").argument("<actor>", "kind/key"))
+  addTargetOptions(program.command("chain").description("Print an actor's events.").argument("<actor>", "kind/key"))
     .option("--after <seq>", "only those after this event", wholeNumber(0), 0)
     .option("--follow", "go on as they come, until interrupted")
     .option("--export", "each event as one JSON line with its texts as they were hashed")
@@ -29,7 +29,7 @@ const FOLLOW_MS = 250;
 const describeEvent = (id: string, header: Header, body: Body | undefined): string => {
   const message = isJsonObject(body?.message) ? body.message : undefined;
   const viewer = isJsonObject(message?.["viewer"]) ? message["viewer"] : undefined;
-  // A message of another actor may speak for a principal, too: that is who caused it.
+  // A message of another actor may act for a principal, who then is the cause.
   const who = viewer?.["principal"] ?? message?.["from"];
   const by = typeof who === "string" ? `by ${short(who)}  ` : "";
   const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
@@ -38,8 +38,8 @@ const describeEvent = (id: string, header: Header, body: Body | undefined): stri
 
 const printChain = async (actor: string, options: ChainOptions): Promise<void> => {
   const { exportLine, readBody, readHeader } = await import("../../core/chain/index.ts");
-  const id = await namedActor(actor);
-  const { store } = await openToRead(options);
+  const id = await resolveActor(actor);
+  const { store } = await openReader(options);
   await using _ = store;
   let after = options.after;
   const print = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import type { DevOptions } from "../cluster/dev-nodes.ts";
 import { deploymentsInUse, registerDeployment, removeDeployment, RestateAdmin } from "../cluster/restate-admin.ts";
 import { usage } from "../command-error.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { naming, parseHostPort, wholeNumber } from "../option-parsers.ts";
+import { nonEmptyPath, parseHostPort, wholeNumber } from "../option-parsers.ts";
 import { output, table } from "../output.ts";
 
 const HTTP = "127.0.0.1:3000";
@@ -55,7 +55,7 @@ export const register = (program: Command): void => {
         .default(parseHostPort(HTTP, "--http"), HTTP)
         .argParser((text: string) => parseHostPort(text, "--http")),
     )
-    .option("--data <dir>", "keeps everything over a restart (default: a temporary folder)", naming("a folder"))
+    .option("--data <dir>", "keeps everything over a restart (default: a temporary folder)", nonEmptyPath("a folder"))
     .option("--grace <ms>", "how long running calls may take after Ctrl-C", wholeNumber(0), 5_000)
     .addOption(new Option("--log <level>", "to standard error").choices([...LOG_LEVELS]).default("info"))
     .option("--json", "machine-readable: one line when ready, JSON logs")
@@ -69,7 +69,7 @@ interface ClusterCommand {
 
 type Forced = ClusterCommand & { readonly force?: boolean };
 
-/** An address of nodes as Restate shall call it. Throws `USAGE`. */
+/** The address at which Restate calls the nodes. Throws `USAGE`. */
 const endpointUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))

@@ -1,25 +1,26 @@
-// Owns: `troupe console`: the console of a directory, an export or a cluster. Does not own: that of a running server (console/serve-console.ts).
+// Owns: `troupe console`: the console of a directory, an export or a cluster. Does not own: that of a running server
+// (console/serve-console.ts).
 import { spawn } from "node:child_process";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import type { ConsoleData } from "../../bridges/console/index.ts";
 import { type Gateway, systemClock } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { type Place, placed, transferOf } from "../actor-options.ts";
+import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { usage } from "../command-error.ts";
 import { faultFields, serverLog } from "../log.ts";
-import { directoryToRead, notesLoss } from "../open-store.ts";
+import { openExportOrDirectory, reportsLostLog } from "../open-store.ts";
 import { type HostPort, parseHostPort } from "../option-parsers.ts";
 import { paintError, print } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
 
-interface ConsoleOptions extends Place {
+interface ConsoleOptions extends Target {
   readonly http?: HostPort;
   readonly open?: boolean;
 }
 
 export const register = (program: Command, version: string): void => {
-  placed(
+  addTargetOptions(
     program
       .command("console")
       .description(
@@ -78,7 +79,7 @@ const dataOf = async (options: ConsoleOptions, version: string, open: AsyncDispo
     import("../console-parts.ts"),
   ]);
   const common = { version, development: false, docs: DOCS };
-  const cluster = transferOf(options);
+  const cluster = clusterTarget(options);
   if (cluster !== undefined) {
     const operator = await (await import("../cluster-operator.ts")).openOperator(cluster);
     return {
@@ -89,13 +90,13 @@ const dataOf = async (options: ConsoleOptions, version: string, open: AsyncDispo
     };
   }
   const path = resolve(options.data);
-  const directory = await directoryToRead(path, open);
+  const directory = await openExportOrDirectory(path, open);
   const [{ sqliteStore }, { guestsData }, { unservedKinds }] = await Promise.all([
     import("../../core/store/index.ts"),
     import("../console-parts.ts"),
     import("../server/backend.ts"),
   ]);
-  const store = open.use(sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss }));
+  const store = open.use(sqliteStore({ directory: directory.path, readOnly: true, ...reportsLostLog }));
   const kinds = await unservedKinds(store, new Set());
   const guests = guestsData();
   return {
@@ -124,7 +125,7 @@ const gatewayWithoutMcp = async (path: string): Promise<Gateway> => {
 const openBrowser = (url: string): void => {
   const [command, ...args] =
     process.platform === "darwin" ? ["open", url] : process.platform === "win32" ? ["explorer.exe", url] : ["xdg-open", url];
-  // Where there is no browser, the link was printed.
+  // Without a browser the printed link is enough.
   spawn(command ?? "", args, { stdio: "ignore", detached: true })
     .on("error", () => undefined)
     .unref();

@@ -60,7 +60,7 @@ test("troupe dev logs an author's error once per reload, by its kind, action, pl
   assert.equal(written.length, 1_507);
 });
 
-test("troupe dev logs events that are no faults each time", () => {
+test("troupe dev logs events that are not faults each time", () => {
   const written: unknown[] = [];
   const log = reportOnce((...given) => written.push(given));
   for (let run = 0; run < 2; run += 1) log("warn", "turn-slow", { actor: "bell/main", ms: 200 });

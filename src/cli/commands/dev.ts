@@ -8,10 +8,10 @@ import { systemClock } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { describeFailure } from "../command-error.ts";
 import { PACKAGE } from "../installed-packages.ts";
-import { isModuleFile, load, type Loaded } from "../load-modules.ts";
+import { isModuleFile, load, type LoadedModules } from "../load-modules.ts";
 import type { ServerLog } from "../log.ts";
 import { addConfigurableServeOptions, type ServeOptions } from "../serve-options.ts";
-import { begin, serviceSettings, type Serving } from "./serve.ts";
+import { startServing, serviceSettings, type Serving } from "./serve.ts";
 
 export const register = (program: Command, version: string): void => {
   addConfigurableServeOptions(
@@ -31,14 +31,14 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   let roots: readonly string[] = [];
   let cancel: (() => void) | undefined;
   let looksSoon = false;
-  let savedEarly = false;
+  let savedBeforeReady = false;
 
   using folders = new WatchedFolders({
     changed() {
       cancel?.();
-      // An editor writes a file in several steps.
+      // Editors write a file in several steps.
       cancel = systemClock.after(100, () => {
-        if (serving === undefined) savedEarly = true;
+        if (serving === undefined) savedBeforeReady = true;
         else void reload(serving);
       });
     },
@@ -50,14 +50,14 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   });
   const look = (): void => {
     looksSoon = false;
-    folders.look(roots, rounds.folders());
+    folders.update(roots, rounds.folders());
   };
 
   let newest = 0;
   let swapping: Promise<void> = Promise.resolve();
-  // The last good modules go on being served.
+  // The last modules that loaded are still served.
   const failed = (error: unknown): void => log?.("error", "reload-failed", { why: describeFailure(error).message });
-  const swap = async ({ server }: Serving, changed: Loaded): Promise<void> => {
+  const swap = async ({ server }: Serving, changed: LoadedModules): Promise<void> => {
     try {
       await server.reload(changed);
       log?.("info", "reloaded", { modules });
@@ -71,7 +71,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
     of.log("info", "reloading", { modules });
     try {
       const changed = await load(modules, round, serviceSettings(options, of.log, true));
-      // A module may never finish loading, so one that changes meanwhile does not wait for it.
+      // Only the newest round counts: a module may never finish loading, and must not block later changes.
       if (round === newest) swapping = swapping.then(() => swap(of, changed));
     } catch (error) {
       failed(error);
@@ -79,7 +79,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
     look();
   };
 
-  serving = await begin(modules, options, version, {
+  serving = await startServing(modules, options, version, {
     kind: twice,
     log: reportOnce,
     loaded(loaded, its) {
@@ -88,17 +88,17 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       look();
     },
   });
-  if (savedEarly) void reload(serving);
+  if (savedBeforeReady) void reload(serving);
   await serving.stopped;
 };
 
 const FAULTS = new Set(["fault", "surface-fault", "service-fault"]);
-/** Messages may differ each time, as with a time or an id in them; then the oldest reports are forgotten. */
+/** Messages with a time or an id in them are different each time, so the oldest reports are dropped. */
 const MAX_REPORTED = 1_000;
 
 /**
- * A log for development: each fault of an author's code is reported once between two reloads, however often it happens or is retried. The
- * report of an impure turn leaves out where the error was thrown, which is in Troupe's own check and not in the author's code.
+ * A log for development: reports each fault of author code once between two reloads. The report of an impure turn has no place in the
+ * code, since the error is thrown by Troupe's own check.
  */
 export const reportOnce = (log: ServerLog): ServerLog => {
   const reported = new Set<string>();
@@ -115,7 +115,7 @@ export const reportOnce = (log: ServerLog): ServerLog => {
     if (event === "reloaded") reported.clear();
     const { actor, action, error, code, place, why } = fields;
     if (code === "IMPURE" && typeof why === "string") {
-      // "kind: the turn of tools/act is not pure: …"; the values that differ are others each time.
+      // "kind: the turn of tools/act is not pure: …": the values that follow differ each time.
       const [turn = why] = why.split(" is not pure");
       if (isNew(turn)) log(level, "impure", omitUndefined({ actor, why }));
       return;
@@ -125,18 +125,17 @@ export const reportOnce = (log: ServerLog): ServerLog => {
   };
 };
 
-interface Rounds {
-  /** From now on modules are imported anew. */
+interface ReloadRounds {
+  /** Starts a round: modules are imported again from now on. */
   next(): number;
-  /** Of every file of the author's that was imported so far, also of one that could not be parsed. */
+  /** The folders of all author files that were imported so far, including files that could not be parsed. */
   folders(): ReadonlySet<string>;
 }
 
 /**
- * Modules are cached by their URL: a round in it imports a module, and whatever
- * files of the author it imports in turn, anew.
+ * Node caches modules by their URL. A round number in the URL makes it import a module, and the author's files that it imports, again.
  */
-const reloadRounds = (): Rounds => {
+const reloadRounds = (): ReloadRounds => {
   let round = 0;
   const folders = new Set<string>();
   const own = pathToFileURL(`${PACKAGE}/`).href;
@@ -144,7 +143,7 @@ const reloadRounds = (): Rounds => {
     resolve(specifier, context, next) {
       const resolved = next(specifier, context);
       if (!resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/")) return resolved;
-      // The sources of this installation stay as they are; its examples are an author's files.
+      // The sources of this installation do not change; its examples count as author files.
       if (resolved.url.startsWith(`${own}src/`) || resolved.url.startsWith(`${own}dist/`)) return resolved;
       folders.add(dirname(fileURLToPath(resolved.url)));
       return round === 0 || resolved.url.includes("?") ? resolved : { ...resolved, url: `${resolved.url}?round=${round}` };
@@ -153,40 +152,40 @@ const reloadRounds = (): Rounds => {
   return { next: () => (round += 1), folders: () => folders };
 };
 
-/** A folder of sources has fewer; who serves a file of their home folder has not all of it watched. */
+/** Folders of sources have fewer. A limit, since a served file may be in a home folder. */
 const MOST_FOLDERS = 1_000;
 
-interface FolderEars {
-  /** A file that may be part of what is served was saved, made or removed. */
+interface FolderListener {
+  /** A file that may be part of what is served was saved, created or removed. */
   changed(): void;
-  /** Something else came or went, which may be a folder: ask for `look`. */
+  /** Something else was created or removed, perhaps a folder: call `update`. */
   moved(): void;
-  /** This folder cannot be watched, and is not asked again. */
+  /** This folder cannot be watched, and is not tried again. */
   failed(folder: string, error: unknown): void;
 }
 
 interface Watched {
-  /** Tells a folder from another one that took its place. */
+  /** Distinguishes a folder from another one that took its place. */
   readonly inode: bigint;
   readonly watcher: FSWatcher;
 }
 
 /**
- * Each folder by a watcher of its own: Node's recursive one on Linux follows the file it saw first, and an editor that saves
- * under another name and renames that puts a new file there each time.
+ * Watches each folder by its own watcher. Node's recursive watcher on Linux follows the inode that it saw first, and editors that save by
+ * renaming create a new one each time.
  */
 class WatchedFolders implements Disposable {
-  readonly #ears: FolderEars;
+  readonly #listener: FolderListener;
   readonly #watched = new Map<string, Watched>();
   readonly #failed = new Set<string>();
   #closed = false;
 
-  constructor(ears: FolderEars) {
-    this.#ears = ears;
+  constructor(ears: FolderListener) {
+    this.#listener = ears;
   }
 
-  /** Watches these folders, with all below the `roots`, and nothing else; those of before that are still the same stay watched. */
-  look(roots: Iterable<string>, alone: Iterable<string>): void {
+  /** Watches exactly the folders below the `roots` and those in `alone`. Keeps the watchers of unchanged folders. */
+  update(roots: Iterable<string>, alone: Iterable<string>): void {
     if (this.#closed) return;
     const wanted = new Set([...below(roots), ...alone]);
     for (const [folder, { inode, watcher }] of this.#watched) {
@@ -208,23 +207,23 @@ class WatchedFolders implements Disposable {
     if (inode === undefined) return;
     try {
       const watcher = watch(folder, (event, file) => {
-        if (file === null || isModuleFile(file)) this.#ears.changed();
-        else if (event === "rename") this.#ears.moved();
+        if (file === null || isModuleFile(file)) this.#listener.changed();
+        else if (event === "rename") this.#listener.moved();
       });
-      watcher.on("error", (error) => this.#gaveUp(folder, error));
+      watcher.on("error", (error) => this.#giveUp(folder, error));
       this.#watched.set(folder, { inode, watcher });
     } catch (error) {
-      this.#gaveUp(folder, error);
+      this.#giveUp(folder, error);
     }
   }
 
-  #gaveUp(folder: string, error: unknown): void {
+  #giveUp(folder: string, error: unknown): void {
     this.#watched.get(folder)?.watcher.close();
     this.#watched.delete(folder);
-    // One that was removed is watched again when it is back.
+    // A folder that was removed is watched again once it exists.
     if (inodeOf(folder) === undefined) return;
     this.#failed.add(folder);
-    this.#ears.failed(folder, error);
+    this.#listener.failed(folder, error);
   }
 }
 
@@ -233,7 +232,7 @@ const inodeOf = (folder: string): bigint | undefined => {
   return stats?.isDirectory() === true ? stats.ino : undefined;
 };
 
-/** The nearest first. Those of packages and hidden ones hold no module of the author's. */
+/** The folders below, nearest first, without packages and hidden folders. */
 const below = (roots: Iterable<string>): readonly string[] => {
   const found = [...new Set(roots)];
   for (const folder of found) {
@@ -251,7 +250,7 @@ const foldersIn = (folder: string): readonly string[] => {
       .filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("."))
       .map(({ name }) => name);
   } catch {
-    // It went meanwhile, or is not ours to read.
+    // It was removed meanwhile, or is not readable.
     return [];
   }
 };

@@ -1,14 +1,14 @@
 // Owns: `troupe diff`. Does not own: how states are compared (core/chain).
 import type { Command } from "commander";
 import type { Json } from "../../core/contract/index.ts";
-import { namedActor, type Place, placed } from "../actor-options.ts";
-import { openToRead } from "../open-store.ts";
+import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
+import { openReader } from "../open-store.ts";
 import { eventNumber } from "../option-parsers.ts";
 import { output, short, table } from "../output.ts";
 import { lengthOf } from "./replay.ts";
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("diff")
       .description("What changed between two events.")
@@ -18,17 +18,17 @@ export const register = (program: Command): void => {
   ).action(diff);
 };
 
-const diff = async (actor: string, from: number, to: number, options: Place): Promise<void> => {
+const diff = async (actor: string, from: number, to: number, options: Target): Promise<void> => {
   const [{ stateAfter }, { diffStates }] = await Promise.all([
     import("../../bridges/operate/index.ts"),
     import("../../core/chain/index.ts"),
   ]);
-  const id = await namedActor(actor);
-  const { store } = await openToRead(options);
+  const id = await resolveActor(actor);
+  const { store } = await openReader(options);
   await using _ = store;
   await lengthOf(store, id);
   const stateOf = async (seq: number): Promise<Json> => (await stateAfter(store, id, seq)).state;
-  // The later one first: what is wrong about it is told.
+  // The later one first, since its error is the one to report.
   const later = await stateOf(Math.max(from, to));
   const earlier = await stateOf(Math.min(from, to));
   const differences = from <= to ? diffStates(earlier, later) : diffStates(later, earlier);

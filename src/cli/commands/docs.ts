@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import { systemClock } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { usage } from "../command-error.ts";
-import { forLog, serverLog } from "../log.ts";
+import { toLog, serverLog } from "../log.ts";
 import { type HostPort, parseHostPort } from "../option-parsers.ts";
-import { bearGoneReaders, holdOutput, paintError } from "../output.ts";
+import { ignoreWriteErrors, redirectStdout, paintError } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
 
 export const register = (program: Command, version: string): void => {
@@ -15,7 +15,7 @@ export const register = (program: Command, version: string): void => {
     .option("--http <address>", "Streamable HTTP at [host:]port; port 0 picks a free one", (text: string) => parseHostPort(text, "--http"))
     .option("--stdio", "MCP on standard input and output (default without --http)")
     .option("--json", "machine-readable: one line when ready, JSON logs")
-    // Refused below, with a sentence that says where to put the question.
+    // Refused below, with a hint on how to ask the question.
     .allowExcessArguments()
     .action(async (options: DocsOptions, command: Command) => {
       if (command.args.length > 0)
@@ -36,12 +36,12 @@ const GRACE_MS = 1_000;
 
 /** Serves the documentation until it is stopped, or its client closes standard input. */
 const serveDocs = async ({ http, stdio, json = false }: DocsOptions, version: string): Promise<void> => {
-  bearGoneReaders(process.stdout);
+  ignoreWriteErrors(process.stdout);
   const overStdio = stdio === true || http === undefined;
-  const held = overStdio || json ? holdOutput() : undefined;
+  const held = overStdio || json ? redirectStdout() : undefined;
   const log = serverLog("warn", json, () => systemClock.now());
   const { docsServer } = await import("../docs-server.ts");
-  await using server = docsServer(version, { log: forLog(log) });
+  await using server = docsServer(version, { log: toLog(log) });
   const listener = http === undefined ? undefined : (await server.listen({ http })).http;
   const line = json
     ? `${JSON.stringify({ ready: true, name: "troupe-docs", ...omitUndefined({ http: listener?.url }), ...(overStdio ? { stdio: true } : {}), pid: process.pid })}\n`

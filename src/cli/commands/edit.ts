@@ -1,3 +1,4 @@
+// Owns: `troupe edit`: the new state from options, a file or an editor. Does not own: who performs the edit (run-operation.ts).
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,17 +7,17 @@ import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
 import { type ActorId, isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { moduleOption, namedActor, placedInDirectory, transferOf, type Writing } from "../actor-options.ts";
+import { moduleOption, resolveActor, addDirectoryOptions, clusterTarget, type WriteOptions } from "../actor-options.ts";
 import { CommandError, describeFailure, EXIT, noActor, usage } from "../command-error.ts";
 import { isListening } from "../control-socket.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { readTextFile } from "../files.ts";
-import { openToRead } from "../open-store.ts";
-import { parseJson, reason } from "../option-parsers.ts";
+import { openReader } from "../open-store.ts";
+import { parseJson, parseReason } from "../option-parsers.ts";
 import { output } from "../output.ts";
-import { write } from "../write-operation.ts";
+import { runOperation } from "../run-operation.ts";
 
-interface EditOptions extends Writing {
+interface EditOptions extends WriteOptions {
   readonly reason: string;
   readonly as: string;
   readonly state?: string;
@@ -27,13 +28,13 @@ interface EditOptions extends Writing {
 }
 
 export const register = (program: Command): void => {
-  placedInDirectory(
+  addDirectoryOptions(
     program
       .command("edit")
       .description("Write another state, as an event with a reason. Without a value, in a terminal: opens the state in $EDITOR.")
       .argument("<actor>", "kind/key"),
   )
-    .requiredOption("--reason <text>", "why: it is stored with the event", reason)
+    .requiredOption("--reason <text>", "why: it is stored with the event", parseReason)
     .option("--patch <json>", "a JSON Merge Patch, such as '{\"n\":3}'; null removes a member")
     .option("--state <json>", "the whole of the new state")
     .option("--file <file>", "the whole of the new state, in a file; - for standard input")
@@ -42,7 +43,7 @@ export const register = (program: Command): void => {
     .option("--allow-edit", "where no server runs: states are edited there although it is not troupe dev")
     .addOption(moduleOption())
     .action(async (actor: string, options: EditOptions) => {
-      const id = await namedActor(actor);
+      const id = await resolveActor(actor);
       const edited = await edit(id, options);
       output(options).show({ edited }, () => editedText(id, edited));
     });
@@ -55,7 +56,7 @@ const editedText = (id: string, edited: JsonObject | null): string => {
   return `${id} has another state, by event ${typeof seq === "number" ? seq : "?"}.${unchecked}`;
 };
 
-/** Writes the edit that the options describe, or that the user makes in an editor. Null: the user changed nothing. */
+/** Performs the edit that the options describe, or that the user makes in an editor. Null if the user changed nothing. */
 const edit = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {
   const { patch, state, file } = options;
   const given = [patch, state, file].filter((one) => one !== undefined);
@@ -72,9 +73,9 @@ const edit = async (id: ActorId, options: EditOptions): Promise<JsonObject | nul
 
 const jsonIn = (text: string, what: string): Json => parseJson(text, what, '{"n":3}');
 
-/** A running server decides for itself; where none runs, the user does. */
+/** A running server decides whether edits are allowed; without one the user does. */
 const refuseUnlessAllowed = async (options: EditOptions): Promise<void> => {
-  if (transferOf(options) !== undefined) throw usage("On a cluster, turns alone write states: edit works on a data directory.");
+  if (clusterTarget(options) !== undefined) throw usage("On a cluster, turns alone write states: edit works on a data directory.");
   if (options.allowEdit === true) return;
   if (await isListening(new DataDirectory(options.data).control)) return;
   throw new CommandError(
@@ -86,12 +87,12 @@ const refuseUnlessAllowed = async (options: EditOptions): Promise<void> => {
 
 const send = async (id: ActorId, options: EditOptions, change: JsonObject): Promise<JsonObject> => {
   const { reason, as, force } = options;
-  const written = await write(options, "edit", { actor: id, reason, as, ...change, ...omitUndefined({ force }) });
+  const written = await runOperation(options, "edit", { actor: id, reason, as, ...change, ...omitUndefined({ force }) });
   return isJsonObject(written) ? written : {};
 };
 
 const stateOf = async (id: ActorId, options: EditOptions) => {
-  const { store } = await openToRead(options);
+  const { store } = await openReader(options);
   await using _ = store;
   const found = await store.state(id);
   if (found === undefined) throw noActor(id, store.place);
@@ -103,14 +104,14 @@ const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject |
   const before = `${JSON.stringify(found.state, undefined, 2)}\n`;
   const folder = mkdtempSync(join(tmpdir(), "troupe-edit-"));
   const file = join(folder, "state.json");
-  // A state may be private: the folder is its user's alone, and so is this.
+  // A state may be private, so only the user can read the file.
   writeFileSync(file, before, { mode: 0o600 });
   let written: JsonObject | null = null;
   try {
     await openEditor(file);
     const after = readTextFile(file, "The edited state");
     if (after.trim() !== before.trim()) {
-      // Refused if the actor has changed while the user typed.
+      // The head makes it fail if the actor has changed while the user edited.
       written = await send(id, options, { state: jsonIn(after, "The edited state"), head: found.head });
     }
   } catch (error) {
@@ -121,7 +122,7 @@ const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject |
   return written;
 };
 
-/** Lets the user edit a file with `$VISUAL` or `$EDITOR`, which may have arguments, until the editor ends. Throws a `CommandError`. */
+/** Opens a file in `$VISUAL` or `$EDITOR`, which may have arguments, and waits until it ends. Throws a `CommandError`. */
 export const openEditor = async (file: string, environment: NodeJS.ProcessEnv = process.env): Promise<void> => {
   const isWindows = process.platform === "win32";
   const editor = environment["VISUAL"] || environment["EDITOR"] || (isWindows ? "notepad" : "vi");

@@ -9,19 +9,19 @@ import type { DumpCounts } from "../../core/chain/index.ts";
 import { type Exporter, StoreError } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { syncFolder } from "../../core/store/secret-file.ts";
-import { type Place, placed, transferOf } from "../actor-options.ts";
+import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { systemCode, whyUnwritable } from "../files.ts";
-import { notesLoss } from "../open-store.ts";
-import { besideExport, besideText, countsText, ProgressLine, showResult } from "../transfer-report.ts";
+import { reportsLostLog } from "../open-store.ts";
+import { copiesNeeded, copiesText, countsText, ProgressLine, showResult } from "../transfer-report.ts";
 
-interface ExportOptions extends Place {
+interface ExportOptions extends Target {
   readonly kind?: string;
 }
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("export")
       .description(
@@ -34,7 +34,7 @@ export const register = (program: Command): void => {
 };
 
 const STANDARD = "-";
-/** Lines leave in pieces of about this many characters: a write for each would take most of the time. */
+/** Characters per write: one write per line would take most of the time. */
 const PIECE = 65_536;
 
 const exportAll = async (file: string, options: ExportOptions): Promise<void> => {
@@ -46,19 +46,19 @@ const exportAll = async (file: string, options: ExportOptions): Promise<void> =>
     await using exporter = open();
     const pieces = piecesOf(exporter, kind, progress, (all) => (counts = all));
     if (file === STANDARD) await toStandardOutput(pieces);
-    else await toFile(file, pieces, (target) => options.engine === undefined && new DataDirectory(options.data).isOwnFile(target));
+    else await toFile(file, pieces, (target) => options.engine === undefined && new DataDirectory(options.data).isStoreFile(target));
   } finally {
     progress.end();
   }
   if (counts === undefined) throw new StoreError("STORE_IO", "The export did not come to its end: try again.");
   const exported = counts;
-  const beside = options.engine === undefined ? await besideExport(new DataDirectory(options.data), kind) : [];
-  const value = { exported, file, ...(beside.length === 0 ? {} : { beside }) };
-  showResult(value, `Exported ${countsText(exported)}.${besideText(beside)}`, json, file === STANDARD);
+  const copies = options.engine === undefined ? await copiesNeeded(new DataDirectory(options.data), kind) : [];
+  const value = { exported, file, ...(copies.length === 0 ? {} : { beside: copies }) };
+  showResult(value, `Exported ${countsText(exported)}.${copiesText(copies)}`, json, file === STANDARD);
 };
 
 const exporterOf = async (options: ExportOptions): Promise<() => Exporter> => {
-  const engine = transferOf(options);
+  const engine = clusterTarget(options);
   if (engine !== undefined) {
     const { restateExporter } = await import("../../hosts/restate/index.ts");
     return () => restateExporter(engine);
@@ -69,7 +69,7 @@ const exporterOf = async (options: ExportOptions): Promise<() => Exporter> => {
   return () =>
     sqliteExporter({
       directory: directory.path,
-      ...notesLoss,
+      ...reportsLostLog,
     });
 };
 
@@ -80,7 +80,7 @@ async function* piecesOf(
   onEnd: (counts: DumpCounts) => void,
 ): AsyncGenerator<Buffer> {
   const { writeDump } = await import("../../core/chain/index.ts");
-  const lines = writeDump(exporter, { ...omitUndefined({ kind }), onProgress: (counts) => progress.tell(counts) });
+  const lines = writeDump(exporter, { ...omitUndefined({ kind }), onProgress: (counts) => progress.update(counts) });
   let piece: string[] = [];
   let length = 0;
   for (;;) {
@@ -108,15 +108,15 @@ const toStandardOutput = async (pieces: AsyncIterable<Buffer>): Promise<void> =>
   }
 };
 
-/** Whole or not at all: under its name there is never a part of an export, nor less than there was. */
+/** Replaces the file atomically: there is never a part of an export under its name. */
 const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (target: string) => boolean): Promise<void> => {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
-    // A pipe, a device: nothing is to be put in its place.
+    // A pipe or a device is written to, not replaced.
     if (found !== undefined && !found.isFile()) return await writeTo(openSync(file, "w"), file, pieces, false);
     const target = found === undefined ? file : realpathSync(file);
     if (isOwn(target)) throw usage(`${file} is a file of the data directory itself: name another one.`);
-    // Two exports may write to one file at once.
+    // Named by process, since two exports may write to one file.
     const part = `${target}.${process.pid}.part`;
     rmSync(part, { force: true });
     try {
@@ -137,7 +137,7 @@ const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (targe
 
 const writeTo = async (descriptor: number, file: string, pieces: AsyncIterable<Buffer>, sync: boolean): Promise<void> => {
   const packed: Transform[] = file.endsWith(".gz") ? [(await import("node:zlib")).createGzip()] : [];
-  // The last words of a file that is renamed must not come after its name.
+  // Flushed before the rename, so that the name never stands for an incomplete file.
   const sink = createWriteStream("", { fd: descriptor, autoClose: true, flush: sync });
   await pipeline([Readable.from(pieces, { objectMode: false }), ...packed, sink]);
 };

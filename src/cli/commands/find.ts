@@ -1,4 +1,5 @@
-// Owns: `troupe find`: its conditions, and reading an index of a directory or a cluster. Does not own: how a query is answered (core/contract).
+// Owns: `troupe find`: its conditions, and reading an index of a directory or a cluster. Does not own: how a query is answered
+// (core/contract).
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type FoundRows,
@@ -12,15 +13,15 @@ import {
   type StoredIndex,
 } from "../../core/contract/index.ts";
 import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../../core/contract/internal.ts";
-import { type Place, placed, transferOf } from "../actor-options.ts";
+import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, EXIT, notFound, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { notesLoss } from "../open-store.ts";
+import { reportsLostLog } from "../open-store.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { counted, output, short, table } from "../output.ts";
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("find")
       .description("Find actors by their contents, in an index that a server maintains.")
@@ -55,7 +56,7 @@ const isBound = (operator: Condition["operator"]): boolean => operator === ">=" 
 const canCombine = (one: Condition["operator"], other: Condition["operator"]): boolean =>
   one === other ? one === "=" : isBound(one) && isBound(other);
 
-/** `status=open`, `severity>=2`, `title^=disk`: a value that is JSON is meant so, any other is a text. */
+/** Parses `status=open`, `severity>=2` or `title^=disk`. A value is JSON if it parses as such, else text. */
 const condition = (text: string, before: readonly Condition[] = []): readonly Condition[] => {
   const match = /^([^=<>^]+)(\^=|>=|<=|=)(.*)$/su.exec(text);
   const operator = OPERATORS.find((one) => one === match?.[2]);
@@ -73,7 +74,7 @@ const condition = (text: string, before: readonly Condition[] = []): readonly Co
 
 const valueOf = (text: string): Json => (text === "null" ? null : text);
 
-/** Equal conditions on one field: one of these. */
+/** The conditions as a query. Several `=` on one field are alternatives. */
 const whereOf = (conditions: readonly Condition[]): Json => {
   const where = new Map<string, Json>();
   for (const { field, operator, value } of conditions) {
@@ -86,7 +87,7 @@ const whereOf = (conditions: readonly Condition[]): Json => {
   return Object.fromEntries(where);
 };
 
-interface FindOptions extends Place {
+interface FindOptions extends Target {
   readonly where?: readonly Condition[];
   readonly text?: string;
   readonly order: "asc" | "desc";
@@ -96,14 +97,14 @@ interface FindOptions extends Place {
   readonly as?: string;
 }
 
-/** What is read of indexes, wherever they are. */
+/** Reads indexes of a data directory or a cluster. */
 interface IndexReader extends AsyncDisposable {
   list(): Promise<readonly StoredIndex[]>;
   query(index: StoredIndex, query: RowQuery): Promise<FoundRows | undefined>;
 }
 
-export const openIndexes = async (options: Place): Promise<IndexReader> => {
-  const cluster = transferOf(options);
+export const openIndexes = async (options: Target): Promise<IndexReader> => {
+  const cluster = clusterTarget(options);
   if (cluster !== undefined) {
     const operator = await (await import("../cluster-operator.ts")).openOperator(cluster);
     return {
@@ -123,12 +124,12 @@ export const openIndexes = async (options: Place): Promise<IndexReader> => {
 const storeIn = async (data: string): Promise<Store> => {
   const directory = new DataDirectory(data);
   directory.requireActors();
-  // Commands that do not read it load no store.
+  // Imported only here: other commands need no store.
   const { sqliteStore } = await import("../../core/store/index.ts");
-  return sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss });
+  return sqliteStore({ directory: directory.path, readOnly: true, ...reportsLostLog });
 };
 
-/** By its name, or as the only one of its kind. */
+/** Finds an index by its name, or by a kind that has only one. */
 const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => {
   const byName = indexes.find(({ name }) => name === wanted);
   const ofKind = indexes.filter(({ kind }) => kind === wanted);

@@ -1,13 +1,13 @@
-// Owns: `troupe fork`. Does not own: who performs it (write-operation.ts).
+// Owns: `troupe fork`. Does not own: who performs it (run-operation.ts).
 import type { Command } from "commander";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { actorId, namedActor, placedInDirectory, unusedModuleOption, type Writing } from "../actor-options.ts";
+import { parseActorId, resolveActor, addDirectoryOptions, unusedModuleOption, type WriteOptions } from "../actor-options.ts";
 import { eventNumber } from "../option-parsers.ts";
 import { output } from "../output.ts";
-import { write } from "../write-operation.ts";
+import { runOperation } from "../run-operation.ts";
 
 export const register = (program: Command): void => {
-  placedInDirectory(
+  addDirectoryOptions(
     program
       .command("fork")
       .description("A muted copy of an actor: what it sends by itself is recorded, not delivered.")
@@ -16,10 +16,10 @@ export const register = (program: Command): void => {
   )
     .option("--at <seq>", "as it was at this event", eventNumber)
     .addOption(unusedModuleOption())
-    .action(async (actor: string, to: string, options: Writing & { readonly at?: number }) => {
-      const forked = await write(options, "fork", {
-        actor: await namedActor(actor),
-        to: actorId(to),
+    .action(async (actor: string, to: string, options: WriteOptions & { readonly at?: number }) => {
+      const forked = await runOperation(options, "fork", {
+        actor: await resolveActor(actor),
+        to: parseActorId(to),
         ...omitUndefined({ at: options.at }),
       });
       output(options).show({ forked }, () => `${to} begins as ${actor} was.`);

@@ -1,23 +1,23 @@
-// Owns: `troupe guests`: check and collect. Does not own: what they do (guest-runtime.ts), who performs it (write-operation.ts).
+// Owns: `troupe guests`: check and collect. Does not own: what they do (guest-runtime.ts), who performs it (run-operation.ts).
 import type { Command } from "commander";
 import { isJsonObject, isList, type JsonObject } from "../../core/contract/index.ts";
-import { type Common, common } from "../actor-options.ts";
+import { type CommonOptions, addCommonOptions } from "../actor-options.ts";
 import { CommandError, EXIT } from "../command-error.ts";
-import { write } from "../write-operation.ts";
+import { runOperation } from "../run-operation.ts";
 import { counted, output, short } from "../output.ts";
 import { replayText } from "./replay.ts";
 
-const ask = async (options: Common, op: string, args: JsonObject = {}): Promise<JsonObject> => {
-  const done = await write(options, op, args);
+const ask = async (options: CommonOptions, op: string, args: JsonObject = {}): Promise<JsonObject> => {
+  const done = await runOperation(options, op, args);
   return isJsonObject(done) ? done : {};
 };
 
 export const register = (program: Command): void => {
   const guests = program.command("guests").description("WebAssembly guests: what their chains and contents are good for.");
 
-  common(
+  addCommonOptions(
     guests.command("check").description("Run a guest's calls again from its chain, and compare.").argument("<actor>", "guest/name"),
-  ).action(async (actor: string, options: Common) => {
+  ).action(async (actor: string, options: CommonOptions) => {
     const done = await ask(options, "reexecute", { actor });
     const { run, taken } = done;
     const mismatches = isList(done["mismatches"]) ? done["mismatches"] : [];
@@ -37,11 +37,11 @@ export const register = (program: Command): void => {
       );
   });
 
-  common(
+  addCommonOptions(
     guests
       .command("collect")
       .description("Drop contents that no label, no manifest and no live guest's state names. What old events name goes too."),
-  ).action(async (options: Common) => {
+  ).action(async (options: CommonOptions) => {
     const done = await ask(options, "collect");
     const { kept, dropped, bytes } = done;
     output(options).show(done, () => `${counted(Number(dropped), "content")} dropped (${Number(bytes)} bytes), ${Number(kept)} kept.`);

@@ -2,20 +2,20 @@
 import type { Command } from "commander";
 import type { DumpProgress } from "../../core/chain/index.ts";
 import type { Importer } from "../../core/contract/index.ts";
-import { type Place, placed, transferOf } from "../actor-options.ts";
+import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, describeFailure } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { chunksOf, notesLoss } from "../open-store.ts";
-import { besideExport, besideText, countsText, ImportMessages, ProgressLine, showResult } from "../transfer-report.ts";
+import { readChunks, reportsLostLog } from "../open-store.ts";
+import { copiesNeeded, copiesText, countsText, MessageViewers, ProgressLine, showResult } from "../transfer-report.ts";
 
-interface ImportOptions extends Place {
+interface ImportOptions extends Target {
   readonly dryRun?: boolean;
   /** `--no-messages` */
   readonly messages: boolean;
 }
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("import")
       .description("Take such a stream into a data directory on which no server runs, or into a cluster, every chain verified.")
@@ -29,8 +29,8 @@ export const register = (program: Command): void => {
 const importAll = async (file: string, options: ImportOptions): Promise<void> => {
   const { json = false, dryRun = false, messages: takesMessages } = options;
   const { noProgress, readDump } = await import("../../core/chain/index.ts");
-  const found = new ImportMessages();
-  const engine = transferOf(options);
+  const viewers = new MessageViewers();
+  const engine = clusterTarget(options);
   const directory = new DataDirectory(options.data);
   const progress = noProgress();
   const line = new ProgressLine(dryRun ? "verifying" : "importing", json);
@@ -38,40 +38,40 @@ const importAll = async (file: string, options: ImportOptions): Promise<void> =>
     if (dryRun) return NOWHERE;
     if (engine !== undefined) return (await import("../../hosts/restate/index.ts")).restateImporter(engine);
     directory.create();
-    return (await import("../../core/store/index.ts")).sqliteImporter({ directory: directory.path, ...notesLoss });
+    return (await import("../../core/store/index.ts")).sqliteImporter({ directory: directory.path, ...reportsLostLog });
   };
-  // Messages that were left out are read, and so counted by whoever reads.
+  // Messages that are left out are still read, so the reader counts them.
   const taken = (stored: DumpProgress["stored"]): DumpProgress["stored"] =>
     takesMessages ? stored : { ...stored, messages: 0, letters: 0 };
-  // Told before anything is read: whoever waits for a large file shall not wait in vain.
+  // Opened once before reading, so that a locked or damaged store fails at once, not after a large file.
   if (!dryRun && engine === undefined && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
   try {
     await readDump(
-      chunksOf(file),
-      async () => found.into(await open(), !takesMessages),
+      readChunks(file),
+      async () => viewers.into(await open(), !takesMessages),
       progress,
-      () => line.tell(progress.read),
+      () => line.update(progress.read),
     );
-    // Only now: what acts while others are still to come would miss them.
+    // Only at the end: an actor that ran earlier could miss actors still to be imported.
     if (!dryRun && engine !== undefined) await (await import("../../hosts/restate/index.ts")).resumeImported(engine);
   } catch (error) {
-    throw told(error, { ...progress, stored: taken(progress.stored) }, dryRun, engine !== undefined);
+    throw importFailure(error, { ...progress, stored: taken(progress.stored) }, dryRun, engine !== undefined);
   } finally {
     line.end();
-    found.report(!takesMessages, json);
+    viewers.report(!takesMessages, json);
   }
   const { there, read } = progress;
   const imported = taken(progress.stored);
   if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
-  const beside = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await besideExport(directory) : [];
-  const value = { imported, there, ...(beside.length === 0 ? {} : { beside }) };
-  showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${besideText(beside)}`, json, false);
+  const copies = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await copiesNeeded(directory) : [];
+  const value = { imported, there, ...(copies.length === 0 ? {} : { beside: copies }) };
+  showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${copiesText(copies)}`, json, false);
 };
 
 const thereText = (there: DumpProgress["there"]): string =>
   there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
 
-/** Takes everything and keeps nothing: all that is left is that it was verified. */
+/** Stores nothing, for a dry run, which only verifies. */
 const NOWHERE: Importer = {
   actor: async () => undefined,
   message: async () => true,
@@ -80,8 +80,8 @@ const NOWHERE: Importer = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
-/** What went wrong, and what is in the directory all the same. */
-const told = (error: unknown, { stored, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
+/** Adds to an error what was imported before it. */
+const importFailure = (error: unknown, { stored, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
   const { exit, code, message } = describeFailure(error);
   if (dryRun) return new CommandError(exit, code, `${message} Sound before it: ${countsText(read)}.`);
   const before =

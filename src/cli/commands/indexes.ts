@@ -1,32 +1,34 @@
-// Owns: `troupe index`: list, rebuild and verify. (index.ts would be the entrance of a folder.) Does not own: reading indexes (find.ts), who
-// performs it (write-operation.ts).
+// Owns: `troupe index`: list, rebuild and verify. (index.ts would be the entrance of a folder.) Does not own: reading indexes (find.ts),
+// who performs it (run-operation.ts).
 import type { Command } from "commander";
 import { isJsonObject, isList } from "../../core/contract/index.ts";
-import { moduleOption, type Place, placed, type Writing } from "../actor-options.ts";
+import { moduleOption, type Target, addTargetOptions, type WriteOptions } from "../actor-options.ts";
 import { CommandError, EXIT } from "../command-error.ts";
 import { counted, output, table } from "../output.ts";
-import { write } from "../write-operation.ts";
+import { runOperation } from "../run-operation.ts";
 import { cell, openIndexes } from "./find.ts";
 
 export const register = (program: Command): void => {
   const index = program.command("index").description("Indexes over the contents of actors: list, rebuild, verify.");
-  placed(index.command("list", { isDefault: true }).description("List them.")).action(list);
-  placed(index.command("rebuild").description("Compute all rows again.").argument("[index...]", "default: all"))
+  addTargetOptions(index.command("list", { isDefault: true }).description("List them.")).action(list);
+  addTargetOptions(index.command("rebuild").description("Compute all rows again.").argument("[index...]", "default: all"))
     .addOption(moduleOption())
     .action(rebuild);
-  placed(index.command("verify").description("Compare the rows with the states of the actors.").argument("[index...]", "default: all"))
+  addTargetOptions(
+    index.command("verify").description("Compare the rows with the states of the actors.").argument("[index...]", "default: all"),
+  )
     .addOption(moduleOption())
     .action(verify);
 };
 
-/** Those named, or all. */
-const namesOf = async (options: Place, names: readonly string[]): Promise<readonly string[]> => {
+/** The named indexes, or all. */
+const namesOf = async (options: Target, names: readonly string[]): Promise<readonly string[]> => {
   if (names.length > 0) return names;
   await using reader = await openIndexes(options);
   return (await reader.list()).map(({ name }) => name);
 };
 
-const list = async (options: Place): Promise<void> => {
+const list = async (options: Target): Promise<void> => {
   await using reader = await openIndexes(options);
   const indexes = await reader.list();
   const out = output(options);
@@ -41,21 +43,21 @@ const list = async (options: Place): Promise<void> => {
   );
 };
 
-const rebuild = async (names: readonly string[], options: Writing): Promise<void> => {
+const rebuild = async (names: readonly string[], options: WriteOptions): Promise<void> => {
   const indexes = await namesOf(options, names);
   if (indexes.length === 0) output(options).text(() => "No indexes.");
   for (const index of indexes) {
-    const actors = await write(options, "index-rebuild", { index });
+    const actors = await runOperation(options, "index-rebuild", { index });
     output(options).show({ index, actors }, () => `${index}: rebuilt from ${counted(Number(actors), "actor")}.`);
   }
 };
 
-const verify = async (names: readonly string[], options: Writing): Promise<void> => {
+const verify = async (names: readonly string[], options: WriteOptions): Promise<void> => {
   const indexes = await namesOf(options, names);
   if (indexes.length === 0) output(options).text(() => "No indexes.");
   let flawed = 0;
   for (const index of indexes) {
-    const verdict = await write(options, "index-verify", { index });
+    const verdict = await runOperation(options, "index-verify", { index });
     const found = isJsonObject(verdict) ? verdict : {};
     const wrong = Number(found["flawed"] ?? 0);
     flawed += wrong;

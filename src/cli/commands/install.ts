@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import type { InstallOptions } from "../install/install.ts";
 
-/** By name here as well: help must not load what changes files. A test compares them with the clients that there are. */
+/** Repeated here, since help must not load install/clients.ts. A test compares both. */
 const CLIENT_NAMES = ["claude-code", "claude-desktop", "cursor", "vscode", "codex", "goose", "gemini"];
 
 export const register = (program: Command): void => {

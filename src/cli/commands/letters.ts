@@ -1,26 +1,34 @@
 // Owns: `troupe letters`: dead letters, listed, replayed and dropped. Does not own: where they are read (open-store.ts), who replays one
-// (write-operation.ts).
+// (run-operation.ts).
 import type { Command } from "commander";
 import { StoreError } from "../../core/contract/index.ts";
-import { moduleOption, NAME_SECRET, type Place, placed, transferOf, unusedModuleOption, type Writing } from "../actor-options.ts";
+import {
+  moduleOption,
+  SECRET_HINT,
+  type Target,
+  addTargetOptions,
+  clusterTarget,
+  unusedModuleOption,
+  type WriteOptions,
+} from "../actor-options.ts";
 import { usage } from "../command-error.ts";
-import { openToRead } from "../open-store.ts";
+import { openReader } from "../open-store.ts";
 import { counted, output, table } from "../output.ts";
-import { write } from "../write-operation.ts";
+import { runOperation } from "../run-operation.ts";
 
 export const register = (program: Command): void => {
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");
-  placed(letters.command("list", { isDefault: true }).description("List them.")).action(listLetters);
-  placed(letters.command("replay").description("Deliver one again.").argument("<id>"))
+  addTargetOptions(letters.command("list", { isDefault: true }).description("List them.")).action(listLetters);
+  addTargetOptions(letters.command("replay").description("Deliver one again.").argument("<id>"))
     .addOption(moduleOption())
-    .action((id: string, options: Writing) => settleLetter(id, "replay", options));
-  placed(letters.command("drop").description("Give one up.").argument("<id>"))
+    .action((id: string, options: WriteOptions) => settleLetter(id, "replay", options));
+  addTargetOptions(letters.command("drop").description("Give one up.").argument("<id>"))
     .addOption(unusedModuleOption())
-    .action((id: string, options: Writing) => settleLetter(id, "drop", options));
+    .action((id: string, options: WriteOptions) => settleLetter(id, "drop", options));
 };
 
-const listLetters = async (options: Place): Promise<void> => {
-  const { store } = await openToRead(options);
+const listLetters = async (options: Target): Promise<void> => {
+  const { store } = await openReader(options);
   await using _ = store;
   const out = output(options);
   const damaged: StoreError[] = [];
@@ -35,12 +43,12 @@ const listLetters = async (options: Place): Promise<void> => {
         ),
   );
   const [first] = damaged;
-  if (first !== undefined && options.engine !== undefined && transferOf(options)?.secret === undefined)
-    throw usage(`${counted(damaged.length, "letter")} cannot be read: ${NAME_SECRET}`);
+  if (first !== undefined && options.engine !== undefined && clusterTarget(options)?.secret === undefined)
+    throw usage(`${counted(damaged.length, "letter")} cannot be read: ${SECRET_HINT}`);
   if (first !== undefined) throw new StoreError(first.code, `${counted(damaged.length, "letter")} cannot be read. ${first.message}`);
 };
 
-const settleLetter = async (id: string, fate: "replay" | "drop", options: Writing): Promise<void> => {
-  await write(options, "letter", { id, fate });
+const settleLetter = async (id: string, fate: "replay" | "drop", options: WriteOptions): Promise<void> => {
+  await runOperation(options, "letter", { id, fate });
   output(options).show({ ok: true }, () => "Done.");
 };

@@ -16,7 +16,7 @@ const options = (directory: string, more: Partial<NewProject> = {}): NewProject 
   ...more,
 });
 
-void test("a project has the files that all templates share and those of its own, under its name", () => {
+void test("a project has the common files and those of its template, with its name", () => {
   using home = folder();
   const directory = join(home.path, "shop");
   const files = makeProject(options(directory));
@@ -50,7 +50,7 @@ void test("the name of a tarball may have a $", () => {
   assert.equal(JSON.parse(readFileSync(join(directory, "package.json"), "utf8")).dependencies.troupe, "file:tr$&oupe.tgz");
 });
 
-void test("clients know the server of a project with a dot in its name by a name that they take", () => {
+void test("a project with a dot in its name gets a server name that clients accept", () => {
   using home = folder();
   const directory = join(home.path, "my.shop");
   makeProject(options(directory, { template: "guest" }));
@@ -61,7 +61,7 @@ void test("clients know the server of a project with a dot in its name by a name
   assert.match(text("package.json"), /"name": "my\.shop"/);
 });
 
-void test("a tarball that is in the project already stays there", () => {
+void test("a tarball that is already in the project stays", () => {
   using home = folder();
   const directory = join(home.path, "shop");
   mkdirSync(directory);
@@ -72,11 +72,11 @@ void test("a tarball that is in the project already stays there", () => {
   assert.equal(readFileSync(tarball, "utf8"), "packed");
 });
 
-void test("an empty name, as an unset variable of the shell gives, is not the current folder", () => {
+void test("an empty name, as of an unset shell variable, is not the current folder", () => {
   assert.throws(() => projectName(""), { code: "USAGE", message: /is empty/ });
 });
 
-void test("nothing is written into a folder that has files, or over a file", () => {
+void test("nothing is written into a folder with files, or over a file", () => {
   using home = folder();
   const directory = join(home.path, "shop");
   mkdirSync(directory);
@@ -88,7 +88,7 @@ void test("nothing is written into a folder that has files, or over a file", () 
   assert.throws(() => makeProject(options(join(home.path, "file"))), { code: "USAGE", message: /is a file/ });
 });
 
-void test("a place where no folder can be made is named, with the reason", () => {
+void test("the error for a folder that cannot be created has its path and the reason", () => {
   using home = folder();
   writeFileSync(join(home.path, "file"), "");
   assert.throws(() => makeProject(options(join(home.path, "file", "shop"))), {
@@ -99,14 +99,14 @@ void test("a place where no folder can be made is named, with the reason", () =>
   assert.throws(() => makeProject(options(join(home.path, "link"))), { code: "USAGE", message: /leads to nothing/ });
 });
 
-void test("an empty folder may be a repository already", () => {
+void test("a folder that contains only a repository counts as empty", () => {
   using home = folder();
   const directory = join(home.path, "shop");
   mkdirSync(join(directory, ".git"), { recursive: true });
   assert.ok(makeProject(options(directory)).includes("package.json"));
 });
 
-void test("--force replaces files of the same names, keeps the others, and follows no link to a file", () => {
+void test("--force replaces files of the same names only, and follows no link to a file", () => {
   using home = folder();
   const directory = join(home.path, "shop");
   mkdirSync(directory);
@@ -119,7 +119,7 @@ void test("--force replaces files of the same names, keeps the others, and follo
   assert.match(readFileSync(join(directory, "README.md"), "utf8"), /^# shop\n/);
 });
 
-void test("a name that npm does not take is refused with one that it takes", () => {
+void test("a name that npm refuses is refused with a valid suggestion", () => {
   for (const [name, better] of [
     ["My Shop", "my-shop"],
     ["_shop", "shop"],
@@ -138,7 +138,7 @@ void test("a name that npm does not take is refused with one that it takes", () 
   assert.equal(projectName("/tmp/shop-2.0_x"), "shop-2.0_x");
 });
 
-void test("an unknown template is refused with the one that was probably meant", () => {
+void test("an unknown template is refused with the closest name", () => {
   assert.throws(() => templateOf("actr"), {
     code: "UNKNOWN_TEMPLATE",
     message: /do you mean "actor"\? There are actor, server, team, guest\./,
@@ -146,7 +146,7 @@ void test("an unknown template is refused with the one that was probably meant",
   for (const name of ["common", "__proto__", "toString", "../actor"]) assert.throws(() => templateOf(name), { code: "UNKNOWN_TEMPLATE" });
 });
 
-void test("--troupe takes a tarball or a version, and says what to do about a folder or a missing file", () => {
+void test("--troupe accepts a tarball or a version, and explains errors about folders and files", () => {
   using home = folder();
   assert.deepEqual(troupeSource(undefined, "1.2.3"), { range: "^1.2.3" });
   assert.deepEqual(troupeSource("2.0.0", "1.2.3"), { range: "2.0.0" });

@@ -1,5 +1,5 @@
-// Owns: `troupe new`: its options and questions, the files of a new project, npm install and git init.
-// Does not own: the package create-troupe (create-main.ts).
+// Owns: `troupe new`: its options and questions, the files of a new project, npm install and git init. Does not own: the package
+// create-troupe (create-main.ts).
 import { spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -36,10 +36,10 @@ const PLACEHOLDER = "my-troupe";
 const DEFAULT_TEMPLATE = "actor";
 const names = Object.keys(TEMPLATES);
 
-/** Asks for what was not given. Without a terminal, or with --yes or --json, the defaults hold. */
+/** Asks for missing values. Without a terminal, or with --yes or --json, uses the defaults. */
 const answers = async (directory: string | undefined, { template, yes, json }: NewOptions) => {
-  const isAsked = yes !== true && json !== true && process.stdin.isTTY && process.stderr.isTTY;
-  if (!isAsked) return { directory: directory ?? PLACEHOLDER, template: templateOf(template ?? DEFAULT_TEMPLATE) };
+  const isInteractive = yes !== true && json !== true && process.stdin.isTTY && process.stderr.isTTY;
+  if (!isInteractive) return { directory: directory ?? PLACEHOLDER, template: templateOf(template ?? DEFAULT_TEMPLATE) };
   const given = template === undefined ? undefined : templateOf(template);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const cancelled = new Promise<never>((_, reject) =>
@@ -68,7 +68,7 @@ const quoted = (path: string): string => (/^[\w@%+=:,./\\-]+$/.test(path) ? path
 const notInRegistry = (version: string): string =>
   ` If your registry has no troupe ${version}, run "npm pack" in a clone of Troupe, and "npm install <the tarball>" in the project.`;
 
-/** Declares the argument and the options, and makes the project. `templates`: the folder that has them. */
+/** Declares the argument and the options, and creates the project. `templates`: the folder of the templates. */
 export const addNewOptions = (command: Command, version: string, templates = TEMPLATE_FOLDER): Command =>
   command
     .argument("[directory]", `the folder of the project, which also names it (default: ${PLACEHOLDER})`)
@@ -116,10 +116,10 @@ export const register = (program: Command, version: string): void => {
 
 type Run = Pick<SpawnOptions, "stdio" | "shell">;
 
-/** Its output goes to standard error, which is for people. */
+/** Output goes to standard error, for people. */
 const VISIBLE: Run = { stdio: ["ignore", 2, 2] };
 
-/** True if it ended with 0. */
+/** True if it ended with exit code 0. */
 const run = async (command: string, args: readonly string[], cwd: string, options = VISIBLE): Promise<boolean> => {
   const child = spawn(command, args, { cwd, ...options });
   try {
@@ -131,7 +131,7 @@ const run = async (command: string, args: readonly string[], cwd: string, option
   }
 };
 
-/** Installs what package.json names, with the npm that started this process where one did. */
+/** Runs npm install, with the npm that started this process if there is one. */
 const installPackages = (directory: string): Promise<boolean> => {
   const args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
   const npm = process.env["npm_execpath"];
@@ -140,14 +140,14 @@ const installPackages = (directory: string): Promise<boolean> => {
   return run("npm", args, directory, { ...VISIBLE, shell: process.platform === "win32" });
 };
 
-/** Makes a repository, unless the folder is in one. False if there is none afterwards. */
+/** Creates a repository unless the folder is in one. False if that fails. */
 const initGit = async (directory: string): Promise<boolean> =>
   (await run("git", ["rev-parse", "--git-dir"], directory, { stdio: "ignore" })) || run("git", ["init", "--quiet"], directory);
 
 /** Files that all templates have. A template's own file of the same name wins. */
 const COMMON = "common";
 const LONGEST_NAME = 214;
-/** A new repository, and what a system puts into a folder by itself. */
+/** Entries that do not count: a new repository, and files of the system. */
 const IGNORED = new Set([".git", ".DS_Store", "Thumbs.db"]);
 
 /** In the package and in the sources, which lie equally deep. */
@@ -156,7 +156,7 @@ export const TEMPLATE_FOLDER = join(PACKAGE, "create-troupe/templates");
 export interface NewProject {
   readonly directory: string;
   readonly template: Template;
-  /** What package.json names: a range, or the tarball to copy into the project. */
+  /** The dependency in package.json: a range, or a tarball to copy into the project. */
   readonly troupe: { readonly range: string } | { readonly tarball: string };
   /** Overwrites files of the same names. */
   readonly force: boolean;
@@ -168,7 +168,6 @@ const isTemplate = (name: string): name is Template => Object.hasOwn(TEMPLATES, 
 /** Throws a `CommandError` with the name that was probably meant. */
 export const templateOf = (name: string): Template => {
   if (isTemplate(name)) return name;
-  const names = Object.keys(TEMPLATES);
   const meant = closestMatch(name, names);
   const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
   throw new CommandError(
@@ -186,7 +185,7 @@ const nameProblem = (name: string): string | undefined => {
   return undefined;
 };
 
-/** The name of the project: that of its folder. Throws a `CommandError` for one that npm does not take. */
+/** The name of the project is that of its folder. Throws a `CommandError` for a name that npm does not accept. */
 export const projectName = (directory: string): string => {
   if (directory === "") throw usage('The name of the folder is empty: name a new folder, or "." for this one.');
   const name = basename(resolve(directory));
@@ -205,7 +204,7 @@ export const projectName = (directory: string): string => {
   );
 };
 
-/** What `--troupe` names: a tarball of this machine, else what npm takes as a version. Throws a `CommandError`. */
+/** Parses `--troupe`: a local tarball, or a version for npm. Throws a `CommandError`. */
 export const troupeSource = (given: string | undefined, version: string): NewProject["troupe"] => {
   if (given === undefined) return { range: `^${version}` };
   const isUrl = /^[a-z+]+:/i.test(given) && !/^[a-z]:[\\/]/i.test(given);
@@ -238,16 +237,16 @@ const checkEmpty = (directory: string): void => {
   );
 };
 
-/** Paths below the folder. Not by a pattern: those leave out names that begin with a dot. */
+/** Paths below the folder. Not by a glob, which leaves out names that begin with a dot. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 
-/** npm leaves a file named .gitignore out of a package, so the templates name it otherwise. */
+/** npm leaves .gitignore out of a package, so the templates call it _gitignore. */
 const nameInProject = (file: string): string => (basename(file) === "_gitignore" ? join(dirname(file), ".gitignore") : file);
 
-/** By its path in the project, where each file comes from. */
+/** The source of each file, by its path in the project. */
 const sourcesOf = (templates: string, template: Template): ReadonlyMap<string, string> =>
   new Map(
     [COMMON, template].flatMap((name) => {
@@ -257,21 +256,21 @@ const sourcesOf = (templates: string, template: Template): ReadonlyMap<string, s
   );
 
 const contentsOf = (source: string, name: string, troupe: string): string => {
-  // Some clients take no dots in the name of a server, and no longer ones.
+  // Some clients allow no dots in a server's name, and at most 64 characters.
   const server = name.replaceAll(".", "-").slice(0, 64);
   const text = readFileSync(source, "utf8")
     .replaceAll(`--name ${PLACEHOLDER}`, `--name ${server}`)
     .replaceAll(PLACEHOLDER, basename(source).endsWith("mcp.json") ? server : name);
   if (basename(source) !== "package.json") return text;
-  // A function, since the name of a file may have a `$`.
+  // A function, since a file name may contain `$`.
   return text.replace(/"troupe": "[^"]*"/, () => `"troupe": ${JSON.stringify(troupe)}`);
 };
 
-/** Links are not followed: what replaces one leaves the file that it leads to. */
+/** Compares without following a link at the end of the path. */
 const isSameFile = (path: string, other: string): boolean =>
   join(realpathSync(dirname(path)), basename(path)) === join(realpathSync(dirname(other)), basename(other));
 
-/** A project that comes from elsewhere may have a link in place of a folder. Throws a `CommandError` where it leads out of the project. */
+/** Throws a `CommandError` if a folder is a link to a place outside the project: the files in a folder may be someone else's. */
 const checkWithin = (directory: string, folder: string): void => {
   if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return checkWithin(directory, dirname(folder));
   const way = relative(realpathSync(directory), realpathSync(folder));
@@ -279,7 +278,7 @@ const checkWithin = (directory: string, folder: string): void => {
   throw usage(`${folder} is a link that leads out of the project: remove it, or name a new folder.`);
 };
 
-/** Writes the files and returns their paths in the project. Throws a `CommandError` where something would be overwritten. */
+/** Writes the files and returns their paths in the project. Throws a `CommandError` if something would be overwritten. */
 export const makeProject = ({ directory, template, troupe, force, templates }: NewProject): readonly string[] => {
   const name = projectName(directory);
   if (!force) checkEmpty(directory);
@@ -290,7 +289,7 @@ export const makeProject = ({ directory, template, troupe, force, templates }: N
       checkWithin(directory, dirname(path));
       mkdirSync(dirname(path), { recursive: true });
       if (force && "tarball" in troupe && isSameFile(path, troupe.tarball)) return file;
-      // Removed first, so that a link to a file elsewhere is replaced, and not followed.
+      // Removed first, so that a link is replaced and not followed.
       if (force) rmSync(path, { force: true });
       put(path);
     } catch (error) {

@@ -4,11 +4,11 @@ import type { JsonObject } from "../../core/contract/index.ts";
 import { CommandError } from "../command-error.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { output, visible } from "../output.ts";
-import type { PacketPlace } from "../packet-client.ts";
+import type { PacketServer } from "../packet-client.ts";
 
 export const register = (program: Command): void => {
   const packet = program.command("packet").description("Packets: the second way to capabilities, beside MCP.");
-  packetServerOptions(
+  addPacketServerOptions(
     packet
       .command("send")
       .description("Send packets, one after the other, and print their replies.")
@@ -16,15 +16,15 @@ export const register = (program: Command): void => {
   ).action(sendPackets);
 };
 
-export const packetServerOptions = (command: Command): Command =>
+export const addPacketServerOptions = (command: Command): Command =>
   command
     .option("--url <url>", "where packets are taken: http(s)://, ws(s):// or tcp://host:port", "http://127.0.0.1:3000/packets")
     .addOption(new Option("--token <token>", "who asks; better in the environment, where others do not see it").env("TROUPE_TOKEN"))
     .option("--timeout <ms>", "how long a reply may take", wholeNumber(1), 60_000)
     .option("--json", "one JSON value per line");
 
-/** In their order, each when the one before is answered: what they do to one actor they do in that order. Ends as the first that failed. */
-const sendPackets = async (file: string, place: PacketPlace): Promise<void> => {
+/** Sends each packet after the reply to the one before, so that they act in order. Fails with the first failure. */
+const sendPackets = async (file: string, place: PacketServer): Promise<void> => {
   const { errorIn, openClient, packetFailure, readPackets } = await import("../packet-client.ts");
   const packets = await readPackets(file);
   const out = output(place);

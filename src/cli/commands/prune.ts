@@ -1,35 +1,36 @@
+// Owns: `troupe prune`, page by page, by the running server or on the store. Does not own: which actors can be pruned (core/engine).
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ActorId, type Ended, isJsonObject, isList, type Json, systemClock } from "../../core/contract/index.ts";
 import { isTexts, omitUndefined } from "../../core/contract/internal.ts";
 import type { Pruned, Pruning } from "../../core/engine/index.ts";
-import { actorId, type Common, common } from "../actor-options.ts";
+import { parseActorId, type CommonOptions, addCommonOptions } from "../actor-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
-import { askControl } from "../control-socket.ts";
-import { DataDirectory, moreUnread } from "../data-directory.ts";
-import { notesLoss } from "../open-store.ts";
-import { ageMs, utcTime } from "../option-parsers.ts";
+import { requestServer } from "../control-socket.ts";
+import { DataDirectory, unreadableActors } from "../data-directory.ts";
+import { reportsLostLog } from "../open-store.ts";
+import { parseAge, parseUtcTime } from "../option-parsers.ts";
 import { counted, output, table } from "../output.ts";
 
-interface Options extends Common {
+interface Options extends CommonOptions {
   readonly endedBefore: number;
   readonly kind?: string;
   readonly dryRun?: boolean;
   readonly engine?: string;
 }
 
-/** A retry of its last calls gets their first replies. */
+/** Replies to keyed calls are stored that long, so an actor is not pruned earlier. */
 const STAYS_MS = 24 * 3_600_000;
 
 const whenEnded = (text: string): number => {
-  const age = ageMs(text);
-  const time = age === undefined ? utcTime(text) : systemClock.now() - age;
+  const age = parseAge(text);
+  const time = age === undefined ? parseUtcTime(text) : systemClock.now() - age;
   if (time === undefined)
     throw new InvalidArgumentError("It must be an age (30d, 12h, 90m), or a day or time in UTC (2026-01-31, 2026-01-31T12:00Z).");
   return time;
 };
 
 export const register = (program: Command): void => {
-  common(program.command("prune").description("Take actors away that ended long ago, with all their history."))
+  addCommonOptions(program.command("prune").description("Take actors away that ended long ago, with all their history."))
     .requiredOption("--ended-before <when>", "an age (30d, 12h, 90m), or a day or time in UTC", whenEnded)
     .option("--kind <kind>", "of this kind only")
     .option("--dry-run", "list those that would go; none does")
@@ -61,7 +62,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false, en
   const sum =
     actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
   out.text(() => (endedBefore > systemClock.now() - STAYS_MS ? `${sum} What ended less than 24 hours ago stays.` : sum));
-  if (damaged > 0) throw moreUnread(damaged);
+  if (damaged > 0) throw unreadableActors(damaged);
 };
 
 const endedTable = (ended: readonly Ended[]): string =>
@@ -73,13 +74,13 @@ const endedTable = (ended: readonly Ended[]): string =>
 const endedIn = (value: Json): Ended => {
   const { id, head, seq, endedAt } = isJsonObject(value) ? value : {};
   if (typeof id !== "string" || typeof head !== "string" || typeof seq !== "number" || typeof endedAt !== "number") throw strange();
-  return { id: actorId(id), head, seq, endedAt };
+  return { id: parseActorId(id), head, seq, endedAt };
 };
 
 const prunedIn = (value: Json): Pruned => {
   const { ended, damaged, next } = isJsonObject(value) ? value : {};
   if (!isList(ended) || !isTexts(damaged)) throw strange();
-  const unread: readonly ActorId[] = damaged.map((id) => actorId(id));
+  const unread: readonly ActorId[] = damaged.map((id) => parseActorId(id));
   return { ended: ended.map(endedIn), damaged: unread, ...(typeof next === "string" ? { next } : {}) };
 };
 
@@ -87,12 +88,12 @@ const strange = (): CommandError =>
   new CommandError(EXIT.failed, "FAILED", "The running server's answer is not one: it may be of another version than this command.");
 
 /**
- * Page after page: by the running server, or where none runs by the store itself, since what has ended needs no code of its kind.
- * With `dryRun` none goes.
+ * Prunes page by page: by the running server, or on the store if none runs, since an ended actor needs no code of its kind. With `dryRun`
+ * nothing is removed.
  */
 async function* prunePages(directory: DataDirectory, pruning: Pruning, dryRun: boolean): AsyncGenerator<Pruned> {
   const ask = async (page: Pruning): Promise<Pruned | undefined> => {
-    const answer = await askControl(directory.control, "prune", { ...page });
+    const answer = await requestServer(directory.control, "prune", { ...page });
     return answer && prunedIn(answer.ok);
   };
   const first = dryRun ? undefined : await ask(pruning);
@@ -100,16 +101,16 @@ async function* prunePages(directory: DataDirectory, pruning: Pruning, dryRun: b
     yield* pages(first, pruning, async (page) => (await ask(page)) ?? { ended: [], damaged: [] });
     return;
   }
-  directory.refuseLoss();
+  directory.refuseMissingStore();
   const [{ prune: pruneStore }, { sqliteStore }] = await Promise.all([
     import("../../core/engine/index.ts"),
     import("../../core/store/index.ts"),
   ]);
-  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun, ...notesLoss });
+  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun, ...reportsLostLog });
   const host = { store, now: systemClock.now(), ...(dryRun ? {} : { remove: (one: Ended) => store.remove(one) }) };
   const pruned = async (page: Pruning): Promise<Pruned> => {
     const done = await pruneStore(host, page);
-    if (!dryRun && done.ended.length > 0) directory.dropSearch();
+    if (!dryRun && done.ended.length > 0) directory.deleteSearchIndex();
     return done;
   };
   yield* pages(await pruned(pruning), pruning, pruned);

@@ -53,7 +53,7 @@ const MANIFEST: JsonObject = {
   bin: "serve.js",
 };
 
-void test("a project becomes a description that the registry's schema allows #cli.publish", () => {
+void test("a project's description is valid by the registry's schema #cli.publish", () => {
   const { server, notes } = describeServer(projectOf(MANIFEST), { env: ["API_KEY"] });
   const described = rules.parse(server);
   assert.equal(described.name, "io.github.ann/door");
@@ -69,14 +69,14 @@ void test("a server at a public address is described without a package", () => {
   assert.deepEqual(described.remotes, [{ type: "streamable-http", url: "https://mcp.example/mcp" }]);
 });
 
-void test("without a name of the registry it is that of the repository, and what the registry will compare is noted", () => {
+void test("the registry name defaults to the repository's, with a note on mcpName", () => {
   const { mcpName: _, bin: __, ...rest } = MANIFEST;
   const { server, notes } = describeServer(projectOf(rest), {});
   assert.equal(rules.parse(server).name, "io.github.ann/door");
   assert.match(notes.join("\n"), /"mcpName": "io\.github\.ann\/door"[^]*no "bin"/);
 });
 
-void test("what is no name of an environment variable is refused", () => {
+void test("an invalid name of an environment variable is refused", () => {
   assert.throws(() => describeServer(projectOf(MANIFEST), { env: ["A b"] }), /name of an environment variable/);
 });
 

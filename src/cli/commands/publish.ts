@@ -7,7 +7,7 @@ import { usage } from "../command-error.ts";
 import { output } from "../output.ts";
 import { checkVariables, collect } from "../option-parsers.ts";
 import type { Project } from "../project.ts";
-import { projectOptions } from "./bundle.ts";
+import { addProjectOptions } from "./bundle.ts";
 
 interface PublishOptions {
   readonly dryRun?: boolean;
@@ -18,7 +18,7 @@ interface PublishOptions {
 }
 
 export const register = (program: Command): void => {
-  projectOptions(
+  addProjectOptions(
     program
       .command("publish")
       .description("Describe the server for the MCP registry: --dry-run prints its server.json. Publishes nothing.")
@@ -34,7 +34,7 @@ const MOST_TEXT = 100;
 
 const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
-/** Of a project on GitHub, the name that its owner may publish under. */
+/** The name under which the owner of a GitHub repository may publish. */
 const nameFromRepository = ({ repository, name }: Project): string | undefined => {
   const owner = /^https:\/\/github\.com\/([\w.-]+)\//i.exec(repository ?? "")?.[1];
   return owner === undefined ? undefined : `io.github.${owner}/${name}`;
@@ -44,13 +44,13 @@ const isPublicUrl = (text: unknown): text is string => typeof text === "string" 
 
 const sourceOf = (repository: string): string | undefined => /^https:\/\/(github|gitlab)\.com\//.exec(repository)?.[1];
 
-/** What is described, and what is to be done before it can be published. */
+/** The description, and what is left to do before publishing. */
 interface Described {
   readonly server: JsonObject;
   readonly notes: readonly string[];
 }
 
-/** The server.json of a project. Throws a `CommandError` that names the property of package.json that is missing or does not fit. */
+/** The server.json of a project. Throws a `CommandError` that names a missing or invalid property of package.json. */
 export const describeServer = (project: Project, { registryName, env: variables = [] }: PublishOptions): Described => {
   const { manifest, settings, version, description, title, homepage, repository } = project;
   const { mcpName } = manifest;

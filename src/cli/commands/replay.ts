@@ -2,20 +2,20 @@
 import type { Command } from "commander";
 import type { ActorId, Behaviour, JsonObject } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
-import { namedActor, type Place, placed } from "../actor-options.ts";
+import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { CommandError, EXIT, noActor, usage } from "../command-error.ts";
-import { type Loaded, withModules } from "../load-modules.ts";
-import { openToRead, type Reader } from "../open-store.ts";
+import { type LoadedModules, withModules } from "../load-modules.ts";
+import { openReader, type Reader } from "../open-store.ts";
 import { eventNumber } from "../option-parsers.ts";
 import { counted, output, short, visible } from "../output.ts";
 
-interface ReplayOptions extends Place {
+interface ReplayOptions extends Target {
   readonly to?: number;
   readonly module?: readonly string[];
 }
 
 export const register = (program: Command): void => {
-  placed(
+  addTargetOptions(
     program
       .command("replay")
       .description("The state at an event; with a module, pure turns run again and compared.")
@@ -26,18 +26,18 @@ export const register = (program: Command): void => {
     .action(replay);
 };
 
-const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
+const behaviourIn = (loaded: LoadedModules, id: ActorId, modules: readonly string[]): Behaviour => {
   const kind = kindOf(id);
   const found = loaded.parts.flatMap((part) => part.kinds).find((behaviour) => behaviour.kind === kind);
   if (found === undefined) throw usage(`None of ${modules.join(", ")} exports the kind ${kind}.`);
   return found;
 };
 
-/** Why events of other versions were not run again, and what would run them. */
+/** Why events of other versions were not run again, and how to run them. */
 const versionsText = (kind: string, written: ReadonlySet<number>, version: number): string =>
   `The module has version ${version} of ${kind}, and only the code that wrote an event can give the same result. To check events of ${written.size === 1 ? "version" : "versions"} ${[...written].toSorted((one, other) => one - other).join(", ")}, name a module of that version with --module.`;
 
-/** How many events it has. Throws `NOT_FOUND`. */
+/** The number of its events. Throws `NOT_FOUND`. */
 export const lengthOf = async (store: Reader, id: ActorId): Promise<number> => {
   const found = await store.state(id);
   if (found === undefined) throw noActor(id, store.place);
@@ -46,8 +46,8 @@ export const lengthOf = async (store: Reader, id: ActorId): Promise<number> => {
 
 const replay = async (actor: string, options: ReplayOptions): Promise<void> => {
   const { replayChain, stateAfter } = await import("../../bridges/operate/index.ts");
-  const id = await namedActor(actor);
-  const { store } = await openToRead(options);
+  const id = await resolveActor(actor);
+  const { store } = await openReader(options);
   await using _ = store;
   const out = output(options);
   const { module, to } = options;
@@ -79,7 +79,7 @@ const replay = async (actor: string, options: ReplayOptions): Promise<void> => {
 
 const isOrAre = (count: number): string => (count === 1 ? "is" : "are");
 
-/** Why an event was not run again, after how many there are. */
+/** Why events were not run again, to follow their number. */
 const NOT_RUN: Readonly<Record<string, (count: number) => string>> = {
   work: (count) => `${isOrAre(count)} work, which is not repeated`,
   version: (count) => `${count === 1 ? "was" : "were"} written by another version of the kind`,
@@ -91,7 +91,7 @@ const NOT_RUN: Readonly<Record<string, (count: number) => string>> = {
   other: () => "ran no guest",
 };
 
-/** What a replay found, in sentences: how much ran again, how much of it differs, and why the other events did not. */
+/** The result of a replay in sentences: how much ran again, how much differs, and why the rest did not run. */
 export const replayText = (
   one: "turn" | "call",
   { run, differ, taken }: { readonly run: number; readonly differ: number; readonly taken: JsonObject },

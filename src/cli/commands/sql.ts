@@ -1,13 +1,14 @@
+// Owns: `troupe sql`: the query, and how rows are printed. Does not own: running it (bridges/sql).
 import { text as textOf } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import type { Behaviour, Json, Sql, SqlResult } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { type Place, placedInDirectory } from "../actor-options.ts";
+import { type Target, addDirectoryOptions } from "../actor-options.ts";
 import { usage } from "../command-error.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { counted, output, printLine, table } from "../output.ts";
 
-interface SqlOptions extends Place {
+interface SqlOptions extends Target {
   readonly csv?: boolean;
   readonly limit?: number;
   readonly views?: boolean;
@@ -15,7 +16,7 @@ interface SqlOptions extends Place {
 }
 
 const STANDARD = "-";
-/** What a cell of the table shows of a long text. */
+/** Characters of a long text in a table cell. */
 const MAX_CELL = 80;
 
 const sql = async (given: string | undefined, options: SqlOptions): Promise<void> => {
@@ -23,8 +24,8 @@ const sql = async (given: string | undefined, options: SqlOptions): Promise<void
     throw usage('A cluster\'s history is in Restate: query it there ("restate sql"), or find actors with "troupe find".');
   await using open = new AsyncDisposableStack();
   const { module: modules } = options;
-  const { directoryToRead } = await import("../open-store.ts");
-  const { path: directory } = await directoryToRead(options.data, open);
+  const { openExportOrDirectory } = await import("../open-store.ts");
+  const { path: directory } = await openExportOrDirectory(options.data, open);
   const run = async (kinds: readonly Behaviour[]): Promise<void> => {
     const { sqliteSql } = await import("../../bridges/sql/index.ts");
     const source = sqliteSql({ directory, kinds: () => kinds });
@@ -86,7 +87,7 @@ const csvCell = (value: Json): string => {
 };
 
 export const register = (program: Command): void => {
-  placedInDirectory(
+  addDirectoryOptions(
     program
       .command("sql")
       .description(

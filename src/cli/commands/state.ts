@@ -1,17 +1,19 @@
 // Owns: `troupe state`. Does not own: where the state is read (open-store.ts).
 import type { Command } from "commander";
-import { namedActor, type Place, placed } from "../actor-options.ts";
+import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { noActor } from "../command-error.ts";
-import { openToRead } from "../open-store.ts";
+import { openReader } from "../open-store.ts";
 import { output, visible } from "../output.ts";
 
 export const register = (program: Command): void => {
-  placed(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(printState);
+  addTargetOptions(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
+    printState,
+  );
 };
 
-const printState = async (actor: string, options: Place): Promise<void> => {
-  const id = await namedActor(actor);
-  const { store } = await openToRead(options);
+const printState = async (actor: string, options: Target): Promise<void> => {
+  const id = await resolveActor(actor);
+  const { store } = await openReader(options);
   await using _ = store;
   const found = await store.state(id);
   if (found === undefined) throw noActor(id, store.place);

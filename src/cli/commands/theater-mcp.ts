@@ -2,9 +2,9 @@
 // interface (bridges/theater).
 import { type Command, Option } from "commander";
 import { systemClock } from "../../core/contract/index.ts";
-import { forLog, serverLog } from "../log.ts";
+import { toLog, serverLog } from "../log.ts";
 import { type HostPort, parseHostPort, parseTcp } from "../option-parsers.ts";
-import { bearGoneReaders, holdOutput, paintError } from "../output.ts";
+import { ignoreWriteErrors, redirectStdout, paintError } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
 import { THEATER_ADDRESS } from "./theater.ts";
 
@@ -43,8 +43,8 @@ export const register = (program: Command): void => {
 const GRACE_MS = 5_000;
 
 /**
- * Serves a Theater server's actors to MCP clients, until it is told to stop or its client on standard input has gone. The server
- * need not be there yet, nor stay there: what is asked meanwhile fails with a sentence.
+ * Serves a Theater server's actors to MCP clients until it is stopped or its standard input ends. The Theater server may be down at the
+ * start or later; calls fail with a message meanwhile.
  */
 async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = false, json = false }: TheaterMcpOptions): Promise<void> {
   const [
@@ -58,11 +58,11 @@ async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = false, 
     import("../../mcp/gateway/index.ts"),
     import("../../mcp/transport/index.ts"),
   ]);
-  bearGoneReaders(process.stdout);
+  ignoreWriteErrors(process.stdout);
   const overStdio = stdio === true || (http === undefined && tcp === undefined);
-  const held = overStdio || json ? holdOutput() : undefined;
+  const held = overStdio || json ? redirectStdout() : undefined;
   const log = serverLog("info", json, () => systemClock.now());
-  await using stage = remoteStage({ ...theater, codec, log: forLog(log) });
+  await using stage = remoteStage({ ...theater, codec, log: toLog(log) });
   await using face = theaterFace({ stage });
   const longest = faceMessageBytes();
   const sessions = memorySessionStore();
@@ -74,7 +74,7 @@ async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = false, 
     listMode: { modern: "dynamic" },
     limits: { messageBytes: longest },
   });
-  const common = { gateway, log: forLog(log) };
+  const common = { gateway, log: toLog(log) };
   const httpListener = http === undefined ? undefined : await serveHttp({ ...common, insecure, ...http, limits: { bodyBytes: longest } });
   const tcpListener = tcp === undefined ? undefined : await serveTcp({ ...common, insecure, ...tcp, limits: { lineBytes: longest } });
   const addresses = {
@@ -95,7 +95,7 @@ async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = false, 
   log("info", "stopping", { why });
   const from = systemClock.now();
   await gateway.drain(GRACE_MS);
-  // One grace for all: what the calls left over.
+  // One grace period for all: what the calls left of it.
   const graceMs = Math.max(0, GRACE_MS - (systemClock.now() - from));
   await Promise.all([httpListener?.close({ graceMs }), tcpListener?.close({ graceMs }), stdioListener?.close()]);
 }

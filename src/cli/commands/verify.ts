@@ -5,26 +5,28 @@ import { actorsOf } from "../../bridges/operate/paging.ts";
 import type { Verdict } from "../../core/chain/index.ts";
 import { type ActorId, isJsonObject, type Receipt, type StoreError } from "../../core/contract/index.ts";
 import { omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
-import { actorId, namedActor, type Place, placed } from "../actor-options.ts";
+import { parseActorId, resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { CommandError, EXIT, noActor, usage } from "../command-error.ts";
 import { readTextFile } from "../files.ts";
-import { openToRead } from "../open-store.ts";
-import { naming } from "../option-parsers.ts";
+import { openReader } from "../open-store.ts";
+import { nonEmptyPath } from "../option-parsers.ts";
 import { counted, oneLine, output, paint } from "../output.ts";
 
-interface VerifyOptions extends Place {
+interface VerifyOptions extends Target {
   readonly receipt?: readonly Receipt[];
   readonly publicKey?: string;
 }
 
 export const register = (program: Command): void => {
-  placed(program.command("verify").description("Check every hash and link of one chain, or of all.").argument("[actor]", "kind/key"))
+  addTargetOptions(
+    program.command("verify").description("Check every hash and link of one chain, or of all.").argument("[actor]", "kind/key"),
+  )
     .option(
       "--receipt <json>",
       "from a result: proves that nothing was rolled back since; repeatable",
       (text: string, before: readonly Receipt[] | undefined) => [...(before ?? []), readReceipt(text)],
     )
-    .option("--public-key <file>", "PEM: checkpoints must be signed by its private half", naming("a file"))
+    .option("--public-key <file>", "PEM: checkpoints must be signed by its private half", nonEmptyPath("a file"))
     .action(verifyChains);
 };
 
@@ -59,7 +61,7 @@ const verifyChains = async (actor: string | undefined, { receipt: allReceipts = 
     import("../../bridges/operate/index.ts"),
     import("../../core/store/index.ts"),
   ]);
-  const { store, directory } = await openToRead(options);
+  const { store, directory } = await openReader(options);
   await using _ = store;
   const out = output(options);
   const publicKey = options.publicKey === undefined ? undefined : publicKeyIn(options.publicKey);
@@ -69,7 +71,7 @@ const verifyChains = async (actor: string | undefined, { receipt: allReceipts = 
   const check = async (id: ActorId, listed = false): Promise<void> => {
     const receipts = allReceipts.filter((receipt) => receipt.actor === id || actor !== undefined);
     const verdict = await verdictOn(store, id, { receipts, ...omitUndefined({ publicKey }) });
-    // Between the list and here a running server may have had it pruned.
+    // A running server may have pruned it since it was listed.
     if (listed && verdict.flaw !== undefined && !(await isThere(store, id))) return;
     actors += 1;
     events += verdict.events;
@@ -78,7 +80,7 @@ const verifyChains = async (actor: string | undefined, { receipt: allReceipts = 
     if (actor !== undefined || verdict.flaw !== undefined) out.text(() => verdictText(id, verdict));
   };
   if (actor === undefined) {
-    // A damaged index can hide an actor from the list below.
+    // A damaged database index can hide actors from the list below.
     const file = directory?.path;
     const damage = file === undefined ? [] : checkFile({ directory: file });
     for (const what of damage) out.show({ file, damage: what }, () => `${paint("red", "broken")} ${file}  ${what}`);
@@ -90,10 +92,10 @@ const verifyChains = async (actor: string | undefined, { receipt: allReceipts = 
     };
     for await (const { id } of actorsOf(store, { damaged })) await check(id, true);
     for (const id of unread) await check(id);
-    for (const receipt of allReceipts) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
+    for (const receipt of allReceipts) if (!(await isThere(store, parseActorId(receipt.actor)))) await check(parseActorId(receipt.actor));
     out.text(() => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {
-    const id = await namedActor(actor);
+    const id = await resolveActor(actor);
     if (allReceipts.length === 0 && !(await isThere(store, id))) throw noActor(id, store.place);
     await check(id);
   }

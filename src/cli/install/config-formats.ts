@@ -1,3 +1,5 @@
+// Owns: the pure change of one entry in a client's settings, as JSON, TOML or YAML, checked by reading the result. Does not own: files,
+// clients (clients.ts).
 import { isDeepStrictEqual } from "node:util";
 import { type Node, type ParseError, parse as parseJsonc, parseTree, printParseErrorCode } from "jsonc-parser";
 import { parse as parseToml, stringify as stringifyToml } from "smol-toml";
@@ -10,7 +12,7 @@ type EntryPath = readonly [container: string, name: string];
 
 /** How one format is read and changed. */
 export interface ConfigFormat {
-  /** A file that has no settings. */
+  /** The text of a file without settings. */
   readonly empty: string;
   /** Throws a `SyntaxError` that says what is wrong, as the end of a sentence. */
   readonly parse: (text: string) => unknown;
@@ -49,8 +51,8 @@ export const entriesOf = (format: ConfigFormat, text: string, container: string)
   serversOf(settingsOf(format, stripBom(text)), container);
 
 /**
- * The text with this entry, or without it where `value` is undefined. Throws `UnchangeableText` where the result would say anything else
- * that differs: the formats change text and not values, and a file may be written in a way that they do not know.
+ * The text with this entry, or without it if `value` is undefined. Throws `UnchangeableText` if anything else would change: the formats
+ * edit text, and a file may use a notation that they do not know.
  */
 export const changeEntry = (format: ConfigFormat, text: string, path: EntryPath, value: JsonObject | undefined): string => {
   const body = stripBom(text);
@@ -99,7 +101,7 @@ const commaAfter = (text: string, offset: number): number | undefined => {
 
 const endOf = ({ offset, length }: Node): number => offset + length;
 
-/** Where the line ends, if only a comment follows there; else the offset itself. */
+/** The end of the line if only a comment follows; else the offset itself. */
 const endOfLine = (text: string, offset: number): number => {
   const rest = /^[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n|$)/.exec(text.slice(offset));
   return rest === null ? offset : offset + rest[0].length;
@@ -195,7 +197,7 @@ export const jsonFile: ConfigFormat = {
     if (root === undefined || outer === undefined || inner === undefined || property === undefined) return text;
     const rest = removeProperty(text, inner, property);
     if (inner.children?.length !== 1) return rest;
-    // The last one leaves no empty container, since that was probably added with it; but one that has comments stays.
+    // An empty container is removed too, since it was probably added with the entry, unless it has comments.
     const left = rest.slice(inner.offset, endOf(inner) - (text.length - rest.length));
     return /^\{\s*\}$/.test(left) ? removeProperty(text, root, outer) : rest;
   },
@@ -208,24 +210,24 @@ const key = (name: string): string => `(?:${escaped(name)}|"${escaped(name)}"|'$
 
 const renderToml: ConfigFormat["render"] = ([container, name], value) => `${stringifyToml({ [container]: { [name]: value } }).trim()}\n`;
 
-/** Without the lines of its tables. Comments before the next table are that table's. */
+/** Removes the lines of its tables. Comments before the next table belong to that table. */
 const withoutTable = (text: string, [container, name]: readonly [string, string]): string => {
   const own = new RegExp(`^\\s*\\[\\s*${key(container)}\\s*\\.\\s*${key(name)}\\s*[.\\]]`);
-  const kept: string[] = [];
+  const lines: string[] = [];
   let pending: string[] = [];
   let inside = false;
   for (const line of text.split(/(?<=\n)/)) {
     if (/^\s*\[/.test(line)) {
       inside = own.test(line);
-      if (!inside) kept.push(...pending);
+      if (!inside) lines.push(...pending);
       pending = [];
     }
-    if (!inside) kept.push(line);
+    if (!inside) lines.push(line);
     else if (/^\s*(?:#|$)/.test(line)) pending.push(line);
     else pending = [];
   }
-  // The blank line that was appended before it.
-  const rest = kept.join("");
+  // Removes the blank line that was appended before it.
+  const rest = lines.join("");
   return inside ? rest.replace(/(?<=^|\n)\s+$/, "") : rest;
 };
 

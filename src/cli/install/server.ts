@@ -1,5 +1,5 @@
-// Owns: which server a command line means (a module, an address, or what troupe.config.ts says), its name, and how a client starts it. Does not
-// own: what the entry looks like in a client's settings (clients.ts).
+// Owns: which server a command line means (a module, an address, or what troupe.config.ts says), its name, and how a client starts it.
+// Does not own: what the entry looks like in a client's settings (clients.ts).
 import { existsSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { JsonObject } from "../../core/contract/index.ts";
@@ -11,7 +11,7 @@ import { parseHostPort } from "../option-parsers.ts";
 import type { Client, Scope } from "./clients.ts";
 import type { Server } from "./entries.ts";
 
-/** What was typed, and the project's settings. */
+/** The options of the command, and the project's settings. */
 export interface ServerOptions {
   /** A module, or the address of a server. */
   readonly target?: string;
@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly scope: Scope;
 }
 
-/** Where it is typed, and with which programs. */
+/** The current folder, and the programs in use. */
 export interface Place {
   readonly cwd: string;
   /** This Node. */
@@ -66,7 +66,7 @@ const modulesOf = ({ target, config }: ServerOptions): readonly string[] => {
   return typeof modules === "string" ? [modules] : isTexts(modules) ? modules : [];
 };
 
-/** The name that clients list the server by. Throws a `CommandError` where there is none, or where it is no name. */
+/** The name of the server in clients. Throws a `CommandError` if there is none, or it is invalid. */
 export const serverName = (options: ServerOptions): string => {
   const { name, config, target } = options;
   if (name !== undefined) {
@@ -96,7 +96,7 @@ const checkedUrl = (text: string): string => {
   return url.pathname === "/" && url.search === "" ? new URL("/mcp", url).href : text;
 };
 
-/** The address of the project's settings. Undefined: it has none that is known before it starts. */
+/** The address in the project's settings. Undefined if it is not known before the server starts. */
 const configuredUrl = ({ config }: ServerOptions): string | undefined => {
   const { http, resource } = config?.settings ?? {};
   if (typeof resource === "string" && isUrl(resource)) return resource;
@@ -156,7 +156,7 @@ const local = (options: ServerOptions, client: Client, place: Place): Server => 
   return { how: "stdio", command: place.node === ownNode ? shared(ownNode) : "node", args: [shared(place.program), ...serve(shared)] };
 };
 
-/** The server that a client shall know. Throws a `CommandError` that says what to give. */
+/** The server to add to a client. Throws a `CommandError` that says what is missing. */
 export const serverFor = (options: ServerOptions, client: Client, place: Place): Server => {
   const { target, http, stdio = false, tokenEnv } = options;
   const given = isUrl(target) ? target : typeof http === "string" ? http : undefined;
@@ -167,7 +167,7 @@ export const serverFor = (options: ServerOptions, client: Client, place: Place):
   const configured = configuredUrl(options);
   const fallback = `http://${authority(DEFAULT_ADDRESS.host, DEFAULT_ADDRESS.port)}/mcp`;
   if (http === true) return remote(options, configured ?? fallback, place);
-  // A project that listens is one process for all clients; one each could not share its data.
+  // A project that listens is one process for all clients; one process per client could not share its data.
   if (!stdio && target === undefined && configured !== undefined) return remote(options, configured, place);
   if (tokenEnv !== undefined) throw usage("--token-env is for a server at an address: give the address, or --http.");
   if (place.program.includes(`${sep}_npx${sep}`))

@@ -1,3 +1,4 @@
+// Owns: who may call a server: keys, tokens, and the callers of development. Does not own: checking tokens (mcp/transport).
 import { existsSync } from "node:fs";
 import { type Caller, type Clock, isJsonObject, type Json, systemClock } from "../../core/contract/index.ts";
 import { isTexts, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
@@ -6,7 +7,7 @@ import type { ApiKey, Authenticator, KeySource, TrustedIssuer } from "../../mcp/
 import { isLoopback } from "../../mcp/transport/listen.ts";
 import { usage } from "../command-error.ts";
 import { readTextFile } from "../files.ts";
-import { type HostPort, utcTime } from "../option-parsers.ts";
+import { type HostPort, parseUtcTime } from "../option-parsers.ts";
 import type { ServeOptions } from "../serve-options.ts";
 
 const readJson = (file: string, option: string): Json => {
@@ -15,12 +16,12 @@ const readJson = (file: string, option: string): Json => {
     const value: Json = JSON.parse(text);
     return value;
   } catch {
-    // The parser's own sentence repeats what is in the file, which may be a secret.
+    // The parser's own message quotes the file, which may contain secrets.
     throw usage(`${option}: ${file} is no JSON.`);
   }
 };
 
-const keysOf = (place: string): KeySource => {
+const keySource = (place: string): KeySource => {
   if (!existsSync(place)) return place;
   const set = readJson(place, "--jwks");
   const keys = isJsonObject(set) ? set["keys"] : undefined;
@@ -28,8 +29,8 @@ const keysOf = (place: string): KeySource => {
   return { keys: keys.filter(isJsonObject) };
 };
 
-/** Who may come in, as the options say; undefined: nobody is asked. */
-export const authOf = async (options: ServeOptions): Promise<Authenticator | undefined> => {
+/** The authenticator that the options describe; undefined if callers need not authenticate. */
+export const createAuthenticator = async (options: ServeOptions): Promise<Authenticator | undefined> => {
   if ((options.jwks === undefined) !== (options.issuer === undefined))
     throw usage("--jwks and --issuer go together: the keys, and the iss of the tokens they sign.");
   if (options.jwks === undefined && options.apiKeys === undefined) return undefined;
@@ -38,7 +39,7 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
       ? [
           {
             issuer: options.issuer,
-            keys: keysOf(options.jwks),
+            keys: keySource(options.jwks),
             ...omitUndefined({ audience: options.audience, typ: options.tokenType, scopesClaim: options.scopesClaim }),
           },
         ]
@@ -46,15 +47,15 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
   const { authenticator } = await import("../../mcp/transport/index.ts");
   return await authenticator({
     issuers,
-    ...(options.apiKeys === undefined ? {} : { keys: keysIn(readJson(options.apiKeys, "--api-keys"), options.apiKeys) }),
+    ...(options.apiKeys === undefined ? {} : { keys: parseApiKeys(readJson(options.apiKeys, "--api-keys"), options.apiKeys) }),
     ...omitUndefined({ resource: options.resource, scopes: options.requireScope, claims: options.claims }),
   });
 };
 
 const MEMBERS = new Set(["sha256", "scopes", "claims", "expiresAt"]);
 
-/** The keys of an `--api-keys` file: name → SHA-256, or an object. A member nobody reads is refused: it may have been meant to bound the key. */
-export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
+/** The keys of an `--api-keys` file: name → SHA-256, or an object. Refuses unknown members, which may be meant to restrict the key. */
+export const parseApiKeys = (listed: Json, file: string): readonly ApiKey[] => {
   if (!isJsonObject(listed)) throw usage(`--api-keys: ${file} must be an object of name → SHA-256 (hex) of the key.`);
   return Object.entries(listed).map(([name, value]): ApiKey => {
     const about = isJsonObject(value) ? value : { sha256: value };
@@ -78,16 +79,20 @@ export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
 };
 
 const timeOf = (value: Json, name: string): number => {
-  const time = typeof value === "string" ? utcTime(value) : value;
+  const time = typeof value === "string" ? parseUtcTime(value) : value;
   if (typeof time === "number" && Number.isFinite(time)) return time;
   throw usage(`--api-keys: "expiresAt" of "${name}" must be a time, such as "2027-01-31T12:00Z", or milliseconds since 1970.`);
 };
 
 /**
- * Who calls over HTTP in development: everybody is the principal of `--as`, whatever token there is. Undefined without `--as`. Throws a
- * `CommandError` for an address that others than this machine reach.
+ * In development every caller over HTTP is the principal of `--as`, whatever its token. Undefined without `--as`. Throws a `CommandError`
+ * for an address beyond this machine.
  */
-export const devCaller = ({ as: principal, scope = [], http }: Pick<ServeOptions, "as" | "scope" | "http">): Authenticator | undefined => {
+export const developmentCaller = ({
+  as: principal,
+  scope = [],
+  http,
+}: Pick<ServeOptions, "as" | "scope" | "http">): Authenticator | undefined => {
   if (principal === undefined) return undefined;
   if (http !== undefined && !isLoopback(http.host))
     throw usage(
@@ -104,7 +109,7 @@ type Verdict = Awaited<ReturnType<Authenticator["check"]>>;
 
 const ANONYMOUS: Verdict = { caller: { scopes: [] } };
 
-/** Signed, not stored: however many are made, they take no memory. The key is that of the process, so they end with it. */
+/** Tokens with which the console of `troupe dev` connects to MCP as any viewer. Signed, not stored, with a key of this process. */
 export class ViewerTokens {
   readonly #key = secretBytes(32);
   readonly #clock: Clock;
@@ -119,8 +124,8 @@ export class ViewerTokens {
     return { token: `troupe-viewer.${body}.${this.#sign(body)}`, expiresAt };
   }
 
-  /** Accepts these tokens, and leaves other callers to `next`; without it, they are anonymous. */
-  before(next: Authenticator | undefined): Authenticator {
+  /** Accepts these tokens, and leaves other callers to `next`; without it they are anonymous. */
+  wrap(next: Authenticator | undefined): Authenticator {
     const rest = next ?? { scopes: [], issuers: [], needsResource: false, check: () => ANONYMOUS, metadata: () => ({}) };
     return {
       ...rest,
@@ -128,7 +133,7 @@ export class ViewerTokens {
     };
   }
 
-  /** Undefined: it is another token, or none. */
+  /** Undefined for another token, or none. */
   #check(authorization: string | undefined): Verdict | undefined {
     const [, body = "", signature = ""] = TOKEN.exec(authorization ?? "") ?? [];
     if (body === "") return undefined;
@@ -150,7 +155,7 @@ export class ViewerTokens {
   }
 }
 
-/** Undefined: other machines reach the server, so callers need keys of their own. */
+/** Undefined if other machines can reach the server: then callers need keys of their own. */
 export function viewerTokens(at: HostPort | undefined): ViewerTokens | undefined {
   return at !== undefined && isLoopback(at.host) ? new ViewerTokens() : undefined;
 }

@@ -1,3 +1,5 @@
+// Owns: the interface of what runs a server's actors, and which stored kinds are not served. Does not own: its two forms
+// (local-backend.ts, cluster-backend.ts).
 import type {
   ActorId,
   Behaviour,
@@ -12,77 +14,77 @@ import type {
   TaskStore,
 } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
-import type { Loaded } from "../load-modules.ts";
+import type { LoadedModules } from "../load-modules.ts";
 import type { ServerLog } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
 
-/** What a server stands on: where its actors and its clients' sessions are. */
-export interface Ground extends AsyncDisposable {
+/** What a server runs on: the engine of its actors, and the stores of its clients' sessions. */
+export interface Backend extends AsyncDisposable {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
-  /** Absent: tasks live in memory, or are not. */
+  /** Undefined: tasks are in memory, if there are any. */
   readonly taskStore: TaskStore | undefined;
-  /** Signs what clients hand back; absent: nothing outlives this process. */
+  /** Signs what clients hand back; undefined if nothing survives a restart. */
   readonly key: Uint8Array | undefined;
-  /** The folder in which everything is. */
+  /** The data directory. */
   readonly data: string | undefined;
-  /** Where a Restate server reaches this node, and others do. */
+  /** The address of this node for the Restate server and other nodes. */
   readonly node: NodeAddress | undefined;
   readonly peers: Peers | undefined;
-  /** What runs, since `start`. */
+  /** The kinds that run since `start`. */
   readonly kinds: readonly Behaviour[];
-  /** Where this process stores actors; absent: nowhere, or not in this process. */
+  /** The store of actors in this process, if there is one. */
   readonly store: Store | undefined;
-  /** Why nothing is kept any more until a restart. */
+  /** Why nothing can be stored any more until a restart. */
   readonly fault: Error | undefined;
-  /** Where these modules' actors run. The engine before it has ended. */
-  start(loaded: Loaded): Promise<Engine>;
-  /** They are served now: returns the kinds that have actors and are not. */
-  served(loaded: Loaded): Promise<readonly KindCount[]>;
-  /** Takes commands. */
-  open(beside: Beside): Promise<void>;
-  /** The console's operations, by the names of `troupe/console`. */
+  /** Starts the engine of these modules. The previous engine has ended. */
+  start(loaded: LoadedModules): Promise<Engine>;
+  /** Called when the modules are served. Returns the kinds that have actors and are not served. */
+  recordServed(loaded: LoadedModules): Promise<readonly KindCount[]>;
+  /** Accepts commands from now on. */
+  openCommands(hooks: CommandHooks): Promise<void>;
+  /** Performs an operation of the console, by its name in `troupe/console`. */
   operate(operation: string, args: JsonObject): Promise<Json>;
-  /** What runs for others has this long to end. */
+  /** Waits at most this long for running work. */
   drain(graceMs: number): Promise<void>;
 }
 
-/** What else has to do with commands. */
-interface Beside {
-  /** Knows some that are not about actors alone; undefined: not that one. */
+/** What other parts of the server add to commands. */
+interface CommandHooks {
+  /** Performs further operations; undefined if it does not know this one. */
   readonly more?: (operation: string, args: JsonObject) => Promise<Json | undefined>;
-  /** Bodies of these actors were erased, or they were removed. */
+  /** Called when bodies of these actors were erased, or the actors removed. */
   readonly erased: (ids: readonly ActorId[]) => void;
 }
 
 export interface NodeAddress {
   readonly url: string;
-  /** Of the server's ingress. */
+  /** The ingress of the Restate server. */
   readonly engine: string;
 }
 
-export interface GroundOptions {
+export interface BackendOptions {
   readonly options: ServeOptions;
   readonly log: ServerLog;
-  /** Each kind as `dev` makes it in development. */
-  readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
-  /** Faults are told with all they say. */
-  readonly inFull: boolean;
+  /** Wraps each kind in development. */
+  readonly prepareKind: ((kind: Behaviour) => Behaviour) | undefined;
+  /** Log the messages of author errors, too. */
+  readonly detailedFaults: boolean;
   readonly observer: Observer | undefined;
 }
 
-/** A kind of which there are actors, and how many have not ended. */
+/** A kind, and how many of its actors have not ended. */
 export interface KindCount {
   readonly kind: string;
   readonly actors: number;
 }
 
-// Keys are percent-encoded, so no key of the kind comes after this one.
-const beyond = (kind: string): ActorId => `${kind}/\u{10ffff}`;
+// Keys are percent-encoded, so none of the kind sorts after this one.
+const lastIdOf = (kind: string): ActorId => `${kind}/\u{10ffff}`;
 
 /**
- * Kinds with actors in the store that nobody serves: their timers do not ring, calls to them fail. Those of which all have
- * ended are left out. Two questions per kind, however many actors there are.
+ * Kinds with live actors in the store that are not served: their timers do not fire, and calls to them fail. Takes two queries per kind,
+ * however many actors there are.
  */
 export const unservedKinds = async (store: Store, served: ReadonlySet<string>): Promise<readonly KindCount[]> => {
   const found: KindCount[] = [];
@@ -91,14 +93,14 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
     const [first] = await store.list({ limit: 1, ...omitUndefined({ after }) });
     if (first === undefined) return found;
     const kind = kindOf(first.id);
-    after = beyond(kind);
+    after = lastIdOf(kind);
     if (served.has(kind)) continue;
     const actors = await store.count({ kind, live: true });
     if (actors > 0) found.push({ kind, actors });
   }
 };
 
-/** What to do about them, in one sentence. */
+/** What to do about them. */
 export const SERVE_THEM_TOO =
   "Nothing wakes these actors, and calls to them fail. Serve the module that defines their kind too, or stop them with troupe stop <actor> --module <file> while no server runs.";
 

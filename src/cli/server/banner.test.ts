@@ -4,8 +4,8 @@ import * as z from "zod";
 import { capability } from "../../bridges/packet/index.ts";
 import { actor, index } from "../../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY } from "../../core/contract/index.ts";
-import type { Part } from "../load-modules.ts";
-import { banner, type BannerFacts } from "./banner.ts";
+import type { LoadedModule } from "../load-modules.ts";
+import { banner, type BannerInfo } from "./banner.ts";
 
 const plain = (_style: string, text: string): string => text;
 
@@ -22,21 +22,21 @@ const kind = (name: string, tools: readonly string[], persistence: "disk" | "mem
     receive: () => ({}),
   });
 
-const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, cast: kinds, indexes: [], capabilities: [], sources: [] });
+const part = (...kinds: readonly Behaviour[]): LoadedModule => ({ kinds, cast: kinds, indexes: [], capabilities: [], sources: [] });
 
-const facts = (more: Partial<BannerFacts>): BannerFacts => ({
+const facts = (more: Partial<BannerInfo>): BannerInfo => ({
   name: "The Keep",
   parts: [part(kind("room", ["look", "take"]), kind("player", ["wear"]))],
   files: ["/worlds/keep.yaml"],
   addresses: { http: "http://127.0.0.1:3000/mcp", meta: "http://127.0.0.1:3000/mcp/meta" },
   data: "/data",
   unserved: [],
-  byKey: false,
-  byHand: true,
+  needsKey: false,
+  isInteractive: true,
   ...more,
 });
 
-test("the banner says what is served, where, how to connect and where data lies", () => {
+test("the banner says what is served, where, how to connect and where data is stored", () => {
   assert.equal(
     banner(facts({}), plain),
     `The Keep is served: 2 kinds of actors with 3 tools and 2 prompts.
@@ -58,35 +58,35 @@ Ctrl-C stops it.`,
   );
 });
 
-test("the banner tells a client that needs a key where to put it", () => {
-  const told = banner(facts({ byKey: true }), plain);
-  assert.match(told, /claude mcp add --transport http the-keep \S+ --header "Authorization: Bearer YOUR-KEY"/);
-  assert.match(told, /npx troupe install cursor \S+ --name the-keep --token-env TROUPE_TOKEN --yes/);
-  assert.match(told, /"headers":\{"Authorization":"Bearer YOUR-KEY"\}/);
-  assert.match(told, /--method tools\/list --header "Authorization: Bearer YOUR-KEY"/);
+test("the banner says where a client puts its key", () => {
+  const text = banner(facts({ needsKey: true }), plain);
+  assert.match(text, /claude mcp add --transport http the-keep \S+ --header "Authorization: Bearer YOUR-KEY"/);
+  assert.match(text, /npx troupe install cursor \S+ --name the-keep --token-env TROUPE_TOKEN --yes/);
+  assert.match(text, /"headers":\{"Authorization":"Bearer YOUR-KEY"\}/);
+  assert.match(text, /--method tools\/list --header "Authorization: Bearer YOUR-KEY"/);
 });
 
-test("the banner tells whoever starts stdio by hand that a client does that, and how", () => {
-  const byHand = banner(facts({ addresses: { stdio: true } }), plain);
-  assert.match(byHand, / {2}stdio {2}this process/);
+test("the banner explains on a terminal how a client starts a stdio server", () => {
+  const isInteractive = banner(facts({ addresses: { stdio: true } }), plain);
+  assert.match(isInteractive, / {2}stdio {2}this process/);
   assert.match(
-    byHand,
+    isInteractive,
     /A client starts it itself:\n {2}claude mcp add the-keep -- troupe serve \/worlds\/keep\.yaml --stdio --data \/data\n/,
   );
   const spaced = banner(facts({ addresses: { stdio: true }, files: ["/my worlds/it's.yaml"] }), plain);
   assert.ok(spaced.includes("troupe serve '/my worlds/it'\\''s.yaml' --stdio"), spaced);
-  assert.doesNotMatch(banner(facts({ addresses: { stdio: true }, byHand: false }), plain), /A client starts it itself/);
+  assert.doesNotMatch(banner(facts({ addresses: { stdio: true }, isInteractive: false }), plain), /A client starts it itself/);
   assert.match(banner(facts({ addresses: { tcp: "tcp://127.0.0.1:4000" } }), plain), / {2}TCP {4}tcp:\/\/127\.0\.0\.1:4000/);
 });
 
-test("the banner counts in singular too, and says that memory keeps nothing", () => {
-  const told = banner(facts({ name: "bell", parts: [part(kind("bell", ["ring"], "memory"))], data: undefined }), plain);
-  assert.match(told, /^bell is served: 1 kind of actors with 1 tool and 1 prompt\.\n/);
-  assert.match(told, / {2}Data {3}none: nothing is stored on disk/);
+test("the banner uses the singular, and says that memory actors are not stored", () => {
+  const text = banner(facts({ name: "bell", parts: [part(kind("bell", ["ring"], "memory"))], data: undefined }), plain);
+  assert.match(text, /^bell is served: 1 kind of actors with 1 tool and 1 prompt\.\n/);
+  assert.match(text, / {2}Data {3}none: nothing is stored on disk/);
 });
 
 const sum = (id: string) => capability(id, { intent: "Adds", execute: () => ({ sum: 0 }) });
-const withCapabilities = (...ids: readonly string[]): Part => ({
+const withCapabilities = (...ids: readonly string[]): LoadedModule => ({
   kinds: [],
   cast: [],
   indexes: [],
@@ -94,8 +94,8 @@ const withCapabilities = (...ids: readonly string[]): Part => ({
   sources: [],
 });
 
-test("the banner counts capabilities, alone and beside actors", () => {
-  const first = (...parts: readonly Part[]): string => banner(facts({ parts }), plain).split("\n")[0] ?? "";
+test("the banner counts capabilities, alone and with actors", () => {
+  const first = (...parts: readonly LoadedModule[]): string => banner(facts({ parts }), plain).split("\n")[0] ?? "";
   assert.equal(first(withCapabilities("sum")), "The Keep is served: 1 capability.");
   assert.equal(first(withCapabilities("sum", "total"), withCapabilities("mean")), "The Keep is served: 3 capabilities.");
   assert.equal(
@@ -108,7 +108,7 @@ test("the banner counts the tools and resources of indexes", () => {
   const room = actor("room", { description: "A room.", state: z.object({ name: z.string().default("") }), tools: {} });
   const named = index(room, { pick: ["name"], uri: "rooms://named", tool: "find_rooms", description: "Rooms." });
   const unlisted = index(room, { name: "rooms-unlisted", pick: ["name"] });
-  const first = (indexes: Part["indexes"], ...kinds: readonly Behaviour[]): string =>
+  const first = (indexes: LoadedModule["indexes"], ...kinds: readonly Behaviour[]): string =>
     banner(facts({ parts: [{ ...part(...kinds), indexes }] }), plain).split("\n")[0] ?? "";
   assert.equal(
     first([named], kind("room", ["look"])),
@@ -117,8 +117,8 @@ test("the banner counts the tools and resources of indexes", () => {
   assert.equal(first([named, unlisted]), "The Keep is served: 2 indexes with 1 tool and 1 resource.");
 });
 
-test("the banner says where packets are taken, in a column with the rest", () => {
-  const rows = (addresses: BannerFacts["addresses"]): string =>
+test("the banner aligns the addresses for packets with the others", () => {
+  const rows = (addresses: BannerInfo["addresses"]): string =>
     banner(facts({ parts: [withCapabilities("sum")], addresses }), plain).split("\n\n")[1] ?? "";
   const packetsTcp = "tcp://127.0.0.1:3001";
   assert.equal(
@@ -132,12 +132,12 @@ test("the banner says where packets are taken, in a column with the rest", () =>
   assert.equal(rows({ stdio: true, packetsTcp }), "  Packets  tcp://127.0.0.1:3001, one a line\n  stdio    this process\n  Data     /data");
 });
 
-test("a name that could be no name on a command line is written as one", () => {
+test("the banner writes a name in a form that command lines accept", () => {
   assert.match(banner(facts({ name: "$(rm -rf) Ünïcode 'x'" }), plain), / http rm-rf-n-code-x http:/);
   assert.match(banner(facts({ name: "???" }), plain), / http troupe http:/);
 });
 
-test("guests are among what is served, alone or beside actors", () => {
+test("the banner mentions guests, alone or with actors", () => {
   const addresses = { theaterTcp: "tcp://127.0.0.1:9000" };
   assert.match(banner(facts({ parts: [], addresses }), plain), /^The Keep is served: WebAssembly guests\.\n/);
   assert.match(

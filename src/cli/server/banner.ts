@@ -1,28 +1,29 @@
+// Owns: what a person reads when a server is ready. Does not own: the JSON line for programs (commands/serve.ts).
 import type { Catalogue } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import type { Part } from "../load-modules.ts";
+import type { LoadedModule } from "../load-modules.ts";
 import { counted, type Painter } from "../output.ts";
 import { type KindCount, type NodeAddress, SERVE_THEM_TOO } from "./backend.ts";
 import type { Addresses } from "./listeners.ts";
 
-/** What a person is told when a server is ready. */
-export interface BannerFacts {
+/** What the banner is made of. */
+export interface BannerInfo {
   readonly name: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly LoadedModule[];
   readonly files: readonly string[];
   readonly addresses: Addresses;
   readonly data: string | undefined;
   readonly node?: NodeAddress | undefined;
   readonly unserved: readonly KindCount[];
-  /** Clients need an API key. */
-  readonly byKey: boolean;
-  /** Somebody types at its standard input, where a client is expected. */
-  readonly byHand: boolean;
+  /** Whether clients need an API key. */
+  readonly needsKey: boolean;
+  /** Whether standard input is a terminal, where a client is expected. */
+  readonly isInteractive: boolean;
 }
 
 const KEY = '--header "Authorization: Bearer YOUR-KEY"';
 
-export const banner = (facts: BannerFacts, paint: Painter): string => {
+export const banner = (facts: BannerInfo, paint: Painter): string => {
   const { name, addresses, data, node, unserved } = facts;
   const rows: (readonly [what: string, value: string])[] = [];
   const row = (what: string, value: string): void => void rows.push([what, value]);
@@ -50,7 +51,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   lines.push(
     ...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`),
     "",
-    ...connecting({ ...facts, addresses: clientAddresses(facts) }),
+    ...connectLines({ ...facts, addresses: clientAddresses(facts) }),
   );
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
@@ -59,35 +60,35 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   return [...lines, paint("dim", "Ctrl-C stops it.")].join("\n");
 };
 
-/** Without modules nothing is served at the usual path: clients meet guests at another. */
-const clientAddresses = ({ parts, addresses: { http, theater, stdio } }: BannerFacts): Connecting["addresses"] =>
+/** Without modules nothing is served at /mcp: clients connect to the guests' path. */
+const clientAddresses = ({ parts, addresses: { http, theater, stdio } }: BannerInfo): Connecting["addresses"] =>
   omitUndefined({ http: parts.length > 0 ? http : theater, stdio });
 
-type Connecting = Pick<BannerFacts, "name" | "files" | "data" | "byKey" | "byHand"> & {
+type Connecting = Pick<BannerInfo, "name" | "files" | "data" | "needsKey" | "isInteractive"> & {
   readonly addresses: Pick<Addresses, "http" | "stdio">;
 };
 
-/** How a client gets there. */
-export const connecting = ({ name, files, addresses: { http, stdio }, data, byKey, byHand }: Connecting): readonly string[] => {
+/** Lines that say how a client connects. */
+export const connectLines = ({ name, files, addresses: { http, stdio }, data, needsKey, isInteractive }: Connecting): readonly string[] => {
   const short = commandName(name);
   const lines: string[] = [];
   if (http !== undefined) {
-    const key = byKey ? ` ${KEY}` : "";
-    const server = { type: "http", url: http, ...(byKey ? { headers: { Authorization: "Bearer YOUR-KEY" } } : {}) };
+    const key = needsKey ? ` ${KEY}` : "";
+    const server = { type: "http", url: http, ...(needsKey ? { headers: { Authorization: "Bearer YOUR-KEY" } } : {}) };
     lines.push(
       "Connect a client:",
       `  claude mcp add --transport http ${short} ${http}${key}`,
       "or have its settings changed (cursor, vscode, claude-desktop, codex, goose, gemini):",
-      `  npx troupe install cursor ${http} --name ${short}${byKey ? " --token-env TROUPE_TOKEN" : ""} --yes`,
+      `  npx troupe install cursor ${http} --name ${short}${needsKey ? " --token-env TROUPE_TOKEN" : ""} --yes`,
       "or write into them yourself:",
       `  ${JSON.stringify({ mcpServers: { [short]: server } })}`,
       "or look at it:",
-      // It guesses the transport of addresses that end so, and of no other.
+      // The inspector guesses the transport only for addresses that end with /mcp.
       `  npx --yes @modelcontextprotocol/inspector@2 --cli ${http}${http.endsWith("/mcp") ? "" : " --transport http"} --method tools/list${key}`,
       "",
     );
   }
-  if (stdio === true && byHand)
+  if (stdio === true && isInteractive)
     lines.push(
       "A client starts it itself:",
       `  claude mcp add ${short} -- troupe serve ${[...files, "--stdio", ...(data === undefined ? [] : ["--data", data])].map(shellWord).join(" ")}`,
@@ -96,7 +97,7 @@ export const connecting = ({ name, files, addresses: { http, stdio }, data, byKe
   return lines;
 };
 
-/** What a shell and a client's configuration take as a name. */
+/** A name that shells and clients' settings accept. */
 const commandName = (name: string): string =>
   name
     .toLowerCase()
@@ -105,7 +106,7 @@ const commandName = (name: string): string =>
 
 const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): string => {
+const contents = (parts: readonly LoadedModule[], { theater, theaterTcp }: Addresses): string => {
   const kinds = parts.flatMap((part) => part.cast);
   const sources = parts.flatMap((part) => part.sources);
   const indexes = parts.flatMap((part) => part.indexes);
@@ -119,14 +120,14 @@ const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): s
     ...(indexes.length > 0 ? [indexes.length === 1 ? "1 index" : `${indexes.length} indexes`] : []),
     ...(sources.length > 0 ? [counted(sources.length, "source")] : []),
   ];
-  const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(catalogueAtOnce)];
+  const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(immediateCatalogue)];
   const offers = (["tools", "resources", "prompts"] as const).flatMap((list) => {
     const ofActors = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
     const count = ofActors + ofIndexes[list];
     return count > 0 ? [counted(count, list.slice(0, -1))] : [];
   });
   const actors = `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;
-  // They have tools too, as many as the configuration exposes.
+  // Their tools are not counted, since the configuration decides how many are exposed.
   const capabilities = parts.reduce((sum, part) => sum + part.capabilities.length, 0);
   const more = capabilities === 1 ? "1 capability" : `${capabilities} capabilities`;
   const besides = [
@@ -136,14 +137,14 @@ const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): s
   return [actors, joined(besides)].filter((one) => one !== "").join(", and ");
 };
 
-/** Of a source that has it at hand: nobody waits for one that must ask elsewhere. */
-const catalogueAtOnce = (source: Part["sources"][number]): readonly Catalogue[] => {
+/** The catalogue of a source that returns it synchronously; the banner does not wait for others. */
+const immediateCatalogue = (source: LoadedModule["sources"][number]): readonly Catalogue[] => {
   try {
     const surface = source.surface({ scopes: [] });
     if ("catalogue" in surface) return [surface.catalogue];
     surface.catch(() => undefined);
   } catch {
-    // It says so itself when a client asks.
+    // The error is reported when a client requests it.
   }
   return [];
 };

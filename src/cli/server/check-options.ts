@@ -1,8 +1,9 @@
+// Owns: which options of a server need others. Does not own: what each means (serve-options.ts).
 import { isLoopback } from "../../mcp/transport/listen.ts";
 import { usage } from "../command-error.ts";
 import { hasOtherListener, httpAddress, type ServeOptions } from "../serve-options.ts";
 
-interface Idle {
+interface OptionRequirement {
   readonly option: string;
   readonly given: boolean;
   readonly of: string;
@@ -10,17 +11,17 @@ interface Idle {
 }
 
 /**
- * Throws a `CommandError` where an option stands without what it is for: a scope that nobody is asked for, taken in silence, is a
- * server that its operator believes to be closed.
+ * Throws a `CommandError` for an option without the one that it needs. Ignoring a required scope that is never checked, for example, would
+ * leave a server open that its operator believes to be closed.
  */
-export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void => {
+export const refuseUnusedOptions = (options: ServeOptions, inDevelopment: boolean): void => {
   const { packets, theater, theaterTcp, engine, jwks, apiKeys, stdio, tcp } = options;
   const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
   const overHttp = options.http !== undefined || !hasOtherListener(options);
   const tokens = "those who send tokens: give --api-keys or --jwks";
   const issued = "tokens of an issuer: give --jwks and --issuer";
   const nodes = "nodes of a cluster: give --engine";
-  const idle: readonly Idle[] = [
+  const idle: readonly OptionRequirement[] = [
     { option: "--require-scope", given: options.requireScope !== undefined, of: tokens, there: asks },
     { option: "--resource", given: options.resource !== undefined, of: tokens, there: asks },
     { option: "--audience", given: options.audience !== undefined, of: issued, there: jwks !== undefined },
@@ -79,8 +80,8 @@ export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void 
 };
 
 /**
- * Whether there is a console: where it was requested, and in development on this machine. Throws a `CommandError` where everyone who
- * reaches the server could use it.
+ * Whether there is a console: if it was requested, and in development on this machine. Throws a `CommandError` if everyone who reaches the
+ * server could use it.
  */
 export const wantsConsole = (options: ServeOptions, inDevelopment: boolean): boolean => {
   const at = httpAddress(options);

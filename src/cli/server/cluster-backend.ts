@@ -1,3 +1,4 @@
+// Owns: actors on a Restate server, with this process as a node. Does not own: the engine (hosts/restate), peers (hosts/cluster).
 import { createHmac } from "node:crypto";
 import {
   type Behaviour,
@@ -14,12 +15,12 @@ import { isRestateSdk, RestateEngine, type RestateSdk, type TransferOptions } fr
 import { clusterSecret, type EngineAddress } from "../cluster/cluster-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { optionalPackage } from "../installed-packages.ts";
-import { indexesOf, type Loaded } from "../load-modules.ts";
+import { indexesOf, type LoadedModules } from "../load-modules.ts";
 import { faultFields, thrownBy } from "../log.ts";
-import type { Ground, GroundOptions, NodeAddress } from "./backend.ts";
+import type { Backend, BackendOptions, NodeAddress } from "./backend.ts";
 
-/** Actors on a Restate server, whose turns this node runs beside others. */
-export class ClusterGround implements Ground {
+/** Actors on a Restate server, with this process as one of the nodes that run their turns. */
+export class ClusterBackend implements Backend {
   readonly data = undefined;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
@@ -30,21 +31,21 @@ export class ClusterGround implements Ground {
   readonly peers: Cluster;
   readonly node: NodeAddress;
   readonly #engine: RestateEngine;
-  readonly #how: GroundOptions;
-  readonly #place: TransferOptions;
+  readonly #options: BackendOptions;
+  readonly #target: TransferOptions;
 
   private constructor(
     engine: RestateEngine,
     peers: Cluster,
     secret: Uint8Array,
-    how: GroundOptions,
+    how: BackendOptions,
     address: EngineAddress,
-    loaded: Loaded,
+    loaded: LoadedModules,
   ) {
     this.#engine = engine;
     this.peers = peers;
-    this.#how = how;
-    this.#place = { ...address, secret };
+    this.#options = how;
+    this.#target = { ...address, secret };
     this.kinds = loaded.parts.flatMap(({ kinds }) => kinds);
     this.sessions = engine.sessions();
     this.streams = engine.streams();
@@ -52,9 +53,9 @@ export class ClusterGround implements Ground {
     this.node = { url: peers.url, engine: address.ingress };
   }
 
-  static async join(loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<ClusterGround> {
-    const { options, log, inFull, dev } = how;
-    if (dev !== undefined)
+  static async join(loaded: LoadedModules, address: EngineAddress, how: BackendOptions): Promise<ClusterBackend> {
+    const { options, log, detailedFaults, prepareKind } = how;
+    if (prepareKind !== undefined)
       throw usage('"dev" loads code anew within one process, which --engine has no part in: use serve, or "troupe cluster dev".');
     const everywhere = options.node !== undefined && (options.node.host === "0.0.0.0" || options.node.host === "::");
     if (everywhere && options.advertise === undefined)
@@ -72,11 +73,11 @@ export class ClusterGround implements Ground {
       ...omitUndefined({ listen: options.node, identityKeys: options.identityKey }),
       onAvailability: (fault) => {
         if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
-        else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });
+        else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, detailedFaults) });
       },
       onFault(error, where) {
         const hasSecrets = where.hasSecrets === true;
-        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...where }, thrownBy(error, hasSecrets));
+        log("error", "fault", { ...faultFields(error, detailedFaults && !hasSecrets), ...where }, thrownBy(error, hasSecrets));
       },
     });
     try {
@@ -88,7 +89,7 @@ export class ClusterGround implements Ground {
         log: (level, data) => log(level === "error" ? "error" : level === "warning" ? "warn" : "debug", "peers", { what: data }),
       });
       engine.join(peers, (request, response) => peers.handle(request, response));
-      return new ClusterGround(engine, peers, secret, how, address, loaded);
+      return new ClusterBackend(engine, peers, secret, how, address, loaded);
     } catch (error) {
       await engine[Symbol.asyncDispose]();
       throw error;
@@ -103,9 +104,9 @@ export class ClusterGround implements Ground {
     return this.#engine;
   }
 
-  /** Says so where the server does not know these kinds yet: that is for an operator to decide, or nodes would take each other's turns. */
-  async served({ parts }: Loaded): Promise<readonly []> {
-    const { log } = this.#how;
+  /** Warns if the Restate server does not know these kinds. Registering is up to the operator: nodes would otherwise take each other's turns. */
+  async recordServed({ parts }: LoadedModules): Promise<readonly []> {
+    const { log } = this.#options;
     try {
       const unknown = await this.#engine.unregistered();
       if (unknown.length > 0 && parts.length > 0)
@@ -115,13 +116,13 @@ export class ClusterGround implements Ground {
         });
     } catch (error) {
       const away = error instanceof EngineError && error.code === "STORE_IO";
-      log("warn", away ? "engine-away" : "fault", { engine: this.node.engine, ...faultFields(error, this.#how.inFull) });
+      log("warn", away ? "engine-away" : "fault", { engine: this.node.engine, ...faultFields(error, this.#options.detailedFaults) });
     }
     return [];
   }
 
-  async open(): Promise<void> {
-    // Commands go through any node, or to the server itself.
+  async openCommands(): Promise<void> {
+    // Commands use any node, or the Restate server itself.
   }
 
   async operate(operation: string, args: JsonObject): Promise<Json> {
@@ -129,11 +130,11 @@ export class ClusterGround implements Ground {
       import("../../bridges/operate/index.ts"),
       import("../cluster-operator.ts"),
     ]);
-    return await clusterOperations(await openOperator(this.#place))(operation, args);
+    return await clusterOperations(await openOperator(this.#target))(operation, args);
   }
 
   async drain(graceMs: number): Promise<void> {
-    // First: it takes turns of this node's for the others to hear that it leaves, should they all leave at once.
+    // Peers first: announcing the departure takes turns, which this node may have to run itself if all leave at once.
     await this.peers[Symbol.asyncDispose]();
     await this.#engine.drain(graceMs);
   }
@@ -147,7 +148,7 @@ export class ClusterGround implements Ground {
 
 const PACKAGE = "@restatedev/restate-sdk";
 
-/** The SDK of the project here, else of Troupe's own installation: only who runs on Restate needs it. */
+/** The Restate SDK of the project, else of Troupe's own installation. Optional, since only clusters need it. */
 const restateSdk = async (): Promise<RestateSdk> => {
   const found = await optionalPackage(PACKAGE);
   if (found === undefined)

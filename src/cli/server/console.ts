@@ -1,3 +1,4 @@
+// Owns: the console of a running server. Does not own: its API (bridges/console), the console of a directory (commands/console.ts).
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ConsoleData, consoleFor, type LiveRecorder, readFailures, sqliteSql } from "../../bridges/console/index.ts";
@@ -11,28 +12,28 @@ import { PACKAGE } from "../installed-packages.ts";
 import { faultFields, type ServerLog } from "../log.ts";
 import { httpAddress, type ServeOptions } from "../serve-options.ts";
 import type { ViewerTokens } from "./authentication.ts";
-import type { Served } from "./served-modules.ts";
+import type { ServedModules } from "./served-modules.ts";
 
 /** The console of a server that runs. */
 export interface ServedConsole {
   readonly live: LiveRecorder;
   readonly mounts: readonly HttpMount[];
-  /** Its path, and without authentication the token. */
+  /** Its path; without authentication with the token. */
   readonly link: string;
 }
 
 interface ConsoleSetting {
-  readonly served: Served;
+  readonly served: ServedModules;
   readonly live: LiveRecorder;
   readonly options: ServeOptions;
   readonly log: ServerLog;
-  /** What is served, if `--name` does not say it. */
+  /** The name, unless `--name` gives another. */
   readonly name: string;
   readonly version: string;
   readonly development: boolean;
-  /** Callers need a key or a token. */
+  /** Whether callers need a key or a token. */
   readonly authenticated: boolean;
-  /** Lets it connect to MCP as any viewer. Undefined: it cannot. */
+  /** Tokens to connect to MCP as any viewer; undefined if that is not possible. */
   readonly viewers: ViewerTokens | undefined;
 }
 
@@ -50,11 +51,11 @@ export const serveConsole = async (setting: ConsoleSetting): Promise<ServedConso
   return { live, mounts, link: consoleLink(token) };
 };
 
-/** What is served beyond MCP. */
-const bridgesOf = async ({ packets, theater, ground }: Served): Promise<Pick<ConsoleData, "packets" | "guests" | "operate">> => ({
+/** What the console shows beyond actors. */
+const bridgesOf = async ({ packets, theater, backend }: ServedModules): Promise<Pick<ConsoleData, "packets" | "guests" | "operate">> => ({
   async operate(operation, args) {
     const done = await theater?.operate(operation, args);
-    return done === undefined ? await ground.operate(operation, args) : done;
+    return done === undefined ? await backend.operate(operation, args) : done;
   },
   ...(packets !== undefined && { packets: packets.forConsole }),
   ...(theater !== undefined && { guests: guestsData(theater.guests) }),
@@ -72,8 +73,8 @@ const failuresIn = (directory: DataDirectory, log: ServerLog): NonNullable<Conso
 });
 
 const dataOf = ({ served, live, options, log, name, version, development, authenticated, viewers }: ConsoleSetting): ConsoleData => {
-  const { ground } = served;
-  const { data, node, store } = ground;
+  const { backend } = served;
+  const { data, node, store } = backend;
   const host = httpAddress(options)?.host ?? "";
   return {
     about: {

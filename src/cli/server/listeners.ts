@@ -1,13 +1,14 @@
+// Owns: the addresses of a server and what listens there. Does not own: Theater's protocol (theater.ts), the transports (mcp/transport).
 import { createServer } from "node:net";
 import { type Gateway, isJsonObject, type Log } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Authenticator, StdioListener, TcpListener, TcpOptions } from "../../mcp/transport/index.ts";
-import { forLog, type ServerLog } from "../log.ts";
+import { toLog, type ServerLog } from "../log.ts";
 import { httpAddress, type ServeOptions } from "../serve-options.ts";
 import type { ServedConsole } from "./console.ts";
-import type { Served } from "./served-modules.ts";
+import type { ServedModules } from "./served-modules.ts";
 
-/** Where it can be reached. */
+/** The addresses of a server. */
 export interface Addresses {
   readonly http?: string;
   readonly meta?: string;
@@ -15,22 +16,22 @@ export interface Addresses {
   readonly sse?: string;
   readonly tcp?: string;
   readonly stdio?: true;
-  /** Over HTTP; a WebSocket may be opened there too. */
+  /** Over HTTP and WebSocket. */
   readonly packets?: string;
   readonly packetsTcp?: string;
-  /** Theater's MCP face, over HTTP. */
+  /** Theater's MCP interface, over HTTP. */
   readonly theater?: string;
   /** Theater's management protocol. */
   readonly theaterTcp?: string;
-  /** The console's page. Without authentication, with the token of this start behind `#`. */
+  /** The console's page. Without authentication, the token of this start follows `#`. */
   readonly console?: string;
 }
 
-interface DoorsOptions {
+interface ListenersOptions {
   readonly options: ServeOptions;
   readonly log: ServerLog;
   readonly auth: Authenticator | undefined;
-  /** The same over HTTP, where in development everybody may be one principal. */
+  /** The authenticator for HTTP, where in development all callers may be one principal. */
   readonly httpAuth: Authenticator | undefined;
   readonly console: ServedConsole | undefined;
 }
@@ -39,24 +40,24 @@ interface Listener {
   close(how: { readonly graceMs: number }): Promise<void>;
 }
 
-/** People read them in the banner. */
+/** Leaves out the `listening` events: the banner has the addresses. */
 const withoutAddresses =
   (log: Log): Log =>
   (level, data, logger) => {
     if (!isJsonObject(data) || data["event"] !== "listening") log(level, data, logger);
   };
 
-// Each listener by its own file: the folder's index would load them all.
+// By its own file: the folder's index would load all transports.
 const serveTcp = async (options: TcpOptions): Promise<TcpListener> => (await import("../../mcp/transport/tcp.ts")).serveTcp(options);
 
-/** Throws what opening the listeners would throw: an address is in use, or open to everybody. Nothing listens afterwards. */
+/** Throws the errors that opening the listeners would throw: an address in use, or open to everyone. Closes them again. */
 export const checkAddresses = async (options: ServeOptions, authenticated: boolean): Promise<void> => {
   const { packets, tcp, theaterTcp, insecure = false } = options;
   const listeners = [
     { name: "HTTP", at: httpAddress(options) },
     { name: "TCP", at: packets },
     { name: "TCP", at: tcp },
-    // Theater checks for itself, before there are any files, who may reach it.
+    // Theater has checked already who may reach it.
     { name: undefined, at: theaterTcp },
   ];
   await using open = new AsyncDisposableStack();
@@ -66,22 +67,22 @@ export const checkAddresses = async (options: ServeOptions, authenticated: boole
     if (name !== undefined) refuseOpenListener(name, at.host, authenticated, insecure);
     const server = createServer((socket) => socket.destroy());
     await listenAt(server, at.host, at.port);
-    // Until all are known to be free: two may be the same.
+    // Held until all are checked: two may be the same.
     open.use(server);
   }
 };
 
-/** The ways in to what is served; Theater's protocol has its own. */
+/** The listeners of a server, except that of Theater's protocol. */
 export class Listeners {
-  readonly #served: Served;
-  readonly #how: DoorsOptions;
+  readonly #served: ServedModules;
+  readonly #options: ListenersOptions;
   readonly #open: Listener[] = [];
   #addresses: Addresses = {};
   #closing = false;
 
-  constructor(served: Served, how: DoorsOptions) {
+  constructor(served: ServedModules, how: ListenersOptions) {
     this.#served = served;
-    this.#how = how;
+    this.#options = how;
   }
 
   get addresses(): Addresses {
@@ -89,13 +90,13 @@ export class Listeners {
     return { ...this.#addresses, ...(theater?.address === undefined ? {} : { theaterTcp: theater.address }) };
   }
 
-  /** All but standard input and output. Those that were opened before a failure stay open. */
+  /** Opens all but stdio. After a failure those that were opened stay open. */
   async open(): Promise<void> {
-    const { options, log, auth, httpAuth, console } = this.#how;
-    const { ground, packets, theater } = this.#served;
+    const { options, log, auth, httpAuth, console } = this.#options;
+    const { backend, packets, theater } = this.#served;
     const theaterMount = theater?.mount();
     const packetEndpoints = options.packets === undefined ? undefined : packets?.endpoints(console?.live);
-    const listenerLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
+    const listenerLog = options.json === true ? toLog(log) : withoutAddresses(toLog(log));
     const common = { log: listenerLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
     const at = httpAddress(options);
     const perPeer = omitUndefined({ connectionsPerPeer: options.connectionsPerPeer });
@@ -108,7 +109,7 @@ export class Listeners {
           ...omitUndefined({ auth: httpAuth }),
           ...at,
           sse: options.sse ?? false,
-          ready: () => !this.#closing && (ground.fault?.message ?? true),
+          ready: () => !this.#closing && (backend.fault?.message ?? true),
           ...omitUndefined({ allowedHosts: options.allowHost, allowedOrigins: options.allowOrigin }),
           endpoints: [
             ...(packetEndpoints === undefined ? [] : [packetEndpoints.http]),
@@ -116,7 +117,7 @@ export class Listeners {
             ...(console?.mounts ?? []),
           ],
           ...(packetEndpoints === undefined ? {} : { upgrades: [packetEndpoints.webSocket] }),
-          // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
+          // The limit of the HTTP server is the largest of all endpoints; the actors' gateway refuses longer messages itself.
           limits: { ...perPeer, ...(theater === undefined || theaterMount === undefined ? {} : { bodyBytes: theater.messageBytes }) },
         }),
       );
@@ -147,25 +148,25 @@ export class Listeners {
       });
   }
 
-  /** Last: from here on the standard output is the client's. `before` runs just before that. */
+  /** Opened last: from here on the standard output belongs to the client. `before` runs just before that. */
   async openStdio(before: () => void): Promise<StdioListener> {
-    const { options, log } = this.#how;
+    const { options, log } = this.#options;
     const { serveStdio } = await import("../../mcp/transport/stdio.ts");
     before();
     const listener = serveStdio({
       gateway: this.#gateway("stdio"),
-      log: forLog(log),
+      log: toLog(log),
       graceMs: options.grace,
       ...omitUndefined({ as: options.as, scopes: options.scope }),
     });
-    // In its own grace.
+    // It has its own grace period.
     this.#open.push({ close: () => listener.close() });
     this.#add({ stdio: true });
     return listener;
   }
 
-  /** Whoever asks is told that it is not ready any more. */
-  leave(): void {
+  /** From now on the readiness check fails. */
+  markNotReady(): void {
     this.#closing = true;
   }
 
@@ -173,10 +174,10 @@ export class Listeners {
     await Promise.all(this.#open.map((listener) => listener.close({ graceMs })));
   }
 
-  /** Where there is a console, it sees what passes. */
+  /** The gateway, recorded for the console if there is one. */
   #gateway(transport: "http" | "tcp" | "stdio"): Gateway {
     const { gateway } = this.#served;
-    return this.#how.console?.live.gateway(gateway, transport) ?? gateway;
+    return this.#options.console?.live.gateway(gateway, transport) ?? gateway;
   }
 
   #opened<D extends Listener>(listener: D): D {

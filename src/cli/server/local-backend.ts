@@ -1,26 +1,27 @@
+// Owns: actors in this process, on disk if a kind is. Does not own: the engine and the stores (core).
 import { existsSync } from "node:fs";
 import type { Behaviour, Engine, Json, JsonObject, SessionStore, Store, StreamStore, TaskStore } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/memory-sessions.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { indexesOf, type Loaded, type Part } from "../load-modules.ts";
-import { faultFields, forLog, thrownBy } from "../log.ts";
-import { openWhenFree } from "../open-store.ts";
-import { type Ground, type GroundOptions, type KindCount, unservedKinds } from "./backend.ts";
+import { indexesOf, type LoadedModules, type LoadedModule } from "../load-modules.ts";
+import { faultFields, toLog, thrownBy } from "../log.ts";
+import { openWhenUnlocked } from "../open-store.ts";
+import { type Backend, type BackendOptions, type KindCount, unservedKinds } from "./backend.ts";
 
-const keepsFiles = (parts: readonly Part[]): boolean =>
+const needsDisk = (parts: readonly LoadedModule[]): boolean =>
   parts.some(({ kinds, capabilities }) => capabilities.length > 0 || kinds.some((kind) => kind.policy.persistence === "disk"));
 
-/** In development a reload ends the engine, and what only lived in memory must outlive that. */
-const kept = (kind: Behaviour): Behaviour => {
+/** In development, memory actors are stored too, since a reload replaces the engine. */
+const persisted = (kind: Behaviour): Behaviour => {
   if (kind.policy.persistence !== "memory") return kind;
   const policy: Behaviour["policy"] = { ...kind.policy, persistence: "disk" };
   return Object.create(kind, { policy: { value: policy, enumerable: true } });
 };
 
-/** Actors in this process, on disk where a kind is. */
-export class LocalGround implements Ground {
+/** Actors in this process, stored on disk if their kind says so. */
+export class LocalBackend implements Backend {
   readonly node = undefined;
   readonly peers = undefined;
   readonly key: Uint8Array | undefined;
@@ -28,14 +29,14 @@ export class LocalGround implements Ground {
   readonly streams: StreamStore;
   readonly taskStore: TaskStore | undefined;
   kinds: readonly Behaviour[] = [];
-  readonly #how: GroundOptions;
-  readonly #disk: DiskKeep | undefined;
+  readonly #options: BackendOptions;
+  readonly #disk: DiskStores | undefined;
   #engine: LocalEngine | undefined;
   #closeControl: (() => PromiseLike<void> | void) | undefined;
-  #beside: Parameters<Ground["open"]>[0] | undefined;
+  #hooks: Parameters<Backend["openCommands"]>[0] | undefined;
 
-  private constructor(disk: DiskKeep | undefined, how: GroundOptions) {
-    this.#how = how;
+  private constructor(disk: DiskStores | undefined, how: BackendOptions) {
+    this.#options = how;
     this.#disk = disk;
     this.sessions = disk?.sessions ?? memorySessionStore();
     this.streams = disk?.streams ?? memoryStreamStore();
@@ -48,10 +49,10 @@ export class LocalGround implements Ground {
     );
   }
 
-  static async open(loaded: Loaded, how: GroundOptions): Promise<LocalGround> {
-    // Memory actors alone leave nothing behind, so they need no directory either, nor what reads and writes one.
-    const isKept = how.dev !== undefined || keepsFiles(loaded.parts);
-    return new LocalGround(isKept ? await openDisk(how) : undefined, how);
+  static async open(loaded: LoadedModules, how: BackendOptions): Promise<LocalBackend> {
+    // Memory actors alone need no directory, and none of the code for one.
+    const usesDisk = how.prepareKind !== undefined || needsDisk(loaded.parts);
+    return new LocalBackend(usesDisk ? await openDisk(how) : undefined, how);
   }
 
   get data(): string | undefined {
@@ -66,11 +67,11 @@ export class LocalGround implements Ground {
     return this.#disk?.store.fault;
   }
 
-  async start(loaded: Loaded): Promise<Engine> {
+  async start(loaded: LoadedModules): Promise<Engine> {
     const { parts } = loaded;
-    const { dev, log, inFull, observer } = this.#how;
+    const { prepareKind, log, detailedFaults, observer } = this.#options;
     const store = this.#disk?.store;
-    const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
+    const prepare = (kind: Behaviour): Behaviour => (prepareKind === undefined ? kind : prepareKind(persisted(kind)));
     const kinds = parts.flatMap((part) => part.kinds.map(prepare));
     this.kinds = kinds;
     this.#engine = await LocalEngine.start({
@@ -80,15 +81,15 @@ export class LocalGround implements Ground {
       onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
       onFault(error, context) {
         const hasSecrets = context.hasSecrets === true;
-        log("error", "fault", { ...faultFields(error, inFull && !hasSecrets), ...context }, thrownBy(error, hasSecrets));
+        log("error", "fault", { ...faultFields(error, detailedFaults && !hasSecrets), ...context }, thrownBy(error, hasSecrets));
       },
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });
     return this.#engine;
   }
 
-  /** Notes what is served, for the commands beside this server. */
-  async served({ parts, files }: Loaded): Promise<readonly KindCount[]> {
+  /** Stores what is served in the note, for commands on this directory. */
+  async recordServed({ parts, files }: LoadedModules): Promise<readonly KindCount[]> {
     if (this.#disk === undefined) return [];
     const { directory, store } = this.#disk;
     const kinds = parts.flatMap((part) => part.kinds.map(({ kind }) => kind));
@@ -96,25 +97,28 @@ export class LocalGround implements Ground {
     try {
       return await unservedKinds(store, new Set(kinds));
     } catch (error) {
-      this.#how.log("error", "fault", { where: "unserved-kinds", ...faultFields(error, this.#how.inFull) });
+      this.#options.log("error", "fault", { where: "unserved-kinds", ...faultFields(error, this.#options.detailedFaults) });
       return [];
     }
   }
 
-  async open(beside: Parameters<Ground["open"]>[0]): Promise<void> {
-    this.#beside = beside;
+  async openCommands(hooks: Parameters<Backend["openCommands"]>[0]): Promise<void> {
+    this.#hooks = hooks;
     if (this.#disk === undefined) return;
-    const { more, erased } = beside;
+    const { more, erased } = hooks;
     const { directory, store } = this.#disk;
     const { serveControl } = await import("../control-socket.ts");
     const handle = async (operation: string, args: JsonObject): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
-      const { operate } = await import("../operations.ts");
-      const { dev, options } = this.#how;
-      const edit = dev !== undefined || options.allowEdit === true;
-      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.kinds, store, edit, erased })(operation, args);
+      const { engineHandler } = await import("../operations.ts");
+      const { prepareKind, options } = this.#options;
+      const edit = prepareKind !== undefined || options.allowEdit === true;
+      return await engineHandler({ directory: directory.path, engine: this.#engine, kinds: this.kinds, store, edit, erased })(
+        operation,
+        args,
+      );
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }
@@ -123,12 +127,12 @@ export class LocalGround implements Ground {
     if (this.#engine === undefined) throw new TypeError("No engine has started.");
     const { engineOperations } = await import("../../bridges/operate/index.ts");
     const { store, kinds } = this;
-    const operations = engineOperations({ engine: this.#engine, kinds, ...omitUndefined({ store, erased: this.#beside?.erased }) });
+    const operations = engineOperations({ engine: this.#engine, kinds, ...omitUndefined({ store, erased: this.#hooks?.erased }) });
     return await operations(operation, args);
   }
 
   async drain(graceMs: number): Promise<void> {
-    // Calls of other commands come through no gateway, and what a wake or a send began has no caller here.
+    // Calls by commands, timers and sends do not pass the gateway, so the engine drains by itself.
     await this.#engine?.drain(graceMs);
   }
 
@@ -141,8 +145,8 @@ export class LocalGround implements Ground {
   }
 }
 
-/** A data directory that is this process's. */
-interface DiskKeep {
+/** The stores of a data directory that this process holds. */
+interface DiskStores {
   readonly directory: DataDirectory;
   readonly store: Store;
   readonly sessions: SessionStore;
@@ -150,8 +154,8 @@ interface DiskKeep {
   readonly taskStore: TaskStore;
 }
 
-const openDisk = async ({ options, log }: Pick<GroundOptions, "options" | "log">): Promise<DiskKeep> => {
-  // Each by its own file: the folder's index would load exports, imports and contents, too.
+const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log">): Promise<DiskStores> => {
+  // By their own files: the folder's index would load exports, imports and contents, too.
   const [{ sqliteStore }, { mendedSessionStores }, { sessionHooks, storeHooks }] = await Promise.all([
     import("../../core/store/sqlite.ts"),
     import("../../core/store/sqlite-sessions.ts"),
@@ -164,14 +168,14 @@ const openDisk = async ({ options, log }: Pick<GroundOptions, "options" | "log">
       path: directory.path,
       what: "Others may write to the data directory, and so change actors, keys and what is run: make it yours alone (chmod 700).",
     });
-  directory.refuseLoss();
+  directory.refuseMissingStore();
   const isNew = !existsSync(directory.actors);
-  const store = await openWhenFree(() => sqliteStore({ directory: directory.path, ...storeHooks(forLog(log)) }), directory.control);
+  const store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...storeHooks(toLog(log)) }), directory.control);
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({
     path: directory.sessions,
-    ...sessionHooks(forLog(log)),
+    ...sessionHooks(toLog(log)),
   });
   return { directory, store, ...stores };
 };

@@ -24,7 +24,7 @@ const usage =
     return true;
   };
 
-test("a configuration is read from JSON and YAML alike, and an empty file says nothing", () => {
+test("a configuration may be JSON or YAML, and an empty file gives the defaults", () => {
   const json = readConfigFile(written("a.json", '{"actors": {"max_actors_per_user": 3}, "mcp": {"expose_capabilities": ["a"]}}'));
   for (const name of ["a.yaml", "a.YML"]) {
     const yaml = readConfigFile(written(name, "actors:\n  max_actors_per_user: 3\nmcp:\n  expose_capabilities: [a]\n"));
@@ -42,7 +42,7 @@ test("a configuration may begin with a byte order mark", () => {
   assert.deepEqual(readConfigFile(written("bom.yaml", "\uFEFFactors:\n  max_actors_per_user: 3\n")), plain);
 });
 
-test("a configuration file that cannot be read is named with the reason", () => {
+test("the error for an unreadable configuration names the file and the reason", () => {
   for (const [file, code, sentence] of [
     [written("odd.toml", ""), "USAGE", /\.json, \.yaml or \.yml, not .*odd\.toml/],
     [join(folder, "none.json"), "USAGE", /none\.json cannot be read: there is no such file/],
@@ -59,7 +59,7 @@ test("a configuration file that cannot be read is named with the reason", () => 
     assert.throws(() => readConfigFile(file), usage(code, sentence));
 });
 
-test("a configuration file that refers to itself over and over is refused", () => {
+test("a configuration file with exponential aliases is refused", () => {
   const levels = Array.from(
     { length: 12 },
     (_, at) =>

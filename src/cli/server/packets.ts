@@ -1,3 +1,4 @@
+// Owns: capabilities of a server, by packets and MCP, with their configuration file. Does not own: the protocol (bridges/packet).
 import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { parse } from "yaml";
@@ -38,11 +39,11 @@ import type { CastOptions } from "../../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { readTextFile } from "../files.ts";
-import { behindCapabilities, type Loaded } from "../load-modules.ts";
+import { capabilityActors, type LoadedModules } from "../load-modules.ts";
 import { faultFields } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
 
-/** With the configuration that is asked for. Throws a `CommandError` where packets would come from nobody in particular. */
+/** Opens packets with the configured file. Throws a `CommandError` if their callers would be unknown. */
 export function openPackets(options: ServeOptions, known: boolean, log: Log): Packets {
   const { packets, auth, packetConfig: config, rate, insecure, http, stdio, tcp } = options;
   if (packets !== undefined && !known && auth)
@@ -57,37 +58,37 @@ export function openPackets(options: ServeOptions, known: boolean, log: Log): Pa
   return new Packets({
     config: config === undefined ? readConfig({}) : readConfigFile(config),
     named: config !== undefined,
-    inFull: options.log === "debug",
+    detailedFaults: options.log === "debug",
     log,
     everyActor: packets !== undefined,
     ...(rate === undefined ? {} : { rate: rate === 0 ? false : { perSecond: rate, burst: rate * 2 } }),
   });
 }
 
-const FOREIGN_MS = 30_000;
+const UPSTREAM_TIMEOUT_MS = 30_000;
 
 interface PacketsOptions {
   readonly config: Config;
-  /** MCP clients know the server by the configuration's name. */
+  /** Use the configuration's name as the server's name. */
   readonly named: boolean;
   readonly log: Log;
-  /** False: no limit. Absent: by how near a caller is. */
+  /** False for no limit. Default: depends on whether the caller is local. */
   readonly rate?: Rate | false;
-  /** Packets reach actors that are no capabilities by themselves, too. */
+  /** Let packets reach actors that are not capabilities, too. */
   readonly everyActor: boolean;
-  /** Faults are told with all they say. */
-  readonly inFull: boolean;
+  /** Log the messages of author errors, too. */
+  readonly detailedFaults: boolean;
 }
 
-/** Where the capabilities' actors are. */
-interface Standing {
+/** The engine and directory of the capabilities' actors. */
+interface PacketsTarget {
   readonly engine: Engine;
-  /** The folder for what is made of their chains. Absent: nothing is kept. */
+  /** The folder of the search index; undefined for one in memory. */
   readonly data: string | undefined;
   readonly handles: CastOptions["handles"];
 }
 
-/** The capabilities of what is served: as packets reach them, and as MCP does. Other modules come with a reload. */
+/** The capabilities that are served, by packets and by MCP. A reload calls `start` again. */
 export class Packets implements AsyncDisposable {
   readonly #options: PacketsOptions;
   readonly #servers: ForeignServers;
@@ -101,38 +102,38 @@ export class Packets implements AsyncDisposable {
     this.#servers = foreignServers({
       servers: options.config.mcp.servers,
       clock: systemClock,
-      // Of connecting too, which is not to take less where tools are to be quick: what calls them ends in its own time.
-      timeoutMs: Math.max(FOREIGN_MS, options.config.mcp.tool_timeout),
+      // Includes connecting, so at least this long even if tools have a shorter timeout; calls have a timeout of their own.
+      timeoutMs: Math.max(UPSTREAM_TIMEOUT_MS, options.config.mcp.tool_timeout),
       log: (server, line) => options.log("info", { event: "tool-server", server, line }),
     });
   }
 
-  /** Undefined: the server's own. */
+  /** Name and version for MCP; undefined for the server's own. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { named, config } = this.#options;
     return named ? { name: config.mcp.server_name, version: config.mcp.server_version } : undefined;
   }
 
-  /** The modules with their capabilities as the configuration has them: their actors know its tool servers. */
-  prepared(loaded: Loaded): Loaded {
+  /** The modules, with the configuration applied to their capabilities. */
+  configured(loaded: LoadedModules): LoadedModules {
     const { config } = this.#options;
     const { persistence_strategy: persistence, default_timeout: idleMs } = config.actors;
     const given = { servers: this.#servers, persistence, idleMs, clock: systemClock };
     const parts = loaded.parts.map((part) => {
       const capabilities = new Capabilities(part.capabilities, given).list();
-      return { ...part, capabilities, kinds: [...part.cast, ...behindCapabilities(capabilities)] };
+      return { ...part, capabilities, kinds: [...part.cast, ...capabilityActors(capabilities)] };
     });
     return { ...loaded, parts };
   }
 
-  /** From now on these run on that engine. What they are as MCP: undefined where there are none. */
-  async start({ parts }: Loaded, { engine, data, handles }: Standing): Promise<Source | undefined> {
+  /** Runs the capabilities on that engine from now on. Returns their MCP source; undefined if there are none. */
+  async start({ parts }: LoadedModules, { engine, data, handles }: PacketsTarget): Promise<Source | undefined> {
     const { config, log, rate, everyActor } = this.#options;
     const given = parts.flatMap(({ capabilities }) => capabilities);
     await this.#release();
     const file = data === undefined ? ":memory:" : new DataDirectory(data).search;
     this.#searches = searchesOf(given, engine, file, (error) =>
-      log("error", { event: "search-fault", ...faultFields(error, this.#options.inFull) }),
+      log("error", { event: "search-fault", ...faultFields(error, this.#options.detailedFaults) }),
     );
     const declared = [...given, ...(this.#searches?.capabilities ?? [])];
     const actors = everyActor ? parts.flatMap(({ cast }) => cast).map((kind) => capabilityOf(kind)) : [];
@@ -148,14 +149,14 @@ export class Packets implements AsyncDisposable {
       },
       executionMs: config.mcp.tool_timeout,
       admit: (caller) => (rate === false ? undefined : this.#over(caller, rate)),
-      onFault: (error, about) => log("error", { event: "packet-fault", ...about, ...faultFields(error, this.#options.inFull) }),
+      onFault: (error, about) => log("error", { event: "packet-fault", ...about, ...faultFields(error, this.#options.detailedFaults) }),
     });
     this.#flow = flow;
     flow.onEffect((emitted) => {
-      // When it was the log says itself.
+      // The log adds the time itself.
       const { effect, error, at: _when, ...about } = emitted;
-      const told = { event: effect.effect, name: effect.name, ...about, ...omitUndefined({ error }) };
-      log(effect.effect === "audit_log" ? effect.level : "debug", told);
+      const record = { event: effect.effect, name: effect.name, ...about, ...omitUndefined({ error }) };
+      log(effect.effect === "audit_log" ? effect.level : "debug", record);
     });
     if (declared.length + actors.length === 0) return undefined;
     const { expose_capabilities: expose, auto_generate_tools: generate, tool_timeout: toolTimeoutMs } = config.mcp;
@@ -171,7 +172,7 @@ export class Packets implements AsyncDisposable {
     return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 
-  /** With a recorder, what passes is recorded. */
+  /** The endpoints for packets. A recorder, if given, sees all packets. */
   endpoints(live: LiveRecorder | undefined): PacketEndpoints {
     const current = (): PacketFlow => {
       if (this.#flow === undefined) throw new Error("Packets came before there was anything to run them.");
@@ -181,7 +182,7 @@ export class Packets implements AsyncDisposable {
       let flow = current();
       let session = flow.open(reception);
       return {
-        // Other modules are another flow, and who is connected stays so.
+        // A reload makes another flow; connected clients continue with it.
         receive(text) {
           if (flow !== current()) {
             flow = current();
@@ -206,7 +207,7 @@ export class Packets implements AsyncDisposable {
     };
   }
 
-  /** Of these actors something was erased, or they are gone. */
+  /** Bodies of these actors were erased, or the actors removed. */
   erased(ids: readonly ActorId[]): void {
     this.#searches?.erased(ids);
   }
@@ -235,7 +236,7 @@ const throwAsTroupeError = (error: unknown): never => {
 
 const MOST_BYTES = 1_048_576;
 
-/** The configuration of capabilities in a file: JSON or YAML, by its extension. Throws a `CommandError` that names the file. */
+/** Reads the configuration of capabilities: JSON or YAML, by the extension. Throws a `CommandError` that names the file. */
 export function readConfigFile(path: string): Config {
   const parsed = parserFor(path);
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES)
@@ -245,7 +246,7 @@ export function readConfigFile(path: string): Config {
   try {
     value = parsed(text);
   } catch (error) {
-    // What a parser shows of the text takes lines of its own.
+    // The further lines of a parser's message quote the text.
     const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
     throw usage(`--packet-config: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
   }

@@ -1,3 +1,4 @@
+// Owns: modules on their backend behind one gateway, and their exchange at a reload. Does not own: listeners (listeners.ts).
 import type { LiveRecorder, RunningServer } from "../../bridges/console/index.ts";
 import {
   type Behaviour,
@@ -13,41 +14,41 @@ import { createGateway } from "../../mcp/gateway/index.ts";
 import type { EngineAddress } from "../cluster/cluster-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { optionalPackage } from "../installed-packages.ts";
-import { indexesOf, type Loaded, release } from "../load-modules.ts";
-import { forLog, type ServerLog } from "../log.ts";
+import { indexesOf, type LoadedModules, release } from "../load-modules.ts";
+import { toLog, type ServerLog } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
-import { type Ground, type GroundOptions, type KindCount, logUnserved } from "./backend.ts";
+import { type Backend, type BackendOptions, type KindCount, logUnserved } from "./backend.ts";
 import type { Packets } from "./packets.ts";
-import { assemble, handleSecret, logUnmet, switchSource } from "./source.ts";
+import { assembleSource, handleSecret, logUnreachableKinds, replaceableSource } from "./source.ts";
 import type { Theater } from "./theater.ts";
 
 interface ServedOptions {
   readonly options: ServeOptions;
   readonly version: string;
   readonly log: ServerLog;
-  /** Faults are told with all they say. */
-  readonly inFull: boolean;
-  /** Each kind as `dev` makes it in development. */
-  readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
-  /** Callers prove who they are. */
-  readonly known: boolean;
-  /** What the console sees. Absent: there is none. */
+  /** Log the messages of author errors, too. */
+  readonly detailedFaults: boolean;
+  /** Wraps each kind in development. */
+  readonly prepareKind: ((kind: Behaviour) => Behaviour) | undefined;
+  /** Callers have to authenticate. */
+  readonly authenticated: boolean;
+  /** The recorder of the console; undefined without one. */
   readonly live: LiveRecorder | undefined;
 }
 
-/** Modules on their ground, behind one gateway, and no way in yet. */
-export interface Served extends AsyncDisposable {
+/** Modules on their backend, behind one gateway, without listeners. */
+export interface ServedModules extends AsyncDisposable {
   readonly gateway: Gateway;
-  readonly ground: Ground;
+  readonly backend: Backend;
   readonly packets: Packets | undefined;
   readonly theater: Theater | undefined;
-  /** What runs now. */
+  /** The engine, kinds and source that run now. */
   running(): RunningServer;
   readonly unserved: () => readonly KindCount[];
-  /** The ways in are open: commands are taken, too. Returns the kinds with actors that these modules do not define. */
+  /** Called when the listeners are open. Accepts commands, and returns the kinds with actors that these modules do not define. */
   opened(): Promise<readonly KindCount[]>;
-  /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
-  reload(loaded: Loaded): Promise<void>;
+  /** Serves other modules from now on; if that throws, the previous ones. Clients stay connected. */
+  reload(loaded: LoadedModules): Promise<void>;
 }
 
 const CLOCK_LOOK_MS = 10_000;
@@ -57,8 +58,8 @@ const clockJumped = (ms: number): string =>
     ? "The clock was set forward, or the machine slept: actors, sessions and keys that would end now are kept until the new time has lasted as long."
     : "The clock was set back: timers that run already go on as if it had not been.";
 
-/** Loaded only where there is something for it: capabilities, or an address for packets. */
-const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
+/** Imported only if there are capabilities or an address for packets. */
+const packetsOf = async (loaded: LoadedModules, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
   if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
     if (options.packetConfig !== undefined)
       throw usage("--packet-config is of capabilities, and these modules have none: give --packets, or leave it away.");
@@ -67,51 +68,56 @@ const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, 
   return (await import("./packets.ts")).openPackets(options, known, log);
 };
 
-/** Likewise: where an operator asked for guests. */
+/** Imported only if an option requests guests. */
 const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promise<Theater | undefined> =>
   options.theater === true || options.theaterTcp !== undefined
     ? (await import("./theater.ts")).openTheater(options, known, log)
     : undefined;
 
-// Each loaded only where it is stood on: what it needs is much.
-const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
-  (await import("./local-backend.ts")).LocalGround.open(loaded, how);
+// Each is imported only if it is used, since it needs much.
+const openLocalBackend = async (loaded: LoadedModules, how: BackendOptions): Promise<Backend> =>
+  (await import("./local-backend.ts")).LocalBackend.open(loaded, how);
 
-const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<Ground> =>
-  (await import("./cluster-backend.ts")).ClusterGround.join(loaded, address, how);
+const joinClusterBackend = async (loaded: LoadedModules, address: EngineAddress, how: BackendOptions): Promise<Backend> =>
+  (await import("./cluster-backend.ts")).ClusterBackend.join(loaded, address, how);
 
-/** Opens the stores and starts the engine. Whatever was opened before a failure is closed again. */
-export const serveModules = async (loaded: Loaded, { options, version, log, inFull, dev, known, live }: ServedOptions): Promise<Served> => {
+/** Opens the stores and starts the engine. After a failure it closes what it had opened. */
+export const serveModules = async (
+  loaded: LoadedModules,
+  { options, version, log, detailedFaults, prepareKind, authenticated, live }: ServedOptions,
+): Promise<ServedModules> => {
   await using opened = new AsyncDisposableStack();
-  const packets = opened.use(await packetsOf(loaded, options, known, forLog(log)));
-  // Before the ground, so that it closes after it: guests run until the engine has ended.
-  const theater = opened.use(await theaterOf(options, known, forLog(log)));
-  const prepared = (of: Loaded): Loaded => {
-    const configured = packets?.prepared(of) ?? of;
-    return theater?.prepared(configured) ?? configured;
+  const packets = opened.use(await packetsOf(loaded, options, authenticated, toLog(log)));
+  // Opened before the backend, so that it is closed after it: guests run until the engine has ended.
+  const theater = opened.use(await theaterOf(options, authenticated, toLog(log)));
+  const prepared = (of: LoadedModules): LoadedModules => {
+    const configured = packets?.configured(of) ?? of;
+    return theater?.withGuests(configured) ?? configured;
   };
   const first = prepared(loaded);
   const telemetry = options.telemetry === true ? await openTelemetryFor(log) : undefined;
-  // After all else has closed: what it still did is told.
+  // Deferred first, so that it runs after all else has closed and reported.
   if (telemetry !== undefined) opened.defer(telemetry.flush);
-  // After the gateway, which it watches until the end.
+  // Closed after the gateway, which it records until the end.
   if (live !== undefined) opened.use(live);
   const observer = observers(live?.observer, telemetry?.observer);
-  const standing: GroundOptions = { options, log, dev, inFull, observer };
-  const ground = opened.use(
-    options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),
+  const backendOptions: BackendOptions = { options, log, prepareKind, detailedFaults, observer };
+  const backend = opened.use(
+    options.engine === undefined
+      ? await openLocalBackend(first, backendOptions)
+      : await joinClusterBackend(first, options.engine, backendOptions),
   );
-  const { key } = ground;
+  const { key } = backend;
   const handles = { secret: handleSecret(key) };
-  let engine = await ground.start(first);
-  const made = async (of: Loaded): Promise<Source> => {
-    logUnmet(log, of);
-    const place = { engine, data: ground.data, handles };
+  let engine = await backend.start(first);
+  const made = async (of: LoadedModules): Promise<Source> => {
+    logUnreachableKinds(log, of);
+    const place = { engine, data: backend.data, handles };
     await theater?.start(of, place);
     const capabilities = await packets?.start(of, place);
-    return assemble(of, { engine, names: options.names, log, inFull, handles, capabilities });
+    return assembleSource(of, { engine, names: options.names, log, detailedFaults, handles, capabilities });
   };
-  const switched = switchSource(await made(first));
+  const switched = replaceableSource(await made(first));
   opened.defer(watchClock(systemClock, CLOCK_LOOK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));
   let current = loaded;
   opened.defer(() => release(current));
@@ -123,29 +129,29 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
         ...omitUndefined({ name: options.name, title: options.title, version: options.serverVersion }),
       },
       ...omitUndefined({ instructions: loaded.instructions }),
-      sessions: ground.sessions,
-      streams: ground.streams,
-      ...omitUndefined({ taskStore: ground.taskStore }),
-      ...omitUndefined({ peers: ground.peers }),
+      sessions: backend.sessions,
+      streams: backend.streams,
+      ...omitUndefined({ taskStore: backend.taskStore }),
+      ...omitUndefined({ peers: backend.peers }),
       listMode: { legacy: options.legacyLists, modern: options.lists },
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
       ...omitUndefined({ requestStateKey: key, sessionTtlMs: options.sessionTtl, pageSize: options.pageSize }),
       receipts: options.receipts ?? false,
-      log: forLog(log),
+      log: toLog(log),
       ...omitUndefined({ observer }),
     }),
   );
   packets?.tunnelTo(gateway);
 
   const leave = async (): Promise<void> => {
-    await theater?.endChannels();
+    await theater?.closeChannels();
     await engine[Symbol.asyncDispose]();
-    theater?.leave();
+    theater?.detachEngine();
   };
-  const serve = async (next: Loaded): Promise<void> => {
-    engine = await ground.start(next);
+  const serve = async (next: LoadedModules): Promise<void> => {
+    engine = await backend.start(next);
     switched.replace(await made(next));
     packets?.tunnelTo(gateway);
   };
@@ -153,14 +159,14 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
   const own = opened.move();
   return {
     gateway,
-    ground,
+    backend,
     packets,
     theater,
-    running: () => ({ engine, kinds: ground.kinds, indexes: indexesOf(current), source: switched.source }),
+    running: () => ({ engine, kinds: backend.kinds, indexes: indexesOf(current), source: switched.source }),
     unserved: () => unserved,
     async opened() {
-      unserved = await ground.served(first);
-      await ground.open({
+      unserved = await backend.recordServed(first);
+      await backend.openCommands({
         ...(theater === undefined ? {} : { more: (operation: string, args: JsonObject) => theater.operate(operation, args) }),
         erased: (ids) => packets?.erased(ids),
       });
@@ -174,7 +180,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
         release(current, next);
         current = next;
         const before = JSON.stringify(unserved);
-        unserved = await ground.served(ready);
+        unserved = await backend.recordServed(ready);
         if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
       } catch (error) {
         await leave();
@@ -188,16 +194,16 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
 };
 
 const PACKAGE = "@opentelemetry/api";
-/** A collector that is away must not hold up a server that was told to stop. */
+/** A collector that is down must not delay the shutdown. */
 const FLUSH_MS = 2_000;
 
 interface Telemetry {
   readonly observer: Observer;
-  /** The last spans go out, if they go soon. */
+  /** Sends the last spans, for a limited time. */
   readonly flush: () => Promise<void>;
 }
 
-/** Of `--telemetry`. Throws a `CommandError` where there is no API to tell anything to; where nobody listens to it, the log says so. */
+/** Observes for `--telemetry`. Throws a `CommandError` if the OpenTelemetry API is missing; warns if no SDK is set up. */
 const openTelemetryFor = async (log: ServerLog): Promise<Telemetry> => {
   const { flush, isHeard, isOpenTelemetryApi, openTelemetry } = await import("../../hosts/telemetry/index.ts");
   const found = await optionalPackage(PACKAGE);
@@ -218,7 +224,7 @@ const openTelemetryFor = async (log: ServerLog): Promise<Telemetry> => {
     log("warn", "telemetry-unheard", {
       what: "No OpenTelemetry SDK has been set up: start Node with one (--import), or leave --telemetry away.",
     });
-  return { observer: openTelemetry(api), flush: () => Promise.race([flush(api), late()]) };
+  return { observer: openTelemetry(api), flush: () => Promise.race([flush(api), flushTimeout()]) };
 };
 
-const late = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, FLUSH_MS));
+const flushTimeout = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, FLUSH_MS));

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OfferRef, Source, Viewer } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
-import { switchSource } from "./source.ts";
+import { replaceableSource } from "./source.ts";
 
 const viewer: Viewer = { scopes: [] };
 const pages = () => registry({ resources: { page: { uri: "book://{page}", view: ({ args: { page } }) => page ?? "" } } });
 
-test("C8 a subscription to one resource stays one to it alone, also after an exchange", () => {
+test("C8 a subscription to one resource stays limited to it after a replacement", () => {
   const first = pages();
-  const switched = switchSource(first);
+  const switched = replaceableSource(first);
   const heard: (OfferRef | undefined)[] = [];
   const undo = switched.source.watch(viewer, (ref) => heard.push(ref), { ref: "resources/page", args: { page: "1" } });
 
@@ -34,9 +34,9 @@ test("C8 a subscription to one resource stays one to it alone, also after an exc
   assert.equal(heard.length, 3);
 });
 
-test("who listens to the lists alone hears of no contents, also after an exchange", () => {
+test("a subscriber to lists alone gets no content changes, also after a replacement", () => {
   const [first, second] = [pages(), pages()];
-  const switched = switchSource(first);
+  const switched = replaceableSource(first);
   const heard: (OfferRef | undefined)[] = [];
   switched.source.watch(viewer, (ref) => heard.push(ref), undefined, false);
   first.changed("page");
@@ -46,9 +46,9 @@ test("who listens to the lists alone hears of no contents, also after an exchang
   assert.deepEqual(heard, [undefined, undefined]);
 });
 
-test("whom the next source cannot take keeps nobody else with the last one", () => {
+test("a watcher that the next source refuses does not keep others at the old one", () => {
   const [first, second] = [pages(), pages()];
-  const switched = switchSource(first);
+  const switched = replaceableSource(first);
   const heard: string[] = [];
   for (const name of ["deaf", "ann"]) switched.source.watch({ principal: name, scopes: [] }, () => heard.push(name));
   const choosy: Source = {

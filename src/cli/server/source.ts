@@ -1,28 +1,32 @@
+// Owns: the one source made of all modules, and a source that can be replaced under its clients. Does not own: merging (mcp/source).
 import { randomBytes } from "node:crypto";
 import type { Behaviour, ContentOf, Dirty, Engine, Source, Viewer } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { derivedKey } from "../../core/store/secret-file.ts";
 import { cast, type CastOptions, merge, type NameStyle, prefix } from "../../mcp/source/index.ts";
 import { checkNames } from "../../mcp/source/merge.ts";
-import type { Loaded } from "../load-modules.ts";
+import type { LoadedModules } from "../load-modules.ts";
 import { faultFields, type ServerLog } from "../log.ts";
 
-interface Assembling {
+interface SourceOptions {
   readonly engine: Engine;
   readonly names: NameStyle | undefined;
   readonly log: ServerLog;
-  /** Faults are told with all they say. */
-  readonly inFull: boolean;
+  /** Log the messages of author errors, too. */
+  readonly detailedFaults: boolean;
   readonly handles: CastOptions["handles"];
-  /** As MCP has them. */
+  /** The capabilities as an MCP source. */
   readonly capabilities: Source | undefined;
 }
 
-/** Signs handles: another key than the one that signs request states, and like it the same after a restart. Without a key, of this process alone. */
+/** The key that signs handles, derived from the server's key; without one it is valid for this process only. */
 export const handleSecret = (key: Uint8Array | undefined): Uint8Array => (key === undefined ? randomBytes(32) : derivedKey(key, "handles"));
 
-/** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
-export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handles, capabilities }: Assembling): Source => {
+/** One source of all that modules export. Throws `NAME_COLLISION` if two names are equal. */
+export const assembleSource = (
+  { parts }: LoadedModules,
+  { engine, names, log, detailedFaults, handles, capabilities }: SourceOptions,
+): Source => {
   const sources = parts.flatMap((part) => {
     const ofActors =
       part.cast.length + part.indexes.length === 0
@@ -33,15 +37,15 @@ export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handle
               kinds: part.cast,
               indexes: part.indexes,
               ...omitUndefined({ names, handles }),
-              onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
+              onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, detailedFaults) }),
             }),
           ];
     const all = [...ofActors, ...part.sources];
     return part.prefix === undefined ? all : all.map((source) => prefix(part.prefix ?? "", source, names));
   });
-  // Under no prefix: a capability has the same name to packets.
+  // Without a prefix: a capability has the same name for packets.
   const all = capabilities === undefined ? sources : [...sources, capabilities];
-  // Else every request would fail, and the first to hear of it would be a client.
+  // Checked now, or every request would fail.
   if (all.length > 1) checkNames(...all);
   return merge(...all);
 };
@@ -49,17 +53,17 @@ export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handle
 const offers = ({ catalogue }: Behaviour): boolean =>
   catalogue !== undefined && catalogue.tools.length + catalogue.resources.length + catalogue.prompts.length > 0;
 
-/** Kinds that offer something and are met through links alone, where no kind leads to them. Where one does not say ahead where it leads: none. */
-const unmetIn = (kinds: readonly Behaviour[]): readonly string[] => {
+/** Kinds that offer something, are reached through links only, and are not linked from any kind. None if a kind does not declare its links. */
+const unreachableKinds = (kinds: readonly Behaviour[]): readonly string[] => {
   const links = kinds.map(({ catalogue }) => catalogue?.links);
   if (links.includes(undefined)) return [];
   const led = new Set(links.flatMap((to = {}) => Object.values(to).flat()));
   return kinds.filter((kind) => kind.per === "link" && offers(kind) && !led.has(kind.kind)).map(({ kind }) => kind);
 };
 
-/** Tells of kinds that were written for clients and that no client can meet. */
-export const logUnmet = (log: ServerLog, { parts }: Loaded): void => {
-  const kinds = parts.flatMap((part) => unmetIn(part.cast));
+/** Warns of kinds that offer something to clients and that no client can reach. */
+export const logUnreachableKinds = (log: ServerLog, { parts }: LoadedModules): void => {
+  const kinds = parts.flatMap((part) => unreachableKinds(part.cast));
   if (kinds.length === 0) return;
   log("warn", "kinds-not-met", {
     kinds,
@@ -75,14 +79,14 @@ interface Watcher {
   undo: () => void;
 }
 
-export interface Switched {
+export interface ReplaceableSource {
   readonly source: Source;
-  /** Throws what a watch of `next` threw first, when all have been moved that could be. */
+  /** Moves all watchers to `next`. Throws the first error of a watch, after moving the others. */
   replace(next: Source): void;
 }
 
-/** A source that can be exchanged under the feet of connected clients: sessions and subscriptions stay. */
-export const switchSource = (first: Source): Switched => {
+/** A source that can be replaced while clients are connected: sessions and subscriptions stay. */
+export const replaceableSource = (first: Source): ReplaceableSource => {
   let current = first;
   const watchers = new Set<Watcher>();
   const source: Source = {

@@ -1,3 +1,4 @@
+// Owns: WebAssembly guests of a server, Theater's protocol and its MCP interface. Does not own: both protocols (bridges/theater).
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -26,23 +27,23 @@ import { sessionHooks, storeHooks } from "../../core/store/log-hooks.ts";
 import { createGateway, refusal } from "../../mcp/gateway/index.ts";
 import { usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { GuestHouse } from "../guest-runtime.ts";
-import type { Loaded } from "../load-modules.ts";
+import { GuestRuntime } from "../guest-runtime.ts";
+import type { LoadedModules } from "../load-modules.ts";
 import { faultFields } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
-import { type Switched, switchSource } from "./source.ts";
+import { type ReplaceableSource, replaceableSource } from "./source.ts";
 
-/** What an operator's token must carry. */
-const OPERATE = "troupe:operate";
+/** The scope that an operator's token needs. */
+const OPERATOR_SCOPE = "troupe:operate";
 const PATH = "/theater";
 
-/** Throws a `CommandError` where anybody at all would be an operator. */
+/** Throws a `CommandError` if every caller would be an operator. */
 export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater {
   const { theater, manifests, auth, engine, http, stdio, tcp, insecure } = options;
   if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
   if (theater === true && !known && auth)
     throw usage(
-      `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which lets in every caller on this machine's loopback.`,
+      `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATOR_SCOPE}, or say --no-auth, which lets in every caller on this machine's loopback.`,
     );
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
@@ -52,100 +53,100 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   return new Theater(options, known, log);
 }
 
-/** Guests, and the operator's two listeners: Theater's protocol and its MCP face. Other modules come with a reload. */
+/** Guests, and the operator's two interfaces: Theater's protocol and MCP. A reload calls `start` again. */
 export class Theater implements AsyncDisposable {
   readonly #options: ServeOptions;
   readonly #log: Log;
-  readonly #house: GuestHouse;
+  readonly #runtime: GuestRuntime;
   readonly #scope: string | undefined;
   #stage: EngineStage | undefined;
   #saving: (() => Promise<void>) | undefined;
-  #face: Face | undefined;
+  #mcp: McpInterface | undefined;
   #listener: TheaterListener | undefined;
   #port: number | undefined;
 
   constructor(options: ServeOptions, known: boolean, log: Log) {
     this.#options = options;
     this.#log = log;
-    this.#scope = known ? OPERATE : undefined;
-    this.#house = new GuestHouse(options.data, options.manifests, storeHooks(log));
+    this.#scope = known ? OPERATOR_SCOPE : undefined;
+    this.#runtime = new GuestRuntime(options.data, options.manifests, storeHooks(log));
   }
 
-  /** The modules, and guests beside them. */
-  prepared(loaded: Loaded): Loaded {
+  /** The modules, with the kind of guests added. */
+  withGuests(loaded: LoadedModules): LoadedModules {
     return {
       ...loaded,
-      parts: [...loaded.parts, { kinds: [this.#house.guests.kind], cast: [], indexes: [], capabilities: [], sources: [] }],
+      parts: [...loaded.parts, { kinds: [this.#runtime.guests.kind], cast: [], indexes: [], capabilities: [], sources: [] }],
     };
   }
 
-  /** From now on guests run on that engine. */
-  async start({ parts }: Loaded, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
+  /** Runs guests on that engine from now on. */
+  async start({ parts }: LoadedModules, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
     await this.#saving?.();
     const directory = data === undefined ? undefined : new DataDirectory(data);
     const isNew = directory?.holdsContents() === false;
-    this.#house.open(
+    this.#runtime.attachEngine(
       engine,
       data,
       parts.flatMap((part) => part.kinds),
     );
-    if (directory !== undefined && isNew) await this.#tellLoss(engine, directory.contents);
+    if (directory !== undefined && isNew) await this.#reportMissingContents(engine, directory.contents);
     const kinds = parts.flatMap((part) => part.cast);
     const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });
-    const { guests } = this.#house;
+    const { guests } = this.#runtime;
     const stage = new EngineStage({ engine, guests, kinds, onFault });
     this.#stage = stage;
     if (data !== undefined) this.#saving = saveChains({ engine, stage, directory: join(data, "theater"), onFault });
     if (this.#options.theater === true) {
       const face = theaterFace({ stage, ...omitUndefined({ requireScope: this.#scope }) });
-      this.#face = await Face.show(this.#face, face, data, this.#log);
+      this.#mcp = await McpInterface.replace(this.#mcp, face, data, this.#log);
     }
     const { theaterTcp: address, insecureNoAuth } = this.#options;
     if (address === undefined) return;
-    // After a reload where it was before, also where any port was asked for.
+    // A reload keeps the port, also one that the system chose.
     const place = "port" in address && this.#port !== undefined ? { ...address, port: this.#port } : address;
     this.#listener = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
     this.#port = this.#listener.port;
   }
 
-  /** Contents were begun anew: none of the guests that are there can run. */
-  async #tellLoss(engine: Engine, path: string): Promise<void> {
-    const guests = await engine.count({ kind: this.#house.guests.kind.kind, live: true });
+  /** Reports that the contents are missing, so that none of the stored guests can run. */
+  async #reportMissingContents(engine: Engine, path: string): Promise<void> {
+    const guests = await engine.count({ kind: this.#runtime.guests.kind.kind, live: true });
     if (guests === 0) return;
     const what =
       "Their manifests, components and states have gone, so none of them runs. Stop the server, and put this file back from a copy.";
     this.#log("error", { event: "contents-missing", path, guests, what });
   }
 
-  /** That engine is about to end: who holds channels closes them while it still delivers that. */
-  async endChannels(): Promise<void> {
+  /** Closes channels before the engine stops, while it can still deliver the close. */
+  async closeChannels(): Promise<void> {
     await this.#listener?.close({ graceMs: 0 });
     this.#listener = undefined;
     await this.#stage?.[Symbol.asyncDispose]();
     this.#stage = undefined;
-    await this.#face?.endChannels();
+    await this.#mcp?.closeChannels();
   }
 
-  /** That engine has ended, and another comes. */
-  leave(): void {
-    this.#house.leave();
+  /** Called when the engine has ended and another will follow. */
+  detachEngine(): void {
+    this.#runtime.detachEngine();
   }
 
   get guests(): Guests {
-    return this.#house.guests;
+    return this.#runtime.guests;
   }
 
-  /** Where Theater's protocol is spoken. */
+  /** The address of Theater's protocol. */
   get address(): string | undefined {
     return this.#listener?.url;
   }
 
-  /** Of one message to the MCP face. */
+  /** The limit of one message to the MCP interface. */
   readonly messageBytes = faceMessageBytes();
 
-  /** The MCP face. Undefined: it was not asked for. */
+  /** The MCP interface; undefined without `--theater`. */
   mount(): HttpMount | undefined {
-    const face = this.#face;
+    const face = this.#mcp;
     if (face === undefined) return undefined;
     const scope = this.#scope;
     return {
@@ -159,38 +160,38 @@ export class Theater implements AsyncDisposable {
     };
   }
 
-  /** What commands may ask about guests. */
+  /** Performs the operations on guests. */
   operate(operation: string, args: JsonObject): Promise<Json | undefined> {
-    return this.#house.operate(operation, args);
+    return this.#runtime.operate(operation, args);
   }
 
   async drain(graceMs: number): Promise<void> {
-    await this.#face?.gateway.drain(graceMs);
+    await this.#mcp?.gateway.drain(graceMs);
     await this.#listener?.close({ graceMs });
-    await this.endChannels();
+    await this.closeChannels();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.endChannels();
-    // Until the engine has ended, guests may stop whose chains are to be saved.
+    await this.closeChannels();
+    // Last, since guests may stop, and their chains be saved, until the engine has ended.
     await this.#saving?.();
-    await this.#face?.[Symbol.asyncDispose]();
-    await this.#house[Symbol.asyncDispose]();
+    await this.#mcp?.[Symbol.asyncDispose]();
+    await this.#runtime[Symbol.asyncDispose]();
   }
 }
 
-type Shown = ReturnType<typeof theaterFace>;
+type TheaterSource = ReturnType<typeof theaterFace>;
 
-/** A gateway of its own: another server to its clients than the actors' one. */
-class Face implements AsyncDisposable {
+/** Theater's MCP server. Has its own gateway, since it is another server than that of the actors. */
+class McpInterface implements AsyncDisposable {
   readonly gateway: Gateway;
-  readonly #switched: Switched;
+  readonly #switched: ReplaceableSource;
   readonly #close: () => Promise<void>;
-  #shown: Shown;
+  #source: TheaterSource;
 
-  private constructor(shown: Shown, data: string | undefined, log: Log) {
-    this.#shown = shown;
-    this.#switched = switchSource(shown);
+  private constructor(source: TheaterSource, data: string | undefined, log: Log) {
+    this.#source = source;
+    this.#switched = replaceableSource(source);
     const rows =
       data === undefined
         ? { sessions: memorySessionStore(), streams: memoryStreamStore() }
@@ -213,22 +214,22 @@ class Face implements AsyncDisposable {
     };
   }
 
-  /** In the place of the one before, whose clients stay. */
-  static async show(before: Face | undefined, shown: Shown, data: string | undefined, log: Log): Promise<Face> {
-    if (before === undefined) return new Face(shown, data, log);
-    const old = before.#shown;
-    before.#shown = shown;
-    before.#switched.replace(shown);
+  /** Replaces the source of the one before, whose clients stay connected. */
+  static async replace(before: McpInterface | undefined, source: TheaterSource, data: string | undefined, log: Log): Promise<McpInterface> {
+    if (before === undefined) return new McpInterface(source, data, log);
+    const old = before.#source;
+    before.#source = source;
+    before.#switched.replace(source);
     await old[Symbol.asyncDispose]();
     return before;
   }
 
-  async endChannels(): Promise<void> {
-    await this.#shown[Symbol.asyncDispose]();
+  async closeChannels(): Promise<void> {
+    await this.#source[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#shown[Symbol.asyncDispose]();
+    await this.#source[Symbol.asyncDispose]();
     await this.#close();
   }
 }

@@ -9,7 +9,7 @@ import { describeFailure, EXIT, usage } from "./command-error.ts";
 import { nonEmptyPath } from "./option-parsers.ts";
 import { failureLine } from "./output.ts";
 
-const DEFAULT_DATA = ".troupe";
+export const DEFAULT_DATA = ".troupe";
 
 export const dataOption = (): Option =>
   new Option("--data <dir>", "where actors, sessions and history are kept")

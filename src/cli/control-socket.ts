@@ -9,19 +9,19 @@ import { CommandError, describeFailure, EXIT, type ExitCode } from "./command-er
 import { textOrElse } from "./output.ts";
 
 // sun_path holds 108 bytes on Linux and 104 on macOS, the final zero included.
-const LONGEST = 103;
+const MAX_PATH_BYTES = 103;
 
 /**
  * Calls `use` with a path short enough for a socket. A path that is too long is reached through a link in a private temporary folder, which
  * is removed when `use` settles; the socket itself stays in its directory.
  */
 const withShortPath = async <T>(path: string, use: (short: string) => Promise<T>): Promise<T> => {
-  if (Buffer.byteLength(path) <= LONGEST) return await use(path);
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return await use(path);
   const folder = mkdtempSync(join(tmpdir(), "troupe-"));
   try {
     symlinkSync(dirname(path), join(folder, "d"));
     const short = join(folder, "d", basename(path));
-    if (Buffer.byteLength(short) > LONGEST)
+    if (Buffer.byteLength(short) > MAX_PATH_BYTES)
       throw new CommandError(
         EXIT.unavailable,
         "DATA_DIRECTORY",
@@ -63,7 +63,7 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       }
       const line = text.slice(0, end);
       text = "";
-      const answering = (isTooLong ? Promise.resolve(tooLong) : answer(line, handle)).then((reply) =>
+      const answering = (isTooLong ? Promise.resolve(tooLong) : handleLine(line, handle)).then((reply) =>
         sendAndClose(socket, `${JSON.stringify(reply)}\n`),
       );
       isTooLong = false;
@@ -122,7 +122,7 @@ const sendAndClose = (socket: Socket, text: string): Promise<void> =>
     socket.end(text, resolve);
   });
 
-const answer = async (line: string, handle: ControlHandler): Promise<Json> => {
+const handleLine = async (line: string, handle: ControlHandler): Promise<Json> => {
   try {
     const request: unknown = JSON.parse(line);
     if (!isJsonObject(request) || typeof request["op"] !== "string" || !isJsonObject(request["args"]))

@@ -254,14 +254,14 @@ const OTHERS = 0o077;
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Undefined on Windows, where files have neither owner nor mode: there every file counts as the user's. */
-const me = (): number | undefined => process.getuid?.();
-const isMine = ({ uid }: Stats): boolean => me() === undefined || uid === me();
-const has = ({ mode }: Stats, bits: number): boolean => me() !== undefined && (mode & bits) !== 0;
+const currentUserId = (): number | undefined => process.getuid?.();
+const isMine = ({ uid }: Stats): boolean => currentUserId() === undefined || uid === currentUserId();
+const hasMode = ({ mode }: Stats, bits: number): boolean => currentUserId() !== undefined && (mode & bits) !== 0;
 
 /** Whether anyone but this user and root may write to the directory. */
 export const othersMayWrite = (directory: string): boolean => {
   const found = lstatSync(realpathSync(directory));
-  return has(found, OTHERS_WRITE) || (!isMine(found) && found.uid !== 0);
+  return hasMode(found, OTHERS_WRITE) || (!isMine(found) && found.uid !== 0);
 };
 
 const secretFile = (env: Env): string => {
@@ -280,7 +280,7 @@ const readSecret = (path: string): Buffer | undefined => {
   }
   try {
     const found = fstatSync(file);
-    if (!found.isFile() || !isMine(found) || has(found, OTHERS) || found.size !== SECRET_BYTES) return undefined;
+    if (!found.isFile() || !isMine(found) || hasMode(found, OTHERS) || found.size !== SECRET_BYTES) return undefined;
     const secret = Buffer.alloc(SECRET_BYTES);
     return readSync(file, secret, 0, SECRET_BYTES, 0) === SECRET_BYTES ? secret : undefined;
   } finally {
@@ -316,7 +316,7 @@ export const isSealed = (note: string, modules: readonly string[], seal: string 
   const secret = seal === undefined ? undefined : readSecret(secretFile(env));
   if (seal === undefined || secret === undefined) return false;
   const found = lstatSync(note, { throwIfNoEntry: false });
-  if (found?.isFile() !== true || !isMine(found) || has(found, OTHERS_WRITE) || othersMayWrite(dirname(note))) return false;
+  if (found?.isFile() !== true || !isMine(found) || hasMode(found, OTHERS_WRITE) || othersMayWrite(dirname(note))) return false;
   const [given, expected] = [Buffer.from(seal), Buffer.from(sealWith(secret, dirname(note), modules))];
   return given.length === expected.length && timingSafeEqual(given, expected);
 };

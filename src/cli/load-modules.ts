@@ -266,7 +266,7 @@ const recordScripts = (): ScriptRecord => {
 /** The error for a module that could not be loaded: why, where, and what to do. */
 const loadFailure = (file: string, error: unknown, { scripts }: ScriptRecord): CommandError => {
   const { code, message } = describeFailure(error);
-  const place = error instanceof Error ? (placeIn(error, code) ?? unparsed(error, scripts)) : undefined;
+  const place = error instanceof Error ? (placeIn(error, code) ?? syntaxErrorPlace(error, scripts)) : undefined;
   return new CommandError(
     EXIT.failed,
     code,
@@ -306,7 +306,7 @@ const placeIn = ({ stack = "", message }: Error, code: string): string | undefin
 };
 
 /** The place of a syntax error, `/path/shop.js:3`. Node prints it for the main script only, so another Node process checks the files. */
-const unparsed = (error: Error, scripts: readonly string[]): string | undefined => {
+const syntaxErrorPlace = (error: Error, scripts: readonly string[]): string | undefined => {
   if (!(error instanceof SyntaxError) || error.stack?.includes("compileSourceTextModule") !== true) return undefined;
   const { spawnSync } = process.getBuiltinModule("node:child_process");
   for (const script of new Set(scripts.slice(-MOST_CHECKED).toReversed())) {

@@ -100,6 +100,9 @@ export const short = (value: unknown): string => {
   return visible(text.length > 100 ? `${text.slice(0, 99)}…` : text);
 };
 
+/** The text as one word of a shell. */
+export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);
+
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 

@@ -6,7 +6,7 @@ import { usage } from "./command-error.ts";
 import { requestServer } from "./control-socket.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { isLocked, reportsLostLog, openWhenUnlocked } from "./open-store.ts";
-import { visible } from "./output.ts";
+import { shellWord, visible } from "./output.ts";
 
 /**
  * Performs one operation that writes: through the nodes of a cluster, through the running server's socket, or, if none runs, in this process.
@@ -59,8 +59,6 @@ const trustedModules = async (directory: DataDirectory): Promise<readonly string
     `No server runs on ${directory.path}, and the modules it names were not noted there by a server of this user, or others may write there. If you trust them, name them: --module ${visible(note.modules.map(shellWord).join(" "))}`,
   );
 };
-
-const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);
 
 /** Throws `STORE_LOCKED` if a program holds the store: programs other than the server have no socket. */
 const refuseLocked = async (directory: DataDirectory): Promise<void> => {

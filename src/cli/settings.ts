@@ -7,6 +7,7 @@ import type { TroupeConfig } from "../config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { closestMatch, isTexts } from "../core/contract/internal.ts";
 import { authority } from "../mcp/transport/listen.ts";
+import { DEFAULT_DATA } from "./actor-options.ts";
 import { CommandError, usage } from "./command-error.ts";
 import { importModule, withPath } from "./load-modules.ts";
 import { redirectStdout } from "./output.ts";
@@ -163,8 +164,6 @@ const WORDS: Readonly<Record<Shape, string>> = {
   "url or path": "the text of a URL or a path",
 };
 
-const DATA = ".troupe";
-
 /** The environment variable of an option: `TROUPE_HTTP`, `TROUPE_API_KEYS`. */
 const variableOf = (name: string): string => `TROUPE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
@@ -214,7 +213,7 @@ const parsed = (option: Option, texts: readonly string[]): unknown => {
 };
 
 /** Runs an option's parser. Throws a `CommandError` that names the place of an invalid value. */
-const orThrowAt = <T>(place: string, run: () => T): T => {
+const withPlace = <T>(place: string, run: () => T): T => {
   try {
     return run();
   } catch (error) {
@@ -235,17 +234,17 @@ const applyFile = (
     if (!isProperty(name)) throw unknownProperty(path, name);
     if (value === undefined) continue;
     const place = `${path}: ${JSON.stringify(name)}`;
-    const texts = orThrowAt(place, () => textsOf(SHAPES[name], value, folder));
+    const texts = withPlace(place, () => textsOf(SHAPES[name], value, folder));
     const option = options.get(name);
     if (name === "modules") modules = typeof texts === "object" ? texts : undefined;
-    else if (option !== undefined && texts !== undefined && isOpen(command, name)) {
-      const setting = typeof texts === "boolean" ? texts : orThrowAt(place, () => parsed(option, texts));
+    else if (option !== undefined && texts !== undefined && isOverridable(command, name)) {
+      const setting = typeof texts === "boolean" ? texts : withPlace(place, () => parsed(option, texts));
       command.setOptionValueWithSource(name, setting, "config");
     }
   }
   // Otherwise a command in a subfolder would find no actors.
-  if (folder !== process.cwd() && settings["data"] === undefined && isOpen(command, "data"))
-    command.setOptionValueWithSource("data", resolve(folder, DATA), "default");
+  if (folder !== process.cwd() && settings["data"] === undefined && isOverridable(command, "data"))
+    command.setOptionValueWithSource("data", resolve(folder, DEFAULT_DATA), "default");
   return modules;
 };
 
@@ -256,7 +255,7 @@ const unknownProperty = (path: string, name: string): CommandError => {
 };
 
 /** Whether no stronger source has set it. */
-const isOpen = (command: Command, name: string): boolean => {
+const isOverridable = (command: Command, name: string): boolean => {
   const source = command.getOptionValueSource(name);
   return source === undefined || source === "default";
 };
@@ -269,10 +268,10 @@ const applyEnvironment = (
 ): void => {
   for (const [name, option] of options) {
     const text = env[variableOf(name)];
-    if (!option.required || text === undefined || text === "" || !isOpen(command, name)) continue;
+    if (!option.required || text === undefined || text === "" || !isOverridable(command, name)) continue;
     command.setOptionValueWithSource(
       name,
-      orThrowAt(variableOf(name), () => parsed(option, [text])),
+      withPlace(variableOf(name), () => parsed(option, [text])),
       "env",
     );
   }

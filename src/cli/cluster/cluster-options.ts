@@ -14,7 +14,7 @@ const INGRESS_PORT = 8080;
 const ADMIN_PORT = 9070;
 const EXAMPLE = "restate://127.0.0.1:8080, restates:// for HTTPS, with ?admin=http://127.0.0.1:9070 where the admin API is elsewhere";
 
-const wrong = (why: string): Error => usage(`--engine takes ${EXAMPLE}; ${why}.`);
+const invalid = (why: string): Error => usage(`--engine takes ${EXAMPLE}; ${why}.`);
 
 /**
  * Parses `restate://host[:port][?admin=url]`. Default ports: 8080, and for the admin API 9070 at the same host and by the same protocol.
@@ -22,17 +22,17 @@ const wrong = (why: string): Error => usage(`--engine takes ${EXAMPLE}; ${why}.`
  */
 export const parseEngine = (text: string): EngineAddress => {
   const match = /^(restates?):\/\/([^/?#\s]+)\/?(?:\?(.*))?$/i.exec(text);
-  if (match === null) throw wrong(`"${text}" is no such address`);
+  if (match === null) throw invalid(`"${text}" is no such address`);
   const [, scheme = "", authority = "", query = ""] = match;
   const protocol = scheme.toLowerCase() === "restates" ? "https:" : "http:";
-  if (authority.includes("@")) throw wrong("it takes no credentials: keep the server on a private network");
+  if (authority.includes("@")) throw invalid("it takes no credentials: keep the server on a private network");
   const at = parsed(`${protocol}//${authority}`);
-  if (at === undefined || at.hostname === "") throw wrong(`"${authority}" is no host[:port]`);
+  if (at === undefined || at.hostname === "") throw invalid(`"${authority}" is no host[:port]`);
   const parameters = new URLSearchParams(query);
   const unknown = [...parameters.keys()].find((name) => name !== "admin");
-  if (unknown !== undefined) throw wrong(`"${unknown}" is not known`);
+  if (unknown !== undefined) throw invalid(`"${unknown}" is not known`);
   const [admin, second] = parameters.getAll("admin");
-  if (second !== undefined) throw wrong("admin is given twice");
+  if (second !== undefined) throw invalid("admin is given twice");
   return {
     // The URL parser drops an explicit :80, the protocol's default; it must not become 8080.
     ingress: base(at, /:\d+$/.test(authority) ? undefined : INGRESS_PORT),
@@ -45,9 +45,9 @@ export const engineText = ({ ingress, admin }: EngineAddress): string => `${ingr
 
 const adminAt = (text: string): string => {
   const url = parsed(text);
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) throw wrong(`admin "${text}" is no http URL`);
-  if (url.username !== "" || url.password !== "") throw wrong("admin takes no credentials: keep the server on a private network");
-  if (url.search !== "" || url.hash !== "") throw wrong(`admin "${text}" has more than an address`);
+  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) throw invalid(`admin "${text}" is no http URL`);
+  if (url.username !== "" || url.password !== "") throw invalid("admin takes no credentials: keep the server on a private network");
+  if (url.search !== "" || url.hash !== "") throw invalid(`admin "${text}" has more than an address`);
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 };
 

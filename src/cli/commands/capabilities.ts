@@ -18,11 +18,11 @@ export const register = (program: Command): void => {
   )
     .option("--needs <field>", "what requires this field; repeatable", collect)
     .option("--gives <field>", "what provides this field; repeatable", collect)
-    .action((words: string[], options: PacketServer & Omit<Wanted, "words">) => listCapabilities({ ...options, words }, options));
+    .action((words: string[], options: PacketServer & Omit<CapabilityFilter, "words">) => listCapabilities({ ...options, words }, options));
 };
 
 /** The filter; all of it must match. */
-interface Wanted {
+interface CapabilityFilter {
   /** At least one of them is in the intent. */
   readonly words: readonly string[];
   readonly needs?: readonly string[];
@@ -30,7 +30,7 @@ interface Wanted {
 }
 
 /** An entry of `packetflow://capabilities`. */
-interface Listed {
+interface ListedCapability {
   readonly id: string;
   readonly intent: string;
   readonly requires: readonly string[];
@@ -41,7 +41,7 @@ interface Listed {
 
 const LISTING = "packetflow://capabilities";
 
-const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketServer): Promise<void> => {
+const listCapabilities = async ({ words, needs, gives }: CapabilityFilter, place: PacketServer): Promise<void> => {
   const out = output(place);
   const listed = await requestListing(place);
   const found = (await registryOf(listed)).discover({
@@ -56,21 +56,21 @@ const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketSe
 };
 
 /** Searches with the server's own code, so that both give the same results. */
-const registryOf = async (listed: readonly Listed[]): Promise<Capabilities> => {
+const registryOf = async (listed: readonly ListedCapability[]): Promise<Capabilities> => {
   const { Capabilities, capability } = await import("../../bridges/packet/index.ts");
   try {
     return new Capabilities(
       listed.map(({ id, intent, requires, provides }) => capability(id, { intent, requires, provides, execute: () => null })),
     );
   } catch (error) {
-    throw error instanceof TroupeError ? unclear(error.message) : error;
+    throw error instanceof TroupeError ? unclearReply(error.message) : error;
   }
 };
 
-const unclear = (why: string): CommandError =>
+const unclearReply = (why: string): CommandError =>
   new CommandError(EXIT.failed, "NO_REPLY", `The server did not say clearly what it can be asked for: ${why}`);
 
-const requestListing = async (place: PacketServer): Promise<readonly Listed[]> => {
+const requestListing = async (place: PacketServer): Promise<readonly ListedCapability[]> => {
   const { errorIn, openClient, packetFailure } = await import("../packet-client.ts");
   using client = openClient(place);
   try {
@@ -85,26 +85,26 @@ const requestListing = async (place: PacketServer): Promise<readonly Listed[]> =
   }
 };
 
-const listedIn = ({ mcp_message }: JsonObject): readonly Listed[] => {
+const listedIn = ({ mcp_message }: JsonObject): readonly ListedCapability[] => {
   const { result, error } = isJsonObject(mcp_message) ? mcp_message : {};
   if (isJsonObject(result) && isList(result["contents"])) return result["contents"].flatMap(capabilitiesIn);
-  throw unclear(textOrElse(isJsonObject(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
+  throw unclearReply(textOrElse(isJsonObject(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
 };
 
-const capabilitiesIn = (content: Json): readonly Listed[] => {
+const capabilitiesIn = (content: Json): readonly ListedCapability[] => {
   const value = tryParseJson(textOrElse(isJsonObject(content) ? content["text"] : undefined, ""));
-  if (!isJsonObject(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
+  if (!isJsonObject(value) || !isList(value["capabilities"])) throw unclearReply(`its ${LISTING} is none.`);
   return value["capabilities"].flatMap(listedAs);
 };
 
-const listedAs = (whole: Json): readonly Listed[] => {
+const listedAs = (whole: Json): readonly ListedCapability[] => {
   if (!isJsonObject(whole) || typeof whole["id"] !== "string" || typeof whole["intent"] !== "string") return [];
   return [{ id: whole["id"], intent: whole["intent"], requires: textsOf(whole["requires"]), provides: textsOf(whole["provides"]), whole }];
 };
 
 const textsOf = (value: Json | undefined): readonly string[] => (isList(value) ? value.filter((one) => typeof one === "string") : []);
 
-const capabilityTable = (rows: readonly Listed[]): string =>
+const capabilityTable = (rows: readonly ListedCapability[]): string =>
   table(
     ["capability", "needs", "gives", "actors", "intent"],
     rows.map(({ id, intent, requires, provides, whole }) => [

@@ -30,7 +30,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   let log: ServerLog | undefined;
   let roots: readonly string[] = [];
   let cancel: (() => void) | undefined;
-  let looksSoon = false;
+  let updatePending = false;
   let savedBeforeReady = false;
 
   using folders = new WatchedFolders({
@@ -43,13 +43,13 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       });
     },
     moved() {
-      if (!looksSoon) systemClock.after(100, look);
-      looksSoon = true;
+      if (!updatePending) systemClock.after(100, updateWatches);
+      updatePending = true;
     },
     failed: (folder, error) => log?.("warn", "not-watched", { folder, why: describeFailure(error).message }),
   });
-  const look = (): void => {
-    looksSoon = false;
+  const updateWatches = (): void => {
+    updatePending = false;
     folders.update(roots, rounds.folders());
   };
 
@@ -76,16 +76,16 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
     } catch (error) {
       failed(error);
     }
-    look();
+    updateWatches();
   };
 
   serving = await startServing(modules, options, version, {
     kind: twice,
     log: reportOnce,
-    loaded(loaded, its) {
-      log = its;
+    loaded(loaded, serverLog) {
+      log = serverLog;
       roots = loaded.files.map((file) => dirname(file));
-      look();
+      updateWatches();
     },
   });
   if (savedBeforeReady) void reload(serving);

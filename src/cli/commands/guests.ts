@@ -7,7 +7,7 @@ import { runOperation } from "../run-operation.ts";
 import { counted, output, short } from "../output.ts";
 import { replayText } from "./replay.ts";
 
-const ask = async (options: CommonOptions, op: string, args: JsonObject = {}): Promise<JsonObject> => {
+const runGuestOperation = async (options: CommonOptions, op: string, args: JsonObject = {}): Promise<JsonObject> => {
   const done = await runOperation(options, op, args);
   return isJsonObject(done) ? done : {};
 };
@@ -18,7 +18,7 @@ export const register = (program: Command): void => {
   addCommonOptions(
     guests.command("check").description("Run a guest's calls again from its chain, and compare.").argument("<actor>", "guest/name"),
   ).action(async (actor: string, options: CommonOptions) => {
-    const done = await ask(options, "reexecute", { actor });
+    const done = await runGuestOperation(options, "reexecute", { actor });
     const { run, taken } = done;
     const mismatches = isList(done["mismatches"]) ? done["mismatches"] : [];
     // A call may differ in several ways.
@@ -42,7 +42,7 @@ export const register = (program: Command): void => {
       .command("collect")
       .description("Drop contents that no label, no manifest and no live guest's state names. What old events name goes too."),
   ).action(async (options: CommonOptions) => {
-    const done = await ask(options, "collect");
+    const done = await runGuestOperation(options, "collect");
     const { kept, dropped, bytes } = done;
     output(options).show(done, () => `${counted(Number(dropped), "content")} dropped (${Number(bytes)} bytes), ${Number(kept)} kept.`);
   });

@@ -35,7 +35,7 @@ const importAll = async (file: string, options: ImportOptions): Promise<void> =>
   const progress = noProgress();
   const line = new ProgressLine(dryRun ? "verifying" : "importing", json);
   const open = async (): Promise<Importer> => {
-    if (dryRun) return NOWHERE;
+    if (dryRun) return DISCARDING_IMPORTER;
     if (engine !== undefined) return (await import("../../hosts/restate/index.ts")).restateImporter(engine);
     directory.create();
     return (await import("../../core/store/index.ts")).sqliteImporter({ directory: directory.path, ...reportsLostLog });
@@ -65,14 +65,14 @@ const importAll = async (file: string, options: ImportOptions): Promise<void> =>
   if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
   const copies = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await copiesNeeded(directory) : [];
   const value = { imported, there, ...(copies.length === 0 ? {} : { beside: copies }) };
-  showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${copiesText(copies)}`, json, false);
+  showResult(value, `Imported ${countsText(imported)}${existingText(there)}.${copiesText(copies)}`, json, false);
 };
 
-const thereText = (there: DumpProgress["there"]): string =>
+const existingText = (there: DumpProgress["there"]): string =>
   there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
 
 /** Stores nothing, for a dry run, which only verifies. */
-const NOWHERE: Importer = {
+const DISCARDING_IMPORTER: Importer = {
   actor: async () => undefined,
   message: async () => true,
   letter: async () => true,

@@ -19,7 +19,7 @@ interface Options extends CommonOptions {
 }
 
 /** Replies to keyed calls are stored that long, so an actor is not pruned earlier. */
-const STAYS_MS = 24 * 3_600_000;
+const MIN_AGE_MS = 24 * 3_600_000;
 
 const whenEnded = (text: string): number => {
   const age = parseAge(text);
@@ -61,7 +61,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false, en
   const fate = dryRun ? "would go" : actors === 1 ? "is gone" : "are gone";
   const sum =
     actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
-  out.text(() => (endedBefore > systemClock.now() - STAYS_MS ? `${sum} What ended less than 24 hours ago stays.` : sum));
+  out.text(() => (endedBefore > systemClock.now() - MIN_AGE_MS ? `${sum} What ended less than 24 hours ago stays.` : sum));
   if (damaged > 0) throw unreadableActors(damaged);
 };
 
@@ -73,18 +73,18 @@ const endedTable = (ended: readonly Ended[]): string =>
 
 const endedIn = (value: Json): Ended => {
   const { id, head, seq, endedAt } = isJsonObject(value) ? value : {};
-  if (typeof id !== "string" || typeof head !== "string" || typeof seq !== "number" || typeof endedAt !== "number") throw strange();
+  if (typeof id !== "string" || typeof head !== "string" || typeof seq !== "number" || typeof endedAt !== "number") throw invalidReply();
   return { id: parseActorId(id), head, seq, endedAt };
 };
 
 const prunedIn = (value: Json): Pruned => {
   const { ended, damaged, next } = isJsonObject(value) ? value : {};
-  if (!isList(ended) || !isTexts(damaged)) throw strange();
+  if (!isList(ended) || !isTexts(damaged)) throw invalidReply();
   const unread: readonly ActorId[] = damaged.map((id) => parseActorId(id));
   return { ended: ended.map(endedIn), damaged: unread, ...(typeof next === "string" ? { next } : {}) };
 };
 
-const strange = (): CommandError =>
+const invalidReply = (): CommandError =>
   new CommandError(EXIT.failed, "FAILED", "The running server's answer is not one: it may be of another version than this command.");
 
 /**

@@ -107,7 +107,7 @@ const configuredUrl = ({ config }: ServerOptions): string | undefined => {
   return `http://${authority(reachable, port)}/mcp`;
 };
 
-const remote = (options: ServerOptions, url: string, { env }: Place): Server => {
+const remoteServer = (options: ServerOptions, url: string, { env }: Place): Server => {
   const { tokenEnv, writeToken = false } = options;
   if (tokenEnv === undefined) {
     if (writeToken) throw usage("--write-token needs --token-env, the variable that the token is in.");
@@ -128,7 +128,7 @@ const existing = (path: string): string => {
 /** The folder that a project's settings are in. */
 export const projectFolder = ({ config }: ServerOptions, { cwd }: Place): string => (config === undefined ? cwd : dirname(config.path));
 
-const local = (options: ServerOptions, client: Client, place: Place): Server => {
+const localServer = (options: ServerOptions, client: Client, place: Place): Server => {
   const { target, config, scope } = options;
   const modules = target === undefined ? [] : [target];
   if (modules.length === 0 && config === undefined)
@@ -162,15 +162,15 @@ export const serverFor = (options: ServerOptions, client: Client, place: Place):
   const given = isUrl(target) ? target : typeof http === "string" ? http : undefined;
   if (given !== undefined) {
     if (stdio) throw usage("--stdio is for a module, which the client starts: leave out the address, or --stdio.");
-    return remote(options, given, place);
+    return remoteServer(options, given, place);
   }
   const configured = configuredUrl(options);
   const fallback = `http://${authority(DEFAULT_ADDRESS.host, DEFAULT_ADDRESS.port)}/mcp`;
-  if (http === true) return remote(options, configured ?? fallback, place);
+  if (http === true) return remoteServer(options, configured ?? fallback, place);
   // A project that listens is one process for all clients; one process per client could not share its data.
-  if (!stdio && target === undefined && configured !== undefined) return remote(options, configured, place);
+  if (!stdio && target === undefined && configured !== undefined) return remoteServer(options, configured, place);
   if (tokenEnv !== undefined) throw usage("--token-env is for a server at an address: give the address, or --http.");
   if (place.program.includes(`${sep}_npx${sep}`))
     throw usage("This Troupe is in npm's cache, which npm may empty: run npm install troupe in the project first.");
-  return local(options, client, place);
+  return localServer(options, client, place);
 };

@@ -2,7 +2,7 @@
 import type { Catalogue } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { LoadedModule } from "../load-modules.ts";
-import { counted, type Painter } from "../output.ts";
+import { counted, type Painter, shellWord } from "../output.ts";
 import { type KindCount, type NodeAddress, SERVE_THEM_TOO } from "./backend.ts";
 import type { Addresses } from "./listeners.ts";
 
@@ -103,8 +103,6 @@ const commandName = (name: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "") || "troupe";
-
-const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 const contents = (parts: readonly LoadedModule[], { theater, theaterTcp }: Addresses): string => {
   const kinds = parts.flatMap((part) => part.cast);

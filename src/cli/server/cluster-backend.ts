@@ -38,13 +38,13 @@ export class ClusterBackend implements Backend {
     engine: RestateEngine,
     peers: Cluster,
     secret: Uint8Array,
-    how: BackendOptions,
+    backendOptions: BackendOptions,
     address: EngineAddress,
     loaded: LoadedModules,
   ) {
     this.#engine = engine;
     this.peers = peers;
-    this.#options = how;
+    this.#options = backendOptions;
     this.#target = { ...address, secret };
     this.kinds = loaded.parts.flatMap(({ kinds }) => kinds);
     this.sessions = engine.sessions();
@@ -53,8 +53,8 @@ export class ClusterBackend implements Backend {
     this.node = { url: peers.url, engine: address.ingress };
   }
 
-  static async join(loaded: LoadedModules, address: EngineAddress, how: BackendOptions): Promise<ClusterBackend> {
-    const { options, log, detailedFaults, prepareKind } = how;
+  static async join(loaded: LoadedModules, address: EngineAddress, backendOptions: BackendOptions): Promise<ClusterBackend> {
+    const { options, log, detailedFaults, prepareKind } = backendOptions;
     if (prepareKind !== undefined)
       throw usage('"dev" loads code anew within one process, which --engine has no part in: use serve, or "troupe cluster dev".');
     const everywhere = options.node !== undefined && (options.node.host === "0.0.0.0" || options.node.host === "::");
@@ -89,7 +89,7 @@ export class ClusterBackend implements Backend {
         log: (level, data) => log(level === "error" ? "error" : level === "warning" ? "warn" : "debug", "peers", { what: data }),
       });
       engine.join(peers, (request, response) => peers.handle(request, response));
-      return new ClusterBackend(engine, peers, secret, how, address, loaded);
+      return new ClusterBackend(engine, peers, secret, backendOptions, address, loaded);
     } catch (error) {
       await engine[Symbol.asyncDispose]();
       throw error;

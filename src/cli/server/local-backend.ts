@@ -35,24 +35,24 @@ export class LocalBackend implements Backend {
   #closeControl: (() => PromiseLike<void> | void) | undefined;
   #hooks: Parameters<Backend["openCommands"]>[0] | undefined;
 
-  private constructor(disk: DiskStores | undefined, how: BackendOptions) {
-    this.#options = how;
+  private constructor(disk: DiskStores | undefined, backendOptions: BackendOptions) {
+    this.#options = backendOptions;
     this.#disk = disk;
     this.sessions = disk?.sessions ?? memorySessionStore();
     this.streams = disk?.streams ?? memoryStreamStore();
     this.taskStore = disk?.taskStore;
     this.key = disk?.directory.key((bytes) =>
-      how.log("warn", "key-replaced", {
+      backendOptions.log("warn", "key-replaced", {
         bytes,
         what: "The key was damaged or has gone: what clients were handed before, such as handles, may be refused.",
       }),
     );
   }
 
-  static async open(loaded: LoadedModules, how: BackendOptions): Promise<LocalBackend> {
+  static async open(loaded: LoadedModules, backendOptions: BackendOptions): Promise<LocalBackend> {
     // Memory actors alone need no directory, and none of the code for one.
-    const usesDisk = how.prepareKind !== undefined || needsDisk(loaded.parts);
-    return new LocalBackend(usesDisk ? await openDisk(how) : undefined, how);
+    const usesDisk = backendOptions.prepareKind !== undefined || needsDisk(loaded.parts);
+    return new LocalBackend(usesDisk ? await openDisk(backendOptions) : undefined, backendOptions);
   }
 
   get data(): string | undefined {

@@ -44,9 +44,9 @@ import { faultFields } from "../log.ts";
 import type { ServeOptions } from "../serve-options.ts";
 
 /** Opens packets with the configured file. Throws a `CommandError` if their callers would be unknown. */
-export function openPackets(options: ServeOptions, known: boolean, log: Log): Packets {
+export function openPackets(options: ServeOptions, authenticated: boolean, log: Log): Packets {
   const { packets, auth, packetConfig: config, rate, insecure, http, stdio, tcp } = options;
-  if (packets !== undefined && !known && auth)
+  if (packets !== undefined && !authenticated && auth)
     throw usage(
       "--packets needs to know its callers: give --api-keys or --jwks, or say --no-auth, which takes guests from this machine alone.",
     );
@@ -54,7 +54,7 @@ export function openPackets(options: ServeOptions, known: boolean, log: Log): Pa
     throw usage("--packets stands beside HTTP, and there is none: name --http too, or an address of its own (--packets 127.0.0.1:4000).");
   if (!auth && insecure === true)
     throw usage("--no-auth takes guests from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
-  if (packets !== undefined) log("info", { event: "packets", callers: known ? "authenticated" : "guests" });
+  if (packets !== undefined) log("info", { event: "packets", callers: authenticated ? "authenticated" : "guests" });
   return new Packets({
     config: config === undefined ? readConfig({}) : readConfigFile(config),
     named: config !== undefined,

@@ -51,7 +51,7 @@ export interface ServedModules extends AsyncDisposable {
   reload(loaded: LoadedModules): Promise<void>;
 }
 
-const CLOCK_LOOK_MS = 10_000;
+const CLOCK_CHECK_MS = 10_000;
 
 const clockJumped = (ms: number): string =>
   ms > 0
@@ -59,27 +59,27 @@ const clockJumped = (ms: number): string =>
     : "The clock was set back: timers that run already go on as if it had not been.";
 
 /** Imported only if there are capabilities or an address for packets. */
-const packetsOf = async (loaded: LoadedModules, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
+const packetsFor = async (loaded: LoadedModules, options: ServeOptions, authenticated: boolean, log: Log): Promise<Packets | undefined> => {
   if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
     if (options.packetConfig !== undefined)
       throw usage("--packet-config is of capabilities, and these modules have none: give --packets, or leave it away.");
     return undefined;
   }
-  return (await import("./packets.ts")).openPackets(options, known, log);
+  return (await import("./packets.ts")).openPackets(options, authenticated, log);
 };
 
 /** Imported only if an option requests guests. */
-const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promise<Theater | undefined> =>
+const theaterFor = async (options: ServeOptions, authenticated: boolean, log: Log): Promise<Theater | undefined> =>
   options.theater === true || options.theaterTcp !== undefined
-    ? (await import("./theater.ts")).openTheater(options, known, log)
+    ? (await import("./theater.ts")).openTheater(options, authenticated, log)
     : undefined;
 
 // Each is imported only if it is used, since it needs much.
-const openLocalBackend = async (loaded: LoadedModules, how: BackendOptions): Promise<Backend> =>
-  (await import("./local-backend.ts")).LocalBackend.open(loaded, how);
+const openLocalBackend = async (loaded: LoadedModules, backendOptions: BackendOptions): Promise<Backend> =>
+  (await import("./local-backend.ts")).LocalBackend.open(loaded, backendOptions);
 
-const joinClusterBackend = async (loaded: LoadedModules, address: EngineAddress, how: BackendOptions): Promise<Backend> =>
-  (await import("./cluster-backend.ts")).ClusterBackend.join(loaded, address, how);
+const joinClusterBackend = async (loaded: LoadedModules, address: EngineAddress, backendOptions: BackendOptions): Promise<Backend> =>
+  (await import("./cluster-backend.ts")).ClusterBackend.join(loaded, address, backendOptions);
 
 /** Opens the stores and starts the engine. After a failure it closes what it had opened. */
 export const serveModules = async (
@@ -87,9 +87,9 @@ export const serveModules = async (
   { options, version, log, detailedFaults, prepareKind, authenticated, live }: ServedOptions,
 ): Promise<ServedModules> => {
   await using opened = new AsyncDisposableStack();
-  const packets = opened.use(await packetsOf(loaded, options, authenticated, toLog(log)));
+  const packets = opened.use(await packetsFor(loaded, options, authenticated, toLog(log)));
   // Opened before the backend, so that it is closed after it: guests run until the engine has ended.
-  const theater = opened.use(await theaterOf(options, authenticated, toLog(log)));
+  const theater = opened.use(await theaterFor(options, authenticated, toLog(log)));
   const prepared = (of: LoadedModules): LoadedModules => {
     const configured = packets?.configured(of) ?? of;
     return theater?.withGuests(configured) ?? configured;
@@ -110,15 +110,15 @@ export const serveModules = async (
   const { key } = backend;
   const handles = { secret: handleSecret(key) };
   let engine = await backend.start(first);
-  const made = async (of: LoadedModules): Promise<Source> => {
+  const createSource = async (of: LoadedModules): Promise<Source> => {
     logUnreachableKinds(log, of);
     const place = { engine, data: backend.data, handles };
     await theater?.start(of, place);
     const capabilities = await packets?.start(of, place);
     return assembleSource(of, { engine, names: options.names, log, detailedFaults, handles, capabilities });
   };
-  const switched = replaceableSource(await made(first));
-  opened.defer(watchClock(systemClock, CLOCK_LOOK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));
+  const switched = replaceableSource(await createSource(first));
+  opened.defer(watchClock(systemClock, CLOCK_CHECK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));
   let current = loaded;
   opened.defer(() => release(current));
   const gateway = opened.use(
@@ -145,18 +145,18 @@ export const serveModules = async (
   );
   packets?.tunnelTo(gateway);
 
-  const leave = async (): Promise<void> => {
+  const stopEngine = async (): Promise<void> => {
     await theater?.closeChannels();
     await engine[Symbol.asyncDispose]();
     theater?.detachEngine();
   };
-  const serve = async (next: LoadedModules): Promise<void> => {
+  const startModules = async (next: LoadedModules): Promise<void> => {
     engine = await backend.start(next);
-    switched.replace(await made(next));
+    switched.replace(await createSource(next));
     packets?.tunnelTo(gateway);
   };
   let unserved: readonly KindCount[] = [];
-  const own = opened.move();
+  const resources = opened.move();
   return {
     gateway,
     backend,
@@ -173,23 +173,23 @@ export const serveModules = async (
       return unserved;
     },
     async reload(next) {
-      await leave();
+      await stopEngine();
       try {
         const ready = prepared(next);
-        await serve(ready);
+        await startModules(ready);
         release(current, next);
         current = next;
         const before = JSON.stringify(unserved);
         unserved = await backend.recordServed(ready);
         if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
       } catch (error) {
-        await leave();
-        await serve(prepared(current));
+        await stopEngine();
+        await startModules(prepared(current));
         release(next, current);
         throw error;
       }
     },
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 };
 

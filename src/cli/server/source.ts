@@ -57,8 +57,8 @@ const offers = ({ catalogue }: Behaviour): boolean =>
 const unreachableKinds = (kinds: readonly Behaviour[]): readonly string[] => {
   const links = kinds.map(({ catalogue }) => catalogue?.links);
   if (links.includes(undefined)) return [];
-  const led = new Set(links.flatMap((to = {}) => Object.values(to).flat()));
-  return kinds.filter((kind) => kind.per === "link" && offers(kind) && !led.has(kind.kind)).map(({ kind }) => kind);
+  const linked = new Set(links.flatMap((to = {}) => Object.values(to).flat()));
+  return kinds.filter((kind) => kind.per === "link" && offers(kind) && !linked.has(kind.kind)).map(({ kind }) => kind);
 };
 
 /** Warns of kinds that offer something to clients and that no client can reach. */

@@ -38,10 +38,10 @@ const OPERATOR_SCOPE = "troupe:operate";
 const PATH = "/theater";
 
 /** Throws a `CommandError` if every caller would be an operator. */
-export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater {
+export function openTheater(options: ServeOptions, authenticated: boolean, log: Log): Theater {
   const { theater, manifests, auth, engine, http, stdio, tcp, insecure } = options;
   if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
-  if (theater === true && !known && auth)
+  if (theater === true && !authenticated && auth)
     throw usage(
       `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATOR_SCOPE}, or say --no-auth, which lets in every caller on this machine's loopback.`,
     );
@@ -50,7 +50,7 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   if (theater === true && http === undefined && (stdio === true || tcp !== undefined))
     throw usage("--theater stands beside HTTP, and there is none: name --http too.");
   if (manifests !== undefined && !existsSync(manifests)) throw usage(`--manifests: there is no folder ${manifests}.`);
-  return new Theater(options, known, log);
+  return new Theater(options, authenticated, log);
 }
 
 /** Guests, and the operator's two interfaces: Theater's protocol and MCP. A reload calls `start` again. */
@@ -65,10 +65,10 @@ export class Theater implements AsyncDisposable {
   #listener: TheaterListener | undefined;
   #port: number | undefined;
 
-  constructor(options: ServeOptions, known: boolean, log: Log) {
+  constructor(options: ServeOptions, authenticated: boolean, log: Log) {
     this.#options = options;
     this.#log = log;
-    this.#scope = known ? OPERATOR_SCOPE : undefined;
+    this.#scope = authenticated ? OPERATOR_SCOPE : undefined;
     this.#runtime = new GuestRuntime(options.data, options.manifests, storeHooks(log));
   }
 

@@ -1,7 +1,6 @@
 // Owns: opening what commands read: a data directory, an unpacked export or a cluster; retries while a store is locked; lost logs. Does
 // not own: changes (run-operation.ts).
 import { createReadStream, type ReadStream, statSync } from "node:fs";
-import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream";
@@ -93,6 +92,8 @@ export const openReader = async (place: Target): Promise<{ readonly store: Reade
 /** The data directory that `--data` names, or one into which the export that it names is unpacked. Throws unless there are actors. */
 export const openExportOrDirectory = async (data: string, open: AsyncDisposableStack): Promise<DataDirectory> => {
   const path = resolve(data);
+  // Imported only here, since every command loads this file.
+  const { stat } = await import("node:fs/promises");
   const isFile = (await stat(path).catch(() => undefined))?.isFile() === true;
   const directory = new DataDirectory(isFile ? await unpacked(path, open) : path);
   directory.requireActors();
@@ -101,6 +102,7 @@ export const openExportOrDirectory = async (data: string, open: AsyncDisposableS
 
 /** Unpacks into a folder that is deleted when `open` is disposed of. */
 const unpacked = async (file: string, open: AsyncDisposableStack): Promise<string> => {
+  const { mkdtemp, rm } = await import("node:fs/promises");
   const folder = await mkdtemp(join(tmpdir(), "troupe-export-"));
   open.defer(() => rm(folder, { recursive: true, force: true }));
   await importFile(file, folder);

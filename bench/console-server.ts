@@ -11,7 +11,7 @@ import { cast } from "troupe/source";
 import { sqliteStore } from "troupe/store";
 import { connectInMemory, serveHttp } from "troupe/transport";
 import counter from "../examples/counter/index.ts";
-import { consoleFiles } from "../src/cli/console-page.ts";
+import { consoleFiles } from "../src/cli/console-parts.ts";
 import { plain } from "./kinds/plain.ts";
 import { callers } from "./load.ts";
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { isJsonObject, type Json, systemClock, TokenBuckets } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { counter } from "../examples/counter/counter.ts";
-import { setV8Flags } from "../src/cli/v8-flags.ts";
+import { setV8Flags } from "../src/cli/server-process.ts";
 import { ready } from "./ready.ts";
 
 const kind = counter("memory");

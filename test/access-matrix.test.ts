@@ -15,7 +15,7 @@ import { cast, merge, meta } from "troupe/source";
 import { sqliteStore } from "troupe/store";
 import { EngineStage, remoteStage, serveTheater } from "troupe/theater";
 import { authenticator, serveTcp } from "troupe/transport";
-import { operate } from "../src/cli/operate.ts";
+import { engineHandler } from "../src/cli/operations.ts";
 import { envelope, send } from "./wire.ts";
 
 // ── the expected table ──────────────────────────────────────────────────────
@@ -166,7 +166,7 @@ let flow: PacketFlow;
 let urls: Readonly<
   Record<"keys" | "open", { readonly mcp: string; readonly packets: string; readonly webSocket: string; readonly tcp: string }>
 >;
-let control: ReturnType<typeof operate>;
+let control: ReturnType<typeof engineHandler>;
 let theater: number;
 
 const toolOf = ({ row: { kind, way }, tool }: Call, separator = "__"): string =>
@@ -331,7 +331,7 @@ before(async () => {
     return { mcp: http.url, packets: at, webSocket: at.replace(/^http/, "ws"), tcp: tcp.url };
   };
   urls = { keys: await serve(false), open: await serve(true) };
-  control = operate({ engine, kinds: [], store, edit: false, erased: () => undefined });
+  control = engineHandler({ engine, kinds: [], store, edit: false, erased: () => undefined });
   const stage = opened.use(new EngineStage({ engine, kinds: all }));
   theater = opened.use(await serveTheater({ stage, port: 0 })).port;
 

@@ -96,7 +96,6 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/chain/internal.ts": ["core/engine", "hosts/restate", "testing"],
   "bridges/packet/client-error.ts": ["cli"],
   "bridges/packet/client.ts": ["cli"],
-  "bridges/packet/config.ts": ["cli"],
   "bridges/packet/packet-json.ts": ["cli"],
   "bridges/packet/packet.ts": ["cli"],
   "bridges/operate/operation-error.ts": ["cli"],

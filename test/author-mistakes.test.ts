@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { actor, refuse } from "troupe";
 import { EngineError } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
-import { faultFields } from "../src/cli/fault-fields.ts";
+import { faultFields } from "../src/cli/log.ts";
 
 /** Hides types, as code without type checking does. */
 const unseen = (value: unknown) => Object(value);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { describeFailure, EXIT } from "../src/cli/exit-code.ts";
+import { describeFailure, EXIT } from "../src/cli/command-error.ts";
 import { EngineError } from "../src/core/contract/index.ts";
 import { createServer } from "../src/mcp/server/index.ts";
 import { testServer } from "../src/testing/index.ts";
@@ -125,7 +125,7 @@ test("the guides to errors and to the command line list every code under its exi
     documented.filter((code) => !contracts.has(code)),
     "the command line's own",
   );
-  const byCode = all(/const byCode[^{]*\{([\s\S]*?)\};/.exec(read("src/cli/exit-code.ts"))?.[1] ?? "", /^ {2}([A-Z_]+):/gm);
+  const byCode = all(/const byCode[^{]*\{([\s\S]*?)\};/.exec(read("src/cli/command-error.ts"))?.[1] ?? "", /^ {2}([A-Z_]+):/gm);
   same(
     byCode,
     documented.filter((code) => contracts.has(code)),

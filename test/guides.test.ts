@@ -116,7 +116,7 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
 });
 
 test("the guide to the command line states where everything is stored", () => {
-  const [, directory = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
+  const [, directory = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/actor-options.ts")) ?? [];
   assert.ok(directory !== "" && page("serve.md").includes(`without it in \`${directory}\` of the folder`));
 });
 

@@ -63,7 +63,7 @@ test("law 1: only engines and an operator's chain operations write entries to a 
     writers.filter(
       (file) =>
         !file.startsWith("core/engine/") &&
-        !["bridges/operate/chain-operations.ts", "cli/store-here.ts", "core/contract/store.ts"].includes(file),
+        !["bridges/operate/chain-operations.ts", "cli/operations.ts", "core/contract/store.ts"].includes(file),
     ),
     [],
   );

@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { readPages } from "../src/cli/docs/pages.ts";
-import { searchIn } from "../src/cli/docs/search.ts";
+import { readPages, searchIn } from "../src/cli/docs-pages.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

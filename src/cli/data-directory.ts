@@ -1,61 +1,75 @@
-import { readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+// Owns: the files of a data directory, and the sealed note that names its server's modules. Does not own: what is in the stores
+// (core/store).
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { CommandError, EXIT, notFound } from "./exit-code.ts";
-import { makeDirectory } from "./make-directory.ts";
-import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
+import { createFile, replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
+import { CommandError, EXIT, notFound } from "./command-error.ts";
+import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
 import { counted } from "./output.ts";
-import { replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
-import { systemCode, whyUnreadable, whyUnwritable } from "./text-file.ts";
 
-/** What a running server leaves for the commands beside it. */
-export interface ServerNote {
+/** What a server stores for commands on its directory. */
+interface ServerNote {
   readonly pid: number;
   readonly modules: readonly string[];
-  /** What these modules define: actors of other kinds are not served. */
+  /** The kinds that these modules define; actors of other kinds are not served. */
   readonly kinds?: readonly string[];
-  /** Proves that this user wrote it. */
+  /** A MAC that proves that this user wrote it. */
   readonly seal?: string;
 }
 
-/** Of databases also what lies beside them. */
+/** Names of store files, databases with their logs included. */
 const OWN_FILE = /^(?:(?:troupe|sessions|content|search|theater-sessions)\.db|key$|(?:server|failures)\.json$)/u;
 
 const texts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
 
-/** 0 where there is none. */
+/** 0 if there is none. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-const isFile = (path: string): CommandError =>
+const notADirectory = (path: string): CommandError =>
   new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
 
-const withoutLinks = (path: string): string => {
+const resolveLinks = (path: string): string => {
   try {
     return realpathSync(path);
   } catch {
-    // Not there yet, or not to be entered: using it says so.
+    // Missing or not accessible: using it gives the error.
     return path;
   }
 };
 
-/** Beside those that were listed. */
-export const moreUnread = (count: number): StoreError =>
+/** The error after a list that could not include all actors. */
+export const unreadableActors = (count: number): StoreError =>
   new StoreError(
     "STORE_CORRUPT",
     `${counted(count, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
   );
 
-/** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
+/** The folder of a server: stores, key, note and socket. */
 export class DataDirectory {
   #path: string;
 
   constructor(path: string) {
-    this.#path = withoutLinks(resolve(path));
+    this.#path = resolveLinks(resolve(path));
   }
 
-  /** Without links: one may lead elsewhere before a server ends, and the files there are another server's. */
+  /** With links resolved at the start: a link may change before the server ends, and then the files there are another server's. */
   get path(): string {
     return this.#path;
   }
@@ -63,9 +77,9 @@ export class DataDirectory {
   create(): void {
     try {
       makeDirectory(this.path);
-      this.#path = withoutLinks(this.path);
+      this.#path = resolveLinks(this.path);
     } catch (error) {
-      if (systemCode(error) === "EEXIST") throw isFile(this.path);
+      if (systemCode(error) === "EEXIST") throw notADirectory(this.path);
       throw new CommandError(
         EXIT.unavailable,
         "DATA_DIRECTORY",
@@ -74,14 +88,14 @@ export class DataDirectory {
     }
   }
 
-  /** Whether actors were ever kept here. Throws where nobody can tell. */
+  /** Whether actors were ever stored here. Throws if that cannot be determined. */
   holdsActors(): boolean {
     try {
       return statSync(this.actors).isFile();
     } catch (error) {
       const code = systemCode(error);
       if (code === "ENOENT") return false;
-      if (code === "ENOTDIR") throw isFile(this.path);
+      if (code === "ENOTDIR") throw notADirectory(this.path);
       throw new CommandError(
         EXIT.unavailable,
         "DATA_DIRECTORY",
@@ -91,10 +105,10 @@ export class DataDirectory {
   }
 
   /**
-   * Throws where a server has kept actors here and their file has gone or is empty: whoever opened it would begin a new world
-   * without a word, and SQLite would delete the log that lies beside it.
+   * Throws if a server has stored actors here and their file is missing or empty. Opening it would silently create a new store, and SQLite
+   * would delete the log next to it.
    */
-  refuseLoss(): void {
+  refuseMissingStore(): void {
     if (this.readNote() === undefined || sizeOf(this.actors) > 0) return;
     throw new StoreError(
       "STORE_CORRUPT",
@@ -102,14 +116,14 @@ export class DataDirectory {
     );
   }
 
-  /** Whether a server keeps something at that path, whose folder may be named through links. */
-  isOwnFile(path: string): boolean {
+  /** Whether that path is one of the store's files, also if its folder is named through links. */
+  isStoreFile(path: string): boolean {
     return OWN_FILE.test(basename(path)) && realpathSync(dirname(path)) === realpathSync(this.path);
   }
 
   /** Throws unless actors are stored here. */
   requireActors(): void {
-    this.refuseLoss();
+    this.refuseMissingStore();
     if (!this.holdsActors()) throw this.noActors();
   }
 
@@ -121,7 +135,7 @@ export class DataDirectory {
     return join(this.path, "troupe.db");
   }
 
-  /** What guests hold. */
+  /** Contents of guests. */
   get contents(): string {
     return join(this.path, "content.db");
   }
@@ -138,12 +152,12 @@ export class DataDirectory {
     return sizeOf(this.sessions) > 0;
   }
 
-  /** Made of the chains, and made anew where it is missing. */
+  /** The search index. Built from the chains if it is missing. */
   get search(): string {
     return join(this.path, "search.db");
   }
 
-  dropSearch(): void {
+  deleteSearchIndex(): void {
     for (const end of ["", "-wal", "-shm"]) rmSync(this.search + end, { force: true });
   }
 
@@ -151,7 +165,7 @@ export class DataDirectory {
     return join(this.path, "control.sock");
   }
 
-  /** Bytes of each of its files that grows. */
+  /** Sizes of the files that grow, in bytes. */
   sizes(): Readonly<Record<string, number>> {
     const stores = [this.actors, this.sessions, this.contents, this.search, join(this.path, "theater-sessions.db")];
     const sizes = stores.flatMap((file) => [file, `${file}-wal`]).map((file): [string, number] => [basename(file), sizeOf(file)]);
@@ -159,14 +173,14 @@ export class DataDirectory {
   }
 
   /**
-   * 32 bytes that outlive a restart, so that what a client holds stays valid. Readable by the owner only. `onReplaced`
-   * is told how many bytes there were where they were not 32, none where a server had a key here: another stands in for it.
+   * A key of 32 bytes that survives restarts, so that what clients hold stays valid. Readable by the owner only. `onReplaced` is called if a
+   * damaged or missing key was replaced, with the number of bytes that there were.
    */
   key(onReplaced: (bytes: number) => void): Buffer {
     return secretKeyIn(join(this.path, "key"), this.readNote() !== undefined, onReplaced);
   }
 
-  /** Whether others than its owner may put files here: they could exchange actors, keys and notes. */
+  /** Whether others than the owner may write here, and so replace stores, keys and notes. */
   get isOpenToOthers(): boolean {
     return othersMayWrite(this.path);
   }
@@ -175,7 +189,7 @@ export class DataDirectory {
     replaceFile(this.#note, JSON.stringify({ ...note, ...omitUndefined({ seal: sealNote(this.path, note.modules) }) }));
   }
 
-  /** What the console stores of actors that have failed: for the next start. */
+  /** The console's record of failed actors, for the next start. */
   readFailures(): string {
     return readNoteFile(this.#failures) ?? "";
   }
@@ -192,7 +206,7 @@ export class DataDirectory {
     return join(this.path, "server.json");
   }
 
-  /** Stays after the server's end: it names the modules whose actors lie here. */
+  /** The note stays after the server's end: it names the modules of the actors in the directory. */
   readNote(): ServerNote | undefined {
     try {
       const note: unknown = JSON.parse(readNoteFile(this.#note) ?? "");
@@ -208,22 +222,101 @@ export class DataDirectory {
     }
   }
 
-  /** Whether only this user can have written the note. Modules that another's names are shown, but not loaded. */
+  /** Whether only this user can have written the note. Modules of other notes are printed, not loaded. */
   trusts({ modules, seal }: ServerNote): boolean {
     return isSealed(this.#note, modules, seal);
   }
 }
 
-/** What Troupe itself writes there is shorter. */
+/** Troupe itself writes less. */
 const MOST_NOTE_BYTES = 16 * 1_048_576;
 
-/** The text of a file that someone else may have written. Undefined: it cannot be read, or is no such file. */
+/** The text of a file that someone else may have written. Undefined if it cannot be read or is not a plain file of that size. */
 function readNoteFile(path: string): string | undefined {
   try {
-    // Whoever opens a pipe waits for somebody at its other end. And a file of gigabytes takes no room on a disk if it has holes.
+    // Opening a pipe would block, and a sparse file of gigabytes can be planted without using disk space.
     const found = statSync(path);
     return found.isFile() && found.size <= MOST_NOTE_BYTES ? readFileSync(path, "utf8") : undefined;
   } catch {
     return undefined;
   }
 }
+
+/*
+ * Commands load the modules that a note in the data directory names, so the note carries a MAC under a secret of this user, which is stored
+ * outside the directory. A repository, an unpacked archive or another user can bring a note, but not its MAC.
+ */
+
+const SECRET_BYTES = 32;
+const OTHERS_WRITE = 0o022;
+const OTHERS = 0o077;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Undefined on Windows, where files have neither owner nor mode: there every file counts as the user's. */
+const currentUserId = (): number | undefined => process.getuid?.();
+const isMine = ({ uid }: Stats): boolean => currentUserId() === undefined || uid === currentUserId();
+const hasMode = ({ mode }: Stats, bits: number): boolean => currentUserId() !== undefined && (mode & bits) !== 0;
+
+/** Whether anyone but this user and root may write to the directory. */
+export const othersMayWrite = (directory: string): boolean => {
+  const found = lstatSync(realpathSync(directory));
+  return hasMode(found, OTHERS_WRITE) || (!isMine(found) && found.uid !== 0);
+};
+
+const secretFile = (env: Env): string => {
+  const { XDG_STATE_HOME: state } = env;
+  return join(state !== undefined && isAbsolute(state) ? state : join(homedir(), ".local", "state"), "troupe", "note-key");
+};
+
+/** Undefined if there is no secret, or others may have read it. */
+const readSecret = (path: string): Buffer | undefined => {
+  let file: number;
+  try {
+    if (othersMayWrite(dirname(path))) return undefined;
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return undefined;
+  }
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile() || !isMine(found) || hasMode(found, OTHERS) || found.size !== SECRET_BYTES) return undefined;
+    const secret = Buffer.alloc(SECRET_BYTES);
+    return readSync(file, secret, 0, SECRET_BYTES, 0) === SECRET_BYTES ? secret : undefined;
+  } finally {
+    closeSync(file);
+  }
+};
+
+const createSecret = (path: string): Buffer | undefined => {
+  try {
+    makeDirectory(dirname(path));
+    createFile(path, randomBytes(SECRET_BYTES));
+  } catch {
+    // Without a writable home notes are not sealed, and commands need --module.
+  }
+  return readSecret(path);
+};
+
+// Covers the path too: a copied directory is not where its owner served it.
+const sealWith = (secret: Buffer, directory: string, modules: readonly string[]): string =>
+  createHmac("sha256", secret)
+    .update(JSON.stringify([realpathSync(directory), modules]))
+    .digest("hex");
+
+/** The MAC of the modules that a server of this user serves from a directory; undefined without a usable secret. */
+export const sealNote = (directory: string, modules: readonly string[], env: Env = process.env): string | undefined => {
+  const path = secretFile(env);
+  const secret = readSecret(path) ?? createSecret(path);
+  return secret && sealWith(secret, directory, modules);
+};
+
+/** Whether only this user can have written the note: its MAC is right, and no one else may write to the directory or the note. */
+export const isSealed = (note: string, modules: readonly string[], seal: string | undefined, env: Env = process.env): boolean => {
+  const secret = seal === undefined ? undefined : readSecret(secretFile(env));
+  if (seal === undefined || secret === undefined) return false;
+  const found = lstatSync(note, { throwIfNoEntry: false });
+  if (found?.isFile() !== true || !isMine(found) || hasMode(found, OTHERS_WRITE) || othersMayWrite(dirname(note))) return false;
+  const [given, expected] = [Buffer.from(seal), Buffer.from(sealWith(secret, dirname(note), modules))];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+};

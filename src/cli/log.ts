@@ -1,7 +1,7 @@
-import { type JsonObject, isJsonObject, type Log } from "../core/contract/index.ts";
-import { omitUndefined, RateLimitedLines } from "../core/contract/internal.ts";
-import { textOr } from "./text-or.ts";
-import { oneLine, paintError } from "./output.ts";
+// Owns: the server's log on standard error, and what it contains of a fault. Does not own: commands' results (output.ts).
+import { isJsonObject, type JsonObject, type Log, TroupeError } from "../core/contract/index.ts";
+import { authorPlace, omitUndefined, RateLimitedLines } from "../core/contract/internal.ts";
+import { oneLine, paintError, textOrElse } from "./output.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type ServerLogLevel = (typeof LOG_LEVELS)[number];
@@ -11,14 +11,14 @@ export type ServerLog = (
   level: Exclude<ServerLogLevel, "silent">,
   event: string,
   fields?: JsonObject,
-  /** What author code threw, which may quote state and arguments: for the console's operators, never written to the log. */
+  /** What author code threw. May quote state and arguments, so it goes to the console only, never to the log. */
   thrown?: string,
 ) => void;
 
-/** What a reader that stands still leaves unread is held in memory. */
+/** Unread output is held in memory, so it has a limit. */
 const MOST_UNREAD = 16 * 1_048_576;
 
-/** To standard error, which no protocol uses: JSON lines for machines, short lines for people. `node` says which of several it is. */
+/** Logs to standard error: JSON lines for programs, short lines for people. `node`: the name of one node among several. */
 export const serverLog = (
   least: ServerLogLevel,
   json: boolean,
@@ -31,7 +31,7 @@ export const serverLog = (
   let unsaid = 0;
   const log: ServerLog = (level, event, given) => {
     if (LOG_LEVELS.indexOf(level) < from) return;
-    // What is told has words of its own, an author's too: those of the log go before them.
+    // The log's own members override fields of the same names.
     const fields = lines.take({ ...given, event });
     if (fields === undefined) return;
     if (stderr.writableLength > MOST_UNREAD) {
@@ -60,14 +60,56 @@ export const serverLog = (
   return log;
 };
 
-/** What parts of the system log, in it. */
-export const forLog =
+/** Adapts the log for other parts of the system. */
+export const toLog =
   (log: ServerLog): Log =>
   (level, data) => {
     const { event, ...fields } = isJsonObject(data) ? data : { event: data };
     log(
       level === "debug" ? "debug" : level === "info" || level === "notice" ? "info" : level === "warning" ? "warn" : "error",
-      textOr(event ?? null, "event"),
+      textOrElse(event ?? null, "event"),
       fields,
     );
   };
+
+type FaultFields = {
+  /** The name of the error. */
+  readonly error: string;
+  readonly code?: string;
+  /** `/path/shop.ts:3:7` */
+  readonly place?: string;
+  readonly why?: string;
+  /** Its cause, described likewise. */
+  readonly cause?: FaultFields;
+};
+
+/** Limits chains of causes, which may be circular. */
+const MOST_CAUSES = 4;
+
+/**
+ * The fields of a fault in the log: name, code and place in the author's code. The message of an author's error may contain arguments or
+ * state, so it is included only with `detailedFaults`; Troupe's own messages contain neither.
+ */
+export const faultFields = (error: unknown, detailedFaults: boolean, causes = MOST_CAUSES): FaultFields => {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const place = authorPlace(error);
+  return {
+    error: error.name.slice(0, 100),
+    ...("code" in error && typeof error.code === "string" ? { code: error.code.slice(0, 100) } : {}),
+    ...omitUndefined({ place }),
+    ...(detailedFaults || error instanceof TroupeError ? { why: error.message } : {}),
+    ...(causes > 0 && error.cause instanceof Error ? { cause: faultFields(error.cause, detailedFaults, causes - 1) } : {}),
+  };
+};
+
+const MAX_THROWN = 1_000;
+
+/** What author code threw, as text. `hasSecrets`: it may contain secret arguments, so only its name is given. */
+export const thrownBy = (error: unknown, hasSecrets: boolean): string | undefined => {
+  const thrown = error instanceof TroupeError ? error.cause : error;
+  if (thrown === undefined) return undefined;
+  const name = thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;
+  if (hasSecrets) return `${name}, whose text is hidden, since the message has secret arguments`;
+  const text = thrown instanceof Error ? thrown.message : typeof thrown === "string" ? thrown : "";
+  return text === "" ? name : `${name}: ${text.slice(0, MAX_THROWN)}`;
+};

@@ -1,20 +1,22 @@
+// Owns: what commands print: results as text or JSON lines, tables, colours, and text that is safe on a terminal. Does not own: the log
+// (log.ts).
 import { styleText } from "node:util";
-import type { JsonObject, Json } from "../core/contract/index.ts";
+import type { Json } from "../core/contract/index.ts";
 
-/** Where a command writes: people get text, machines one JSON value per line. */
+/** The output of a command: text for people, or one JSON value per line for programs. */
 export interface Output {
   readonly json: boolean;
-  /** A result: the JSON for machines, the text for people. */
+  /** Prints a result: JSON for programs, text for people. */
   show(value: Json | object, text: () => string): void;
-  /** For machines only. */
+  /** Prints for programs only. */
   value(value: object): void;
-  /** For people only. */
+  /** Prints for people only. */
   text(text: () => string): void;
-  /** Progress and hints: people only, on standard error. */
+  /** Prints progress and hints for people, on standard error. */
   note(text: string): void;
 }
 
-/** Colours where there is a terminal that has them, and NO_COLOR does not forbid it. */
+/** Applies colours if the terminal supports them and NO_COLOR is not set. */
 export type Painter = (style: "bold" | "dim" | "green" | "red" | "yellow" | "cyan", text: string) => string;
 
 const painter =
@@ -32,36 +34,36 @@ let endFailed = (error: Error): never => {
   throw error;
 };
 
-/** How a command ends that cannot write its result. */
-export const whenUnwritable = (end: (error: Error) => never): void => {
+/** Sets how a command ends if its result cannot be written. */
+export const onWriteFailure = (end: (error: Error) => never): void => {
   endFailed = end;
 };
 
-/** Whoever reads may stop reading, as `head` does: what is left is for nobody, and no failure. A full disk is one. */
-const endWithReader = (error: NodeJS.ErrnoException): void => {
+/** A reader that stops early, as `head` does, is not a failure. A full disk is. */
+const exitOnWriteError = (error: NodeJS.ErrnoException): void => {
   if (error.code !== "EPIPE") endFailed(error);
   process.exit(process.exitCode ?? 0);
 };
 
 let hasPrinted = false;
 
-/** A command's result on the standard output. */
+/** Prints a command's result to standard output. */
 export const print = (text: string): void => {
   hasPrinted = true;
-  if (!process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader);
+  if (!process.stdout.listeners("error").includes(exitOnWriteError)) process.stdout.on("error", exitOnWriteError);
   process.stdout.write(text);
 };
 
-/** Settles when a command's result has left: a pipe takes no more than its reader, and what it did not take would end with the process. */
-export const printed = async (): Promise<void> => {
+/** Settles when a command's result is written: data that a slow pipe has not accepted would be lost at exit. */
+export const outputFlushed = async (): Promise<void> => {
   if (hasPrinted) await new Promise<void>((left) => process.stdout.write("", () => left()));
 };
 
-/** One line of it. */
+/** Prints one line of the result. */
 export const printLine = (line: string): void => print(`${line}\n`);
 
-/** From here on whoever reads one of these streams may go, and what is written there afterwards is for nobody. */
-export const bearGoneReaders = (...streams: readonly NodeJS.WriteStream[]): void => {
+/** Ignores errors of writing to these streams from now on: their readers may have ended. */
+export const ignoreWriteErrors = (...streams: readonly NodeJS.WriteStream[]): void => {
   for (const stream of streams) stream.on("error", () => undefined);
 };
 
@@ -84,12 +86,12 @@ export const output = ({ json = false }: { readonly json?: boolean }): Output =>
 const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /**
- * What others wrote (states, arguments, replies, reasons), for people: a terminal obeys control characters, and shows what is
- * put between some in another order than it stands, so they are shown as JSON escapes. Lines and tabs stay.
+ * Escapes control characters and bidirectional marks in text that others wrote (states, arguments, replies, reasons), since a terminal would
+ * obey them. Newlines and tabs stay.
  */
 export const visible = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, escaped);
 
-/** The same on one line. */
+/** The same, with newlines and tabs escaped. */
 export const oneLine = (text: string): string => visible(text).replace(/[\t\n]/g, escaped);
 
 /** A value as one short line. */
@@ -98,60 +100,49 @@ export const short = (value: unknown): string => {
   return visible(text.length > 100 ? `${text.slice(0, 99)}…` : text);
 };
 
+/** The text as one word of a shell. */
+export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);
+
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 
-const isOrAre = (count: number): string => (count === 1 ? "is" : "are");
-
-/** Why an event was not run again, after how many there are. */
-const NOT_RUN: Readonly<Record<string, (count: number) => string>> = {
-  work: (count) => `${isOrAre(count)} work, which is not repeated`,
-  version: (count) => `${count === 1 ? "was" : "were"} written by another version of the kind`,
-  redacted: (count) => `${count === 1 ? "has" : "have"} a secret that is not recorded`,
-  erased: (count) => `${isOrAre(count)} erased, or ${count === 1 ? "follows" : "follow"} an erased one`,
-  engine: (count) => `${isOrAre(count)} the engine's own`,
-  collected: (count) => `${count === 1 ? "needs" : "need"} contents that were collected`,
-  lost: (count) => `did not record how ${count === 1 ? "its call" : "their calls"} ended`,
-  other: () => "ran no guest",
-};
-
-/** What a replay found, in sentences: how much ran again, how much of it differs, and why the other events did not. */
-export const replayText = (
-  one: "turn" | "call",
-  { run, differ, taken }: { readonly run: number; readonly differ: number; readonly taken: JsonObject },
-): string => {
-  const ran = run === 0 ? `No ${one} was run again.` : `${counted(run, one)} ${run === 1 ? "was" : "were"} run again`;
-  const result =
-    differ === 0
-      ? run === 1
-        ? " and gave what is recorded."
-        : " and all gave what is recorded."
-      : `, and ${differ} ${differ === 1 ? "differs" : "differ"} from the record.`;
-  const reasons = Object.entries(taken)
-    .map(([why, count]): [string, number] => [why, Number(count)])
-    .filter(([, count]) => count > 0)
-    .map(([why, count]) => `${count} ${NOT_RUN[why]?.(count) ?? why}`);
-  const left = Object.values(taken).reduce<number>((sum, count) => sum + Number(count), 0);
-  return [
-    run === 0 ? ran : ran + result,
-    ...(left === 0
-      ? []
-      : [`${counted(left, run === 0 ? "event" : "other event")} ${left === 1 ? "was" : "were"} not run again: ${reasons.join("; ")}.`]),
-  ].join(" ");
-};
-
-/** Columns as wide as their widest cell; the last one is left as it is. */
+/** A table whose columns are as wide as their widest cell; the last column is not padded. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const shown = rows.map((row) => row.map(oneLine));
-  const widths = head.map((cell, column) => shown.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), cell.length));
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+  const cells = rows.map((row) => row.map(oneLine));
+  const widths = head.map((cell, column) => cells.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), cell.length));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join("  ")
       .trimEnd();
-  return [paint("dim", line(head)), ...shown.map(line)].join("\n");
+  return [paint("dim", line(head)), ...cells.map(line)].join("\n");
 };
 
-/** How a command says that it failed, on standard error. */
+/** The line on standard error that reports a failure. */
 export const failureLine = (json: boolean | undefined, code: string, message: string): string =>
   json === true ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;
+
+/** The standard output, reserved for the command's own results. */
+export interface RedirectedStdout {
+  print(text: string): void;
+  /** Ends the redirection. */
+  release(): void;
+}
+
+/**
+ * Redirects what modules print to standard error: on standard output a client or a script reads the command's own lines.
+ */
+export const redirectStdout = (): RedirectedStdout => {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return {
+    print: (text) => void write(text),
+    release: () => {
+      stdout.write = write;
+    },
+  };
+};
+
+/** The value if it is a text, or else the fallback. */
+export const textOrElse = (value: Json | undefined, otherwise: string): string => (typeof value === "string" ? value : otherwise);

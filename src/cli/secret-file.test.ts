@@ -3,14 +3,14 @@ import { existsSync, lstatSync, mkdtempDisposableSync, readdirSync, readFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { keptSecret } from "./cluster/kept-secret.ts";
-import { systemEntropy } from "../core/contract/index.ts";
+import { storedSecret } from "./cluster/dev-nodes.ts";
 import { DataDirectory } from "./data-directory.ts";
+import { systemEntropy } from "../core/contract/index.ts";
 import { createFile, replaceFile } from "../core/store/secret-file.ts";
 
 const modeOf = (path: string): number => lstatSync(path).mode & 0o777;
 
-test("a file is replaced whole, for its owner alone, and a link is replaced, not followed", () => {
+test("a file is replaced atomically, for its owner only, and links are not followed", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-secret-"));
   const [file, theirs] = [join(folder.path, "key"), join(folder.path, "theirs")];
   writeFileSync(theirs, "mine", { mode: 0o644 });
@@ -23,7 +23,7 @@ test("a file is replaced whole, for its owner alone, and a link is replaced, not
   assert.deepEqual(readdirSync(folder.path), ["key", "theirs"]);
 });
 
-test("a file is created once: the first content stays, also behind a link that leads nowhere", () => {
+test("a file is created once: existing content stays, also behind a dangling link", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-secret-"));
   const [file, link] = [join(folder.path, "a"), join(folder.path, "b")];
   assert.deepEqual([createFile(file, "first"), createFile(file, "second")], [true, false]);
@@ -33,7 +33,7 @@ test("a file is created once: the first content stays, also behind a link that l
   assert.deepEqual(readdirSync(folder.path), ["a", "b"]);
 });
 
-test("keys, secrets and notes of a data directory never go where links lead", () => {
+test("keys, secrets and notes of a data directory never follow links", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-secret-"));
   const at = (name: string): string => join(folder.path, name);
   const planted = Buffer.alloc(32, 7);
@@ -43,7 +43,7 @@ test("keys, secrets and notes of a data directory never go where links lead", ()
   const key = directory.key(() => undefined);
   assert.ok(!key.equals(planted));
   assert.ok(directory.key(() => assert.fail("it stays")).equals(key));
-  keptSecret(folder.path, {}, systemEntropy);
+  storedSecret(folder.path, {}, systemEntropy);
   directory.writeNote({ pid: 1, modules: [] });
   for (const name of ["key", "secret", "server.json"])
     assert.deepEqual([lstatSync(at(name)).isFile(), modeOf(at(name))], [true, 0o600], name);

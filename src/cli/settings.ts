@@ -1,12 +1,64 @@
-import { dirname, resolve } from "node:path";
+// Owns: settings of a project: finding troupe.config.ts, and merging flags, environment and file. Does not own: the options
+// (serve-options.ts).
+import { lstatSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { type Command, CommanderError, type Option } from "commander";
 import type { TroupeConfig } from "../config/index.ts";
-import type { Json, JsonObject } from "../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
 import { closestMatch, isTexts } from "../core/contract/internal.ts";
 import { authority } from "../mcp/transport/listen.ts";
-import { type ConfigFile, findConfig, readConfig } from "./config-file.ts";
-import { CommandError, usage } from "./exit-code.ts";
-import { withPath } from "./module-file.ts";
+import { DEFAULT_DATA } from "./actor-options.ts";
+import { CommandError, usage } from "./command-error.ts";
+import { importModule, withPath } from "./load-modules.ts";
+import { redirectStdout } from "./output.ts";
+
+const NAMES = ["troupe.config.ts", "troupe.config.mts", "troupe.config.js", "troupe.config.mjs"];
+
+/** The settings in a project's file. */
+interface ConfigFile {
+  readonly path: string;
+  readonly settings: JsonObject;
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+/** Searches `folder` and the folders above it, up to the root of the repository. */
+export const findConfig = (folder: string): string | undefined => {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const path = NAMES.map((name) => join(at, name)).find(isFile);
+    if (path !== undefined) {
+      if (at !== resolve(folder)) refuseForeign(path);
+      return path;
+    }
+    if (lstatSync(join(at, ".git"), { throwIfNoEntry: false }) !== undefined || dirname(at) === at) return undefined;
+  }
+};
+
+/** A file in a folder above is run only if it belongs to the user or to root and others cannot write it. */
+const refuseForeign = (path: string): void => {
+  const { uid, mode } = statSync(path);
+  const user = process.geteuid?.() ?? uid;
+  if ((uid === user || uid === 0) && (mode & 0o002) === 0) return;
+  throw usage(
+    `${path} belongs to another user, or others may write it, so it is not run from a folder below it: run the command in ${dirname(path)}, name the file with --config, or give --no-config.`,
+  );
+};
+
+/** Runs the file; what it prints goes to standard error. Throws a `CommandError` if it exports no settings. */
+export const readConfig = async (path: string): Promise<ConfigFile> => {
+  if (!isFile(path)) throw usage(`There is no file ${path}: name a troupe.config.ts with --config.`);
+  const held = redirectStdout();
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = await importModule(path, 0);
+  } finally {
+    held.release();
+  }
+  const { default: settings } = module;
+  if (!isJsonObject(settings))
+    throw usage(`${path} has no default export that is settings: export default defineConfig({ modules: "./door.ts" }).`);
+  return { path, settings };
+};
 
 /** Where a setting comes from, the strongest first. */
 type SettingSource = "flag" | "environment" | "file" | "default";
@@ -17,7 +69,7 @@ interface Setting {
   readonly source: SettingSource;
 }
 
-/** The flags of a command with what the environment and the project's file add to them. */
+/** The effective settings of a command: flags, environment and project file. */
 export interface Settings {
   readonly modules: readonly string[];
   readonly file: string | undefined;
@@ -39,7 +91,7 @@ type Shape =
   | "flag or address"
   | "url or path";
 
-/** What each property takes. Its option parses it, so that a flag and a property mean the same. */
+/** The type of each property. Its option parses the value, so that a flag and a property mean the same. */
 const SHAPES: Readonly<Record<Property, Shape>> = {
   modules: "paths",
   data: "path",
@@ -112,14 +164,12 @@ const WORDS: Readonly<Record<Shape, string>> = {
   "url or path": "the text of a URL or a path",
 };
 
-const DATA = ".troupe";
-
 /** The environment variable of an option: `TROUPE_HTTP`, `TROUPE_API_KEYS`. */
 const variableOf = (name: string): string => `TROUPE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 const isAddressOfSocket = (text: string): boolean => text.includes("/") || text.endsWith(".sock");
 
-/** The texts that the option would get on the command line; undefined: as if it were not given. Throws the words of what it takes. */
+/** The texts that the option would get on the command line; undefined if it would be absent. Throws what the property accepts. */
 const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] | boolean | undefined => {
   const wrong = (): TypeError => new TypeError(`it has to be ${WORDS[shape]}`);
   if (shape === "flag" || (shape === "flag or address" && value === true)) {
@@ -140,7 +190,7 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   }
   if (shape === "texts" || shape === "some texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
-    // Without a key anyone could send turns to the node: an empty list is a mistake.
+    // An empty list of identity keys is a mistake: anyone could send turns to the node.
     if (!isTexts(list) || (shape === "some texts" && list.length === 0) || (shape === "paths" && list.includes(""))) throw wrong();
     if (list.length === 0) return undefined;
     return shape !== "paths" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
@@ -149,7 +199,7 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (typeof text !== "string") throw wrong();
   const isPath =
     shape === "path" || (shape === "address" && isAddressOfSocket(text)) || (shape === "url or path" && !/^https?:/.test(text));
-  // An empty one is refused by its option.
+  // The option itself refuses an empty path.
   return [isPath && text !== "" ? resolve(folder, text) : text];
 };
 
@@ -162,8 +212,8 @@ const parsed = (option: Option, texts: readonly string[]): unknown => {
   return all;
 };
 
-/** Throws a `CommandError` that names the place of what an option does not take. */
-const orThrowAt = <T>(place: string, run: () => T): T => {
+/** Runs an option's parser. Throws a `CommandError` that names the place of an invalid value. */
+const withPlace = <T>(place: string, run: () => T): T => {
   try {
     return run();
   } catch (error) {
@@ -184,17 +234,17 @@ const applyFile = (
     if (!isProperty(name)) throw unknownProperty(path, name);
     if (value === undefined) continue;
     const place = `${path}: ${JSON.stringify(name)}`;
-    const texts = orThrowAt(place, () => textsOf(SHAPES[name], value, folder));
+    const texts = withPlace(place, () => textsOf(SHAPES[name], value, folder));
     const option = options.get(name);
     if (name === "modules") modules = typeof texts === "object" ? texts : undefined;
-    else if (option !== undefined && texts !== undefined && isOpen(command, name)) {
-      const setting = typeof texts === "boolean" ? texts : orThrowAt(place, () => parsed(option, texts));
+    else if (option !== undefined && texts !== undefined && isOverridable(command, name)) {
+      const setting = typeof texts === "boolean" ? texts : withPlace(place, () => parsed(option, texts));
       command.setOptionValueWithSource(name, setting, "config");
     }
   }
-  // Otherwise a command in a folder below would find no actors.
-  if (folder !== process.cwd() && settings["data"] === undefined && isOpen(command, "data"))
-    command.setOptionValueWithSource("data", resolve(folder, DATA), "default");
+  // Otherwise a command in a subfolder would find no actors.
+  if (folder !== process.cwd() && settings["data"] === undefined && isOverridable(command, "data"))
+    command.setOptionValueWithSource("data", resolve(folder, DEFAULT_DATA), "default");
   return modules;
 };
 
@@ -204,13 +254,13 @@ const unknownProperty = (path: string, name: string): CommandError => {
   return usage(`${path} has a property ${JSON.stringify(name)} that is no setting${instead} There are ${PROPERTIES.join(", ")}.`);
 };
 
-/** Nothing stronger has set it. */
-const isOpen = (command: Command, name: string): boolean => {
+/** Whether no stronger source has set it. */
+const isOverridable = (command: Command, name: string): boolean => {
   const source = command.getOptionValueSource(name);
   return source === undefined || source === "default";
 };
 
-/** Options with a value alone: of a flag, a variable that is "false" or empty would turn it on. */
+/** Only for options with a value: a flag would be turned on by a variable that is "false" or empty. */
 const applyEnvironment = (
   command: Command,
   options: ReadonlyMap<string, Option>,
@@ -218,10 +268,10 @@ const applyEnvironment = (
 ): void => {
   for (const [name, option] of options) {
     const text = env[variableOf(name)];
-    if (!option.required || text === undefined || text === "" || !isOpen(command, name)) continue;
+    if (!option.required || text === undefined || text === "" || !isOverridable(command, name)) continue;
     command.setOptionValueWithSource(
       name,
-      orThrowAt(variableOf(name), () => parsed(option, [text])),
+      withPlace(variableOf(name), () => parsed(option, [text])),
       "env",
     );
   }
@@ -229,7 +279,7 @@ const applyEnvironment = (
 
 const SOURCES: Readonly<Record<string, SettingSource>> = { cli: "flag", env: "environment", config: "file" };
 
-/** For people: addresses as they are written. */
+/** A printable value, with addresses as users write them. */
 const printable = (value: unknown): Json => {
   if (typeof value === "object" && value !== null) {
     if ("host" in value && typeof value.host === "string" && "port" in value && typeof value.port === "number")
@@ -242,8 +292,8 @@ const printable = (value: unknown): Json => {
 };
 
 /**
- * Adds to a command's flags what the environment and the nearest troupe.config.ts say. Its options are then those of `command.opts()`. Throws
- * a `CommandError` that names the file and the property, or the variable.
+ * Adds the environment and the nearest troupe.config.ts to a command's flags, in `command.opts()`. Throws a `CommandError` that names the
+ * file and the property, or the variable.
  */
 export const applySettings = async (
   command: Command,
@@ -268,7 +318,7 @@ export const applySettings = async (
   return { modules, file: path, list };
 };
 
-/** Guests are served without a module. Throws a `CommandError` where there is nothing to serve. */
+/** The modules; guests need none. Throws a `CommandError` if there is nothing to serve. */
 export const modulesToServe = ({ modules, file, list }: Settings): readonly string[] => {
   if (modules.length > 0 || list.some(({ name }) => name === "theater" || name === "theaterTcp")) return modules;
   throw usage(

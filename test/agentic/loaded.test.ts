@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { load, release } from "../../src/cli/load.ts";
+import { load, release } from "../../src/cli/load-modules.ts";
 import { desk } from "./lamps.fixture.ts";
 
 test("a service that a module exports is named as its export is, counts once, and is let go unless it is served on", async () => {

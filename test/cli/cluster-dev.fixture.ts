@@ -1,7 +1,7 @@
 // `troupe cluster dev` over nodes without actors. Its one argument is JSON: the options, and what else a node is told.
 import { join } from "node:path";
 import { clusterDev } from "../../src/cli/cluster/dev.ts";
-import { describeFailure } from "../../src/cli/exit-code.ts";
+import { describeFailure } from "../../src/cli/command-error.ts";
 
 const { data, http, nodes, json, extra }: Readonly<Record<string, unknown>> = JSON.parse(process.argv[2] ?? "{}");
 const node = join(import.meta.dirname, "cluster-node.fixture.ts");

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import { engineText } from "../../src/cli/cluster/cluster-options.ts";
 import { actor, hasClaim } from "../../src/core/actor/index.ts";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { deploymentsInUse } from "../../src/cli/cluster/deployments.ts";
-import { RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
+import { deploymentsInUse, RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
 import { until } from "../../src/testing/index.ts";
 import { countingEndpoint } from "../restate/counting-endpoint.ts";
 import { install } from "../restate/install.ts";

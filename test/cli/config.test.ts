@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Command } from "commander";
 import { defineConfig } from "troupe/config";
-import { addServeOptions } from "../../src/cli/options.ts";
+import { addServeOptions } from "../../src/cli/serve-options.ts";
 import { PROPERTIES } from "../../src/cli/settings.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { lines, type Ran } from "./run.ts";

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { openEditor } from "../../src/cli/open-editor.ts";
+import { openEditor } from "../../src/cli/commands/edit.ts";
 import { lines, running, troupe } from "./run.ts";
 
 const COUNTER = "examples/counter-disk";

@@ -89,7 +89,11 @@ describe("a command loads what it needs", () => {
       ["store/memory-sessions.ts", "store/rules.ts", "store/secret-file.ts"],
     );
     assert.deepEqual(
-      files.filter((file) => /^transport\/(http|tcp|web|auth|index)|^cli\/(auth|control|packets|theater|chain|cluster-ground)/.test(file)),
+      files.filter((file) =>
+        /^transport\/(http|tcp|web|auth|index)|^cli\/(control|commands\/chain|server\/(authentication|packets|theater|cluster-backend))/.test(
+          file,
+        ),
+      ),
       [],
     );
   });

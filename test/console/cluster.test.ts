@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import { engineText } from "../../src/cli/cluster/cluster-options.ts";
 import { until } from "../../src/testing/index.ts";
 import { type Browser, launchBrowser } from "../browser/playwright.ts";
 import { lines, running, type Running } from "../cli/run.ts";

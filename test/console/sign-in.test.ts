@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { consoleData, consoleFor, recordLive } from "../../src/bridges/console/index.ts";
-import { consoleFiles } from "../../src/cli/console-page.ts";
+import { consoleFiles } from "../../src/cli/console-parts.ts";
 import { actor } from "../../src/core/actor/index.ts";
 import { sha256Hex } from "../../src/core/platform/index.ts";
 import { serveActors } from "../../src/mcp/server/index.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import * as z from "zod";
-import { type Template, TEMPLATES } from "../../src/cli/new-project.ts";
+import { type Template, TEMPLATES } from "../../src/cli/commands/new.ts";
 import { connect, type Player } from "../clients.ts";
 import { installPinned } from "../install-pinned.ts";
 import { command, packBoth, root, start, succeed } from "./packages.ts";

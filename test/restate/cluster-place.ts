@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Balancer, startBalancer } from "../../src/cli/cluster/balancer.ts";
-import { nodeAnswers } from "../../src/cli/cluster/health-checks.ts";
+import { type Balancer, nodeAnswers, startBalancer } from "../../src/cli/cluster/balancer.ts";
 import type { RestateCluster } from "./restate-cluster.ts";
 import { ServedNode } from "./served-node.ts";
 

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import { engineText } from "../../src/cli/cluster/cluster-options.ts";
 import { readBody, verify } from "../../src/core/chain/index.ts";
 import type { ActorId, ChainEvent } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";

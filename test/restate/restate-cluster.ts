@@ -1,6 +1,5 @@
-import { register } from "../../src/cli/cluster/deployments.ts";
-import { freePorts } from "../../src/cli/cluster/free-ports.ts";
-import { RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
+import { freePorts } from "../../src/cli/cluster/dev-nodes.ts";
+import { registerDeployment, RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
 import { RestateServer } from "../../src/cli/cluster/restate-server.ts";
 import { until } from "../../src/testing/index.ts";
 
@@ -64,7 +63,7 @@ export class RestateCluster implements AsyncDisposable {
 
   /** Makes the handlers served at `url` known. */
   async register(url: string): Promise<void> {
-    await register(new RestateAdmin(this.admins.at(-1) ?? ""), url, false);
+    await registerDeployment(new RestateAdmin(this.admins.at(-1) ?? ""), url, false);
   }
 
   /** How many partitions each server leads; none where it is down. */

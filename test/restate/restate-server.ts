@@ -1,6 +1,5 @@
-import { register } from "../../src/cli/cluster/deployments.ts";
-import { RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
-import { RestateServer as Server, type RestateServerOptions } from "../../src/cli/cluster/restate-server.ts";
+import { registerDeployment, RestateAdmin } from "../../src/cli/cluster/restate-admin.ts";
+import { type RestateServerOptions, RestateServer as Server } from "../../src/cli/cluster/restate-server.ts";
 
 /** A Restate server on loopback, with its data in a temporary directory that ends with it. */
 export class RestateServer implements AsyncDisposable {
@@ -29,7 +28,7 @@ export class RestateServer implements AsyncDisposable {
 
   /** Makes the handlers served at `url` known. */
   async register(url: string): Promise<void> {
-    await register(new RestateAdmin(this.admin), url, false);
+    await registerDeployment(new RestateAdmin(this.admin), url, false);
   }
 
   /** As a power cut would: nothing is flushed, nothing is said. */

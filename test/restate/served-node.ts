@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { endWithProcess } from "../../src/cli/cluster/end-with-process.ts";
-import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import { endWithProcess } from "../../src/cli/cluster/child-process.ts";
+import { engineText } from "../../src/cli/cluster/cluster-options.ts";
 import { root } from "../serve-child.ts";
 import { at } from "../wire.ts";
 

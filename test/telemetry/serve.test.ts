@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
-import { optionalPackage } from "../../src/cli/optional-package.ts";
+import { optionalPackage } from "../../src/cli/installed-packages.ts";
 import { runningIn, troupe } from "../cli/run.ts";
 import { installPinned } from "../install-pinned.ts";
 

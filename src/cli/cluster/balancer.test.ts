@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { until } from "../../testing/index.ts";
 import { startBalancer } from "./balancer.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "./dev-nodes.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 interface Named extends AsyncDisposable {
@@ -50,7 +50,7 @@ const nameHeard = async (conversation: Talk): Promise<string> => {
   return conversation.heard().split(":")[0] ?? "";
 };
 
-test("connections are spread over the targets, and bytes go both ways until either side ends", async () => {
+test("connections are spread over the targets, and pass bytes both ways until one side ends", async () => {
   await using a = await named("a");
   await using b = await named("b");
   await using balancer = await startBalancer(at(0), [at(a.port), at(b.port)]);
@@ -66,7 +66,7 @@ test("connections are spread over the targets, and bytes go both ways until eith
   assert.equal(first.heard(), `${names[0]}:${long}`);
 });
 
-test("a target that refuses is passed over; one that came back gets the next connections until all have as many", async () => {
+test("a target that refuses is skipped, and gets the next connections when it is back", async () => {
   await using a = await named("a");
   const [free = 0] = await freePorts(1);
   await using balancer = await startBalancer(at(0), [at(a.port), at(free)]);
@@ -80,7 +80,7 @@ test("a target that refuses is passed over; one that came back gets the next con
   assert.equal(await nameHeard(fourth), "b");
 });
 
-test("when a target dies its connections are cut and the others' are not; with no target left a connection ends at once", async () => {
+test("a target's death ends its connections only; without any target connections end at once", async () => {
   const a = await named("a");
   const b = await named("b");
   await using balancer = await startBalancer(at(0), [at(a.port), at(b.port)]);
@@ -99,7 +99,7 @@ test("when a target dies its connections are cut and the others' are not; with n
   assert.equal(last.heard(), "");
 });
 
-test("a client that goes takes its connection to the target with it; a balancer that stops accepting lets those there go on", async () => {
+test("a client's end closes its connection to the target; stopAccepting keeps open connections", async () => {
   await using a = await named("a");
   const balancer = await startBalancer(at(0), [at(a.port)]);
   using first = talk(balancer.port);
@@ -117,12 +117,12 @@ test("a client that goes takes its connection to the target with it; a balancer 
   await second.ended;
 });
 
-test("a port that is taken is a sentence", async () => {
+test("a port in use is reported in a sentence", async () => {
   await using a = await named("a");
   await assert.rejects(startBalancer(at(a.port), []), { code: "BAD_ADDRESS", message: /127\.0\.0\.1:\d+.*Choose another port/ });
 });
 
-test("a target that hangs loses its connections and gets no others until it answers", async () => {
+test("a target that hangs loses its connections and gets none until it answers", async () => {
   await using a = await named("a");
   await using b = await named("b");
   let hung = 0;

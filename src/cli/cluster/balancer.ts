@@ -1,14 +1,17 @@
-import { createServer, connect, type Socket } from "node:net";
+// Owns: one TCP address in front of several nodes, with health checks. Does not own: which address that is (dev.ts).
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, createServer, type Socket } from "node:net";
 import { TroupeError } from "../../core/contract/index.ts";
-import type { HostPort } from "../address.ts";
+import type { HostPort } from "../option-parsers.ts";
 
-/** More connections than that wait in the system's own queue. */
+/** Further connections wait in the system's own queue. */
 const MAX_CONNECTIONS = 4_096;
 
-/** One address in front of several, by TCP connection. For development: it knows nothing of TLS or HTTP. */
+/** Balances TCP connections over several addresses. For development: it knows nothing of TLS or HTTP. */
 export interface Balancer extends AsyncDisposable {
   readonly port: number;
-  /** Takes no further connection; those there are go on. */
+  /** Refuses new connections; those that are open go on. */
   stopAccepting(): void;
 }
 
@@ -17,17 +20,17 @@ interface Target extends HostPort {
   misses: number;
 }
 
-/** Whether a target answers; it may hang. */
-export type HealthCheck = (target: HostPort, signal: AbortSignal) => Promise<boolean>;
+/** Whether a target answers. May hang, so it gets a signal. */
+type HealthCheck = (target: HostPort, signal: AbortSignal) => Promise<boolean>;
 
 const CHECK_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 2_000;
 const MISSES = 2;
 
 /**
- * Each connection goes to the target with the fewest; among equals they take turns. A target that refuses is passed over.
- * When a target's end of a connection goes, so does the client's. Two missed health checks end all connections to a target, which
- * comes last until it answers one. Throws `BAD_ADDRESS` where it cannot listen.
+ * Sends each connection to the target with the fewest connections, round robin among equals, and to the next one if a target refuses it.
+ * When a target closes a connection, the client's end is closed too. After two missed health checks all connections to a target are closed,
+ * and it is chosen last until it answers a check. Throws `BAD_ADDRESS` if it cannot listen.
  */
 export const startBalancer = async (at: HostPort, to: readonly HostPort[], isHealthy?: HealthCheck): Promise<Balancer> => {
   const targets: readonly Target[] = to.map((target) => ({ ...target, sockets: new Set(), misses: 0 }));
@@ -39,18 +42,18 @@ export const startBalancer = async (at: HostPort, to: readonly HostPort[], isHea
       (one, other) => Number(isLost(one)) - Number(isLost(other)) || one.sockets.size - other.sockets.size,
     );
   };
-  const keep = (socket: Socket): void => {
+  const track = (socket: Socket): void => {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.once("close", () => sockets.delete(socket));
-    // The close that follows says all there is to say.
+    // The close event follows.
     socket.on("error", () => undefined);
   };
-  const join = (client: Socket, [target, ...others]: readonly Target[]): void => {
+  const connectTo = (client: Socket, [target, ...others]: readonly Target[]): void => {
     if (target === undefined || client.destroyed) return void client.destroy();
     const upstream = connect(target.port, target.host);
-    keep(upstream);
-    // Counted before it is there: many that come at once must not all go the same way.
+    track(upstream);
+    // Counted before it is connected: connections that arrive together must not all go to one target.
     target.sockets.add(upstream);
     let connected = false;
     upstream.once("connect", () => {
@@ -62,12 +65,12 @@ export const startBalancer = async (at: HostPort, to: readonly HostPort[], isHea
     upstream.once("close", () => {
       target.sockets.delete(upstream);
       if (connected) client.destroySoon();
-      else join(client, others);
+      else connectTo(client, others);
     });
   };
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (client) => {
-    keep(client);
-    join(client, inOrder());
+    track(client);
+    connectTo(client, inOrder());
   });
   server.maxConnections = MAX_CONNECTIONS;
   const port = await listening(server, at);
@@ -87,7 +90,7 @@ const isLost = ({ misses }: Target): boolean => misses >= MISSES;
 
 const check = async (target: Target, isHealthy: HealthCheck): Promise<void> => {
   target.misses = (await isHealthy(target, AbortSignal.timeout(ANSWER_WITHIN_MS))) ? 0 : target.misses + 1;
-  // A target that hangs keeps its connections open, and whoever waits on them would wait as long.
+  // A target that hangs keeps its connections open, and its clients would wait forever.
   if (isLost(target)) for (const socket of target.sockets) socket.destroy();
 };
 
@@ -105,3 +108,33 @@ const listening = (server: ReturnType<typeof createServer>, { host, port }: Host
       done(typeof address === "object" && address !== null ? address.port : port);
     });
   });
+
+const urlOf = ({ host, port }: HostPort): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/** Any response counts: a node that drains, or has lost its engine, still completes running calls. */
+export const listenerAnswers: HealthCheck = async (target, signal) => {
+  try {
+    const response = await fetch(`${urlOf(target)}/healthz`, { signal });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The same for a node's own port, which speaks HTTP/2 without TLS. */
+export const nodeAnswers: HealthCheck = async (target, signal) => {
+  const session = connectHttp2(urlOf(target));
+  // The request reports it too.
+  session.on("error", () => undefined);
+  try {
+    const request = session.request({ ":path": "/health" });
+    request.on("error", () => undefined);
+    await once(request, "response", { signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    session.destroy();
+  }
+};

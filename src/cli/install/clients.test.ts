@@ -4,14 +4,11 @@ import * as fc from "fast-check";
 import { stringify as toToml } from "smol-toml";
 import { stringify as toYaml } from "yaml";
 import type { JsonObject } from "../../core/contract/index.ts";
-import { COMMAND_GROUPS } from "../command-groups.ts";
-import { Command } from "commander";
+import { commandsFor } from "../main.ts";
 import { type Client, CLIENTS, type Machine } from "./clients.ts";
+import { changeEntry, entriesOf, jsonFile, tomlFile, UnchangeableText, yamlFile } from "./config-formats.ts";
 import type { Server } from "./entries.ts";
-import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
-import { jsonFile } from "./json-file.ts";
-import { tomlFile } from "./toml-file.ts";
-import { yamlFile } from "./yaml-file.ts";
+import { Command } from "commander";
 
 const client = (id: string): Client => {
   const found = CLIENTS.find((one) => one.id === id);
@@ -22,9 +19,9 @@ const client = (id: string): Client => {
 const LOCAL: Server = { how: "stdio", command: "/usr/bin/node", args: ["/app/troupe.js", "serve", "/app/door.ts", "--stdio"] };
 const REMOTE: Server = { how: "http", url: "https://mcp.example/mcp", token: { variable: "DOOR_TOKEN" } };
 
-void test("help names the clients that there are", async () => {
+void test("help names all clients", async () => {
   const program = new Command();
-  for (const group of COMMAND_GROUPS) if (group.names.includes("install")) await group.register(program, "0");
+  for (const load of commandsFor(["install"])) (await load()).register(program, "0");
   const install = program.commands.find((command) => command.name() === "install");
   assert.deepEqual(
     install?.registeredArguments[0]?.argChoices,
@@ -60,11 +57,11 @@ for (const [id, linux, mac, windows] of [
   ],
   ["gemini", "/home/ann/.gemini/settings.json", "/Users/ann/.gemini/settings.json", "C:\\Users\\ann\\.gemini\\settings.json"],
 ] as const)
-  void test(`${id} keeps its servers in the same place as its documentation says`, () => {
+  void test(`${id} has its servers in the file that its documentation names`, () => {
     assert.deepEqual([LINUX, MAC, WINDOWS].map(client(id).userFile), [linux, mac, windows]);
   });
 
-void test("a variable that is empty counts as not set", () => {
+void test("an empty variable counts as not set", () => {
   for (const { id, userFile } of CLIENTS) {
     assert.equal(userFile({ ...LINUX, env: { XDG_CONFIG_HOME: "", CLAUDE_CONFIG_DIR: "", CODEX_HOME: "" } }), userFile(LINUX), id);
     assert.equal(userFile({ ...WINDOWS, env: { APPDATA: "" } }), userFile(WINDOWS), id);
@@ -104,12 +101,12 @@ for (const [id, stdio, http] of [
   ],
   ["gemini", { command: LOCAL.command, args: LOCAL.args }, { httpUrl: REMOTE.url, headers: { Authorization: "Bearer ${DOOR_TOKEN}" } }],
 ] as const)
-  void test(`${id} gets an entry for a program, and one for an address whose token stays in the environment`, () => {
+  void test(`${id} gets entries for a program, and for an address with a token from the environment`, () => {
     assert.deepEqual(client(id).entry("door", LOCAL), stdio);
     assert.deepEqual(client(id).entry("door", REMOTE), http);
   });
 
-void test("Claude Desktop reaches an address through a program, and is given a token only where it may be written out", () => {
+void test("Claude Desktop reaches an address through a program, and needs the token's value", () => {
   const desktop = client("claude-desktop");
   assert.deepEqual(desktop.entry("door", LOCAL), { command: LOCAL.command, args: LOCAL.args });
   assert.deepEqual(desktop.entry("door", { how: "http", url: "http://127.0.0.1:3000/mcp" }), {
@@ -143,7 +140,7 @@ const settings = fc.oneof(
   })),
 );
 
-void test("a JSON file has its own bytes again after an entry was added and removed", () => {
+void test("adding and removing an entry leaves a JSON file unchanged", () => {
   fc.assert(
     fc.property(
       settings,
@@ -165,11 +162,11 @@ for (const [what, text] of [
   ["one line", '{"servers":{"other":{"url":"http://x/"}},"a":[1,2]}'],
   ["only a comment", "{\n  // nothing yet\n}\n"],
 ] as const)
-  void test(`a JSON file with ${what} has its own bytes again`, () => {
+  void test(`adding and removing an entry leaves a JSON file with ${what} unchanged`, () => {
     assert.equal(roundTrip(jsonFile, text), text);
   });
 
-void test("a trailing comma is one comma after a change", () => {
+void test("a trailing comma stays a single comma", () => {
   for (const text of ['{\n  "servers": {\n    "other": {},\n  },\n}\n', '{ "servers": { "other": {}, }, }']) {
     const added = changeEntry(jsonFile, text, ["servers", "door"], ENTRY);
     assert.deepEqual(Object.keys(entriesOf(jsonFile, added, "servers")), ["other", "door"]);
@@ -177,14 +174,14 @@ void test("a trailing comma is one comma after a change", () => {
   }
 });
 
-void test("an entry that is there is replaced in its place, and nothing else changes", () => {
+void test("an existing entry is replaced in place, and nothing else changes", () => {
   const text = '{\n  "servers": {\n    "door": { "command": "old" }, // mine\n    "other": {}\n  }\n}\n';
   const added = changeEntry(jsonFile, text, ["servers", "door"], { command: "new" });
   assert.equal(added, text.replace('{ "command": "old" }', '{\n      "command": "new"\n    }'));
   assert.equal(changeEntry(jsonFile, added, ["servers", "door"], { command: "new" }), added);
 });
 
-void test("a TOML file has its own bytes again, but for a last line that did not end", () => {
+void test("adding and removing an entry leaves a TOML file unchanged but for a final newline", () => {
   fc.assert(
     fc.property(settings, fc.constantFrom("", "# mine\n"), (value, comment) => {
       const text = comment + (toToml(value).trim() === "" ? "" : `${toToml(value).trim()}\n`);
@@ -193,7 +190,7 @@ void test("a TOML file has its own bytes again, but for a last line that did not
   );
 });
 
-void test("comments that stand alone in a JSON file are left there when a server is added and removed", () => {
+void test("comments in an otherwise empty JSON file stay", () => {
   for (const text of ["// mine", '{\n  "servers": {\n    // "old": { "command": "x" }\n  }\n}\n']) {
     const added = changeEntry(jsonFile, text, ["servers", "mine"], { command: "node" });
     const removed = changeEntry(jsonFile, added, ["servers", "mine"], undefined);
@@ -203,7 +200,7 @@ void test("comments that stand alone in a JSON file are left there when a server
   }
 });
 
-void test("a table in the midst of a TOML file is replaced, and comments of others stay", () => {
+void test("a table in the middle of a TOML file is replaced, and other comments stay", () => {
   const text =
     '# top\nmodel = "x"\n\n[servers.door]\ncommand = "old"\n\n[servers.door.env]\nA = "2"\n\n# about b\n[servers.b]\ncommand = "[servers.door]"\n';
   const added = changeEntry(tomlFile, text, ["servers", "door"], ENTRY);
@@ -214,7 +211,7 @@ void test("a table in the midst of a TOML file is replaced, and comments of othe
   assert.doesNotMatch(changeEntry(tomlFile, added, ["servers", "door"], undefined), /^\[servers\.door/m);
 });
 
-void test("a YAML file says the same again, and its comments stay", () => {
+void test("adding and removing an entry keeps the values and comments of a YAML file", () => {
   fc.assert(
     fc.property(settings, (value) => {
       const text = `# mine\n${Object.keys(value).length === 0 ? "" : toYaml(value)}`;
@@ -230,7 +227,7 @@ for (const text of ["servers:\n", "# mine\nother: 1\nservers: null\n", "servers:
     assert.deepEqual(entriesOf(yamlFile, changeEntry(yamlFile, text, ["servers", "door"], ENTRY), "servers"), { door: ENTRY });
   });
 
-void test("a YAML text that is no map is left as it is", () => {
+void test("a YAML text that is not a map stays unchanged", () => {
   assert.throws(() => changeEntry(yamlFile, "~\n--- 1\n", ["servers", "door"], ENTRY), UnchangeableText);
 });
 
@@ -244,7 +241,7 @@ for (const [format, text, why] of [
   [yamlFile, "servers: [", /is not YAML/],
   [yamlFile, "- a\n", /holds no object/],
 ] as const)
-  void test(`a text is left as it is where its change would not be sure: ${JSON.stringify(text)}`, () => {
+  void test(`a text that cannot be changed safely stays unchanged: ${JSON.stringify(text)}`, () => {
     assert.throws(
       () => changeEntry(format, text, ["servers", "door"], ENTRY),
       (error) => error instanceof UnchangeableText && why.test(error.message),

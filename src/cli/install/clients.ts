@@ -1,16 +1,13 @@
-// Owns: the MCP clients that `troupe install` knows: where each keeps its servers. Does not own: what an entry looks like there (entries.ts),
-// reading or writing these files (install.ts), and how a format is changed (config-text.ts).
+// Owns: the MCP clients that `troupe install` knows: where each keeps its servers. Does not own: what an entry looks like there
+// (entries.ts), reading or writing these files (install.ts), and how a format is changed (config-formats.ts).
 import { posix, win32 } from "node:path";
-import { usage } from "../exit-code.ts";
-import type { ConfigFormat } from "./config-text.ts";
+import { usage } from "../command-error.ts";
+import { type ConfigFormat, jsonFile, tomlFile, yamlFile } from "./config-formats.ts";
 import { CLIENT_ENTRIES, type ClientEntry } from "./entries.ts";
-import { jsonFile } from "./json-file.ts";
-import { tomlFile } from "./toml-file.ts";
-import { yamlFile } from "./yaml-file.ts";
 
 export type Scope = "user" | "project";
 
-/** The machine and user that settings are of. A value, so that tests can be on each system. */
+/** The machine and user of the settings. A value, so that tests can cover each system. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -22,7 +19,7 @@ export interface Client extends ClientEntry {
   readonly format: ConfigFormat;
   /** The file of the user's settings. */
   readonly userFile: (machine: Machine) => string;
-  /** How its settings write the project's folder. Undefined: it starts servers there, so relative paths do. */
+  /** How its settings refer to the project's folder. Undefined if it starts servers there, so that relative paths work. */
   readonly projectFolder?: string;
   /** A program or folder that shows that the client is installed; folders end in a slash and are relative to the home. */
   readonly signs: readonly string[];

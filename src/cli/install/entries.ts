@@ -1,8 +1,8 @@
-// Owns: how each MCP client writes a server into its settings. Does not own: where these are (clients.ts), or their file formats. Nothing of
-// Node is imported: the console's page shows the same entries.
+// Owns: how each MCP client writes a server into its settings. Does not own: where these are (clients.ts), or their file formats. Nothing
+// of Node is imported: the console's page shows the same entries.
 import type { Json, JsonObject } from "../../core/contract/index.ts";
 
-/** A token that the client sends: the environment variable it is in, and its value where it shall be written out. */
+/** A token that the client sends: its environment variable, and its value if that is to be written out. */
 interface Token {
   readonly variable: string;
   readonly value?: string;

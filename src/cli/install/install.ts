@@ -1,19 +1,18 @@
-// Owns: `troupe install`: what it prints, and how a client's file is read and replaced. Does not own: entries (clients.ts), changes (config-text.ts).
+// Owns: `troupe install`: what it prints, and how a client's file is read and replaced. Does not own: entries (clients.ts), changes
+// (config-formats.ts).
 import { accessSync, constants, lstatSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { structuredPatch } from "diff";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
-import { findConfig, readConfig } from "../config-file.ts";
-import { CommandError, EXIT, notFound, usage } from "../exit-code.ts";
-import { makeDirectory } from "../make-directory.ts";
-import { oneLine, output, paint, type Output, table, visible } from "../output.ts";
-import { PROGRAM } from "../program.ts";
-import { replaceFile } from "../replace-file.ts";
-import { systemCode, whyUnreadable, whyUnwritable } from "../text-file.ts";
+import { CommandError, EXIT, notFound, usage } from "../command-error.ts";
+import { makeDirectory, replaceFile, systemCode, whyUnreadable, whyUnwritable } from "../files.ts";
+import { PROGRAM } from "../installed-packages.ts";
+import { oneLine, output, type Output, paint, table, visible } from "../output.ts";
+import { findConfig, readConfig } from "../settings.ts";
 import { type Client, CLIENTS, type Machine, type Scope } from "./clients.ts";
-import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
+import { changeEntry, entriesOf, UnchangeableText } from "./config-formats.ts";
 import { type Place, projectFolder, serverFor, serverName, type ServerOptions } from "./server.ts";
 
 export interface InstallOptions {
@@ -35,7 +34,7 @@ const MOST_BYTES = 32 * 1_024 * 1_024;
 
 const place = (): Place => ({ cwd: process.cwd(), node: process.execPath, program: PROGRAM, env: process.env });
 
-/** HOME may be set to nothing, or to a path that means another folder in each place. */
+/** Throws if HOME is empty or relative. */
 const home = (): string => {
   const folder = homedir();
   if (isAbsolute(folder)) return folder;
@@ -54,7 +53,7 @@ const serverOptions = async (target: string | undefined, options: InstallOptions
   return { ...given, ...omitUndefined({ target, config: await configOf(options) }) };
 };
 
-/** The text of a file; undefined where there is none. Throws a `CommandError` where it cannot be read. */
+/** The text of a file; undefined if there is none. Throws a `CommandError` if it cannot be read. */
 const textOf = (file: string): string | undefined => {
   try {
     if (statSync(file).size > MOST_BYTES)
@@ -73,7 +72,7 @@ const fileOf = (client: Client, scope: Scope, folder: string): string => {
   throw usage(`${client.title} has no settings of a project: leave out --scope project.`);
 };
 
-/** Writes all or nothing. A link stays one, and what it leads to keeps its permissions. */
+/** Replaces the file atomically. A link stays a link, and its target keeps its permissions. */
 const writeSettings = (file: string, before: string | undefined, after: string | undefined, mode: number): void => {
   try {
     const target = before === undefined ? file : realpathSync(file);
@@ -94,7 +93,7 @@ const writeSettings = (file: string, before: string | undefined, after: string |
   }
 };
 
-/** The lines that change, each after `-` or `+`, with one line around them: more would show settings of other servers. */
+/** The changed lines, after `-` or `+`, with one line of context: more would reveal settings of other servers. */
 const diffLines = (before: string, after: string): readonly string[] =>
   structuredPatch("", "", before, after, undefined, undefined, { context: 1 }).hunks.flatMap(({ lines }, index) => [
     ...(index === 0 ? [] : ["…"]),
@@ -152,12 +151,12 @@ const PLANNED: Readonly<Record<Action, string>> = {
   none: "is already in",
 };
 
-/** A token that is written out, now or before, goes into the file, and not into logs. References to variables stay readable. */
+/** Masks tokens: they are in the file, and must not get into logs. References to variables stay readable. */
 export const withoutTokens = (line: string): string => line.replaceAll(/(Bearer )(?!\$\{)(?:[^"\\]|\\.)+/g, "$1********");
 
 const installIn = (client: Client, options: ServerOptions, { remove = false, yes = false }: InstallOptions, out: Output): void => {
   const here = place();
-  // First, since it says what is missing where nothing was named.
+  // First, since its errors say what is missing.
   const server = remove ? undefined : serverFor(options, client, here);
   const name = serverName(options);
   const entry = server === undefined ? undefined : client.entry(name, server);

@@ -11,7 +11,7 @@ assert.ok(claudeCode && cursor);
 
 const PROJECT: ServerOptions = { target: "server.ts", scope: "project" };
 
-void test("a file that is shared with a project names no place of this machine", () => {
+void test("a file that is shared with a project contains no path of this machine", () => {
   assert.deepEqual(serverFor(PROJECT, claudeCode, PLACE), {
     how: "stdio",
     command: "node",
@@ -32,7 +32,7 @@ void test("a file that is shared with a project names no place of this machine",
   });
 });
 
-void test("the project's folder may be the module, and the one around it may not", () => {
+void test("the project's folder may be the module, its parent may not", () => {
   const server = serverFor({ ...PROJECT, target: "." }, claudeCode, PLACE);
   assert.equal(server.how === "stdio" && server.args[2], ".");
   assert.throws(() => serverFor({ ...PROJECT, target: ".." }, claudeCode, PLACE), /is outside of/);
@@ -43,7 +43,7 @@ void test("a project that brings its own Node is served with it", () => {
   assert.equal(own.how === "stdio" && own.command, "node_modules/node/bin/node");
 });
 
-void test("a Troupe in npm's cache is no command to keep", () => {
+void test("a Troupe in npm's cache is not installed as a command", () => {
   const cached = { ...PLACE, program: "/home/ann/.npm/_npx/1a2b/node_modules/troupe/bin/troupe.js" };
   assert.throws(() => serverFor({ target: "server.ts", scope: "user" }, cursor, cached), /npm install troupe/);
   assert.equal(serverFor({ target: "http://x.example/mcp", scope: "user" }, cursor, cached).how, "http");
@@ -51,7 +51,7 @@ void test("a Troupe in npm's cache is no command to keep", () => {
 
 const config = (settings: JsonObject): ServerOptions => ({ scope: "user", config: { path: `${root}/troupe.config.ts`, settings } });
 
-void test("a project that listens is reached at its address, one that does not is started", () => {
+void test("a project that listens is installed by its address, others as a command", () => {
   for (const [settings, url] of [
     [{ modules: "./server.ts", http: 4000 }, "http://127.0.0.1:4000/mcp"],
     [{ modules: "./server.ts", http: "[::1]:4000" }, "http://[::1]:4000/mcp"],
@@ -62,7 +62,7 @@ void test("a project that listens is reached at its address, one that does not i
     assert.equal(serverFor(config(settings), cursor, PLACE).how, "stdio");
 });
 
-void test("the name is the given one, or of the project, the module or the host", () => {
+void test("the name is the given one, or that of the project, the module or the host", () => {
   for (const [options, name] of [
     [{ name: "mine", target: "a/door.ts" }, "mine"],
     [{ target: "a/door.ts" }, "door"],

@@ -1,17 +1,17 @@
-// Owns: which server a command line means (a module, an address, or what troupe.config.ts says), its name, and how a client starts it. Does not
-// own: what the entry looks like in a client's settings (clients.ts).
+// Owns: which server a command line means (a module, an address, or what troupe.config.ts says), its name, and how a client starts it.
+// Does not own: what the entry looks like in a client's settings (clients.ts).
 import { existsSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
 import { authority } from "../../mcp/transport/listen.ts";
-import { parseHostPort } from "../address.ts";
-import { usage } from "../exit-code.ts";
-import { withPath } from "../module-file.ts";
+import { usage } from "../command-error.ts";
+import { withPath } from "../load-modules.ts";
+import { parseHostPort } from "../option-parsers.ts";
 import type { Client, Scope } from "./clients.ts";
 import type { Server } from "./entries.ts";
 
-/** What was typed, and the project's settings. */
+/** The options of the command, and the project's settings. */
 export interface ServerOptions {
   /** A module, or the address of a server. */
   readonly target?: string;
@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly scope: Scope;
 }
 
-/** Where it is typed, and with which programs. */
+/** The current folder, and the programs in use. */
 export interface Place {
   readonly cwd: string;
   /** This Node. */
@@ -66,7 +66,7 @@ const modulesOf = ({ target, config }: ServerOptions): readonly string[] => {
   return typeof modules === "string" ? [modules] : isTexts(modules) ? modules : [];
 };
 
-/** The name that clients list the server by. Throws a `CommandError` where there is none, or where it is no name. */
+/** The name of the server in clients. Throws a `CommandError` if there is none, or it is invalid. */
 export const serverName = (options: ServerOptions): string => {
   const { name, config, target } = options;
   if (name !== undefined) {
@@ -96,7 +96,7 @@ const checkedUrl = (text: string): string => {
   return url.pathname === "/" && url.search === "" ? new URL("/mcp", url).href : text;
 };
 
-/** The address of the project's settings. Undefined: it has none that is known before it starts. */
+/** The address in the project's settings. Undefined if it is not known before the server starts. */
 const configuredUrl = ({ config }: ServerOptions): string | undefined => {
   const { http, resource } = config?.settings ?? {};
   if (typeof resource === "string" && isUrl(resource)) return resource;
@@ -107,7 +107,7 @@ const configuredUrl = ({ config }: ServerOptions): string | undefined => {
   return `http://${authority(reachable, port)}/mcp`;
 };
 
-const remote = (options: ServerOptions, url: string, { env }: Place): Server => {
+const remoteServer = (options: ServerOptions, url: string, { env }: Place): Server => {
   const { tokenEnv, writeToken = false } = options;
   if (tokenEnv === undefined) {
     if (writeToken) throw usage("--write-token needs --token-env, the variable that the token is in.");
@@ -128,7 +128,7 @@ const existing = (path: string): string => {
 /** The folder that a project's settings are in. */
 export const projectFolder = ({ config }: ServerOptions, { cwd }: Place): string => (config === undefined ? cwd : dirname(config.path));
 
-const local = (options: ServerOptions, client: Client, place: Place): Server => {
+const localServer = (options: ServerOptions, client: Client, place: Place): Server => {
   const { target, config, scope } = options;
   const modules = target === undefined ? [] : [target];
   if (modules.length === 0 && config === undefined)
@@ -156,21 +156,21 @@ const local = (options: ServerOptions, client: Client, place: Place): Server => 
   return { how: "stdio", command: place.node === ownNode ? shared(ownNode) : "node", args: [shared(place.program), ...serve(shared)] };
 };
 
-/** The server that a client shall know. Throws a `CommandError` that says what to give. */
+/** The server to add to a client. Throws a `CommandError` that says what is missing. */
 export const serverFor = (options: ServerOptions, client: Client, place: Place): Server => {
   const { target, http, stdio = false, tokenEnv } = options;
   const given = isUrl(target) ? target : typeof http === "string" ? http : undefined;
   if (given !== undefined) {
     if (stdio) throw usage("--stdio is for a module, which the client starts: leave out the address, or --stdio.");
-    return remote(options, given, place);
+    return remoteServer(options, given, place);
   }
   const configured = configuredUrl(options);
   const fallback = `http://${authority(DEFAULT_ADDRESS.host, DEFAULT_ADDRESS.port)}/mcp`;
-  if (http === true) return remote(options, configured ?? fallback, place);
-  // A project that listens is one process for all clients; one each could not share its data.
-  if (!stdio && target === undefined && configured !== undefined) return remote(options, configured, place);
+  if (http === true) return remoteServer(options, configured ?? fallback, place);
+  // A project that listens is one process for all clients; one process per client could not share its data.
+  if (!stdio && target === undefined && configured !== undefined) return remoteServer(options, configured, place);
   if (tokenEnv !== undefined) throw usage("--token-env is for a server at an address: give the address, or --http.");
   if (place.program.includes(`${sep}_npx${sep}`))
     throw usage("This Troupe is in npm's cache, which npm may empty: run npm install troupe in the project first.");
-  return local(options, client, place);
+  return localServer(options, client, place);
 };

@@ -5,7 +5,7 @@ export class MemoryMembers implements Members {
   readonly #clock: Clock;
   readonly #leases = new Map<string, { readonly member: Member; readonly until: number }>();
   /** How often it was asked. */
-  asked = 0;
+  requests = 0;
   away: "no" | "fails" | "hangs" = "no";
 
   constructor(clock: Clock) {
@@ -13,7 +13,7 @@ export class MemoryMembers implements Members {
   }
 
   async seen(self: Member, forMs: number): Promise<readonly Member[]> {
-    this.asked += 1;
+    this.requests += 1;
     await this.#answering();
     this.#leases.set(self.node, { member: self, until: this.#clock.now() + forMs });
     return this.listed();

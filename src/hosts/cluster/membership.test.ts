@@ -7,7 +7,7 @@ import { until } from "../../testing/index.ts";
 import { type Cluster, joinCluster } from "./index.ts";
 import { MemoryMembers } from "./members.fixture.ts";
 import { gapsOf, Nodes, SECRET } from "./nodes.fixture.ts";
-import { peerUrl } from "./peer-url.ts";
+import { peerUrl } from "./cluster-options.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 const portOf = (node: Cluster): number => Number(new URL(node.url).port);
@@ -20,7 +20,7 @@ test("a node renews its lease three times as often as it must, and gives it back
   const a = await nodes.join();
   assert.deepEqual(nodes.members.listed(), [{ node: a.self, url: a.url }]);
   await nodes.clock.advance(15_000);
-  assert.equal(nodes.members.asked, 4);
+  assert.equal(nodes.members.requests, 4);
   await a[Symbol.asyncDispose]();
   assert.deepEqual(nodes.members.listed(), []);
   await a[Symbol.asyncDispose]();
@@ -33,11 +33,11 @@ test("a node renews its lease three times as often as it must, and gives it back
 test("who greets is known at once, before the registry names it", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
-  const asked = nodes.members.asked;
+  const requests = nodes.members.requests;
   const b = await nodes.join();
   b.on("now", () => "now");
   await until("the first one reaches the second", async () => (await a.ask(b.self, "now", null)) === "now");
-  assert.equal(nodes.members.asked, asked + 1, "only the second has asked");
+  assert.equal(nodes.members.requests, requests + 1, "only the second has asked");
 });
 
 test("a member that does not answer disturbs nobody, is tried less and less, and is forgotten with its lease", async (t) => {
@@ -91,10 +91,10 @@ for (const away of ["fails", "hangs"] as const) {
     const [a, b] = await nodes.pair();
     b.on("now", () => "now");
     nodes.members.away = away;
-    const asked = nodes.members.asked;
+    const requests = nodes.members.requests;
     await until("it was asked again and again", async () => {
       await nodes.clock.advance(1_000);
-      return nodes.members.asked >= asked + 6;
+      return nodes.members.requests >= requests + 6;
     });
     assert.deepEqual([names(a), names(b)], [[b.self], [a.self]]);
     await until("they reach each other", async () => (await a.ask(b.self, "now", null)) === "now");

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import { systemEntropy } from "../../core/contract/index.ts";
 import { SECRET } from "./nodes.fixture.ts";
-import { type Greeting, peersKey, proofOf } from "./proof.ts";
+import { type Greeting, peersKey, proofOf } from "./handshake.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 /** Lines of JSON on a stream, as they come, written by hand. */
@@ -70,10 +70,10 @@ export function stranger(t: TestContext, url: string, to: string, from = systemE
 }
 
 /** Greets as a node would, with the secret given. */
-export async function greet({ lines, greeting }: Stranger, secret: Uint8Array = SECRET, told = 0): Promise<void> {
+export async function greet({ lines, greeting }: Stranger, secret: Uint8Array = SECRET, number = 0): Promise<void> {
   lines.write(greeting);
   const nonce = await lines.next("nonce");
-  lines.write({ proof: proofOf(peersKey(secret), "caller", greeting, String(nonce)), n: told });
+  lines.write({ proof: proofOf(peersKey(secret), "caller", greeting, String(nonce)), n: number });
 }
 
 /** A listener that greets back as a node of that name would, then does as it is told. */

@@ -3,20 +3,20 @@ import { test } from "node:test";
 import type { ActorId, Change, Json, PeerListener, Peers, Status } from "../../core/contract/index.ts";
 import { settle, SimulatedClock } from "../../testing/index.ts";
 import { Announcer } from "./announcer.ts";
-import type { Told } from "./outcome.ts";
+import type { ActorHead } from "./outcome.ts";
 
 const A = "tally/a";
 const B = "tally/b";
-const MOST_TOLD = 10_000;
+const MAX_NOTIFIED = 10_000;
 
 /** Actors as they are on the server, and other nodes. */
 function stage() {
   const clock = new SimulatedClock();
-  const actors = new Map<ActorId, Told>();
-  const asked: ActorId[] = [];
+  const actors = new Map<ActorId, ActorHead>();
+  const reads: ActorId[] = [];
   const faults: unknown[] = [];
   const heard: string[] = [];
-  const told: Json[] = [];
+  const notified: Json[] = [];
   const awaited = new Set<string>();
   const listeners = new Map<string, PeerListener>();
   const gaps: (() => void)[] = [];
@@ -24,7 +24,7 @@ function stage() {
   const announcer = new Announcer({
     clock,
     async head(id) {
-      asked.push(id);
+      reads.push(id);
       if (broken) throw new Error("The server is away.");
       return actors.get(id);
     },
@@ -34,7 +34,7 @@ function stage() {
   });
   const peers: Peers = {
     self: "this",
-    tell: (_, message) => void told.push(message),
+    tell: (_, message) => void notified.push(message),
     ask: async () => undefined,
     on(topic, listen) {
       listeners.set(topic, listen);
@@ -53,10 +53,10 @@ function stage() {
     announcer,
     peers,
     actors,
-    asked,
+    reads,
     faults,
     heard,
-    told,
+    notified,
     awaited,
     listeners,
     gaps,
@@ -92,7 +92,7 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
 });
 
 void test("C2 a hint that comes before its turn is durable is told of once it is, and not before #cluster.hints", async () => {
-  const { announcer, watch, heard, change, is, asked, clock } = stage();
+  const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   is(A, 1);
   announcer.hint(change(A, 2), "message 2");
@@ -100,21 +100,21 @@ void test("C2 a hint that comes before its turn is durable is told of once it is
   assert.deepEqual(heard, []);
   await clock.advance(50);
   assert.deepEqual(heard, []);
-  assert.ok(asked.length > 2, "it is asked again");
+  assert.ok(reads.length > 2, "it is asked again");
   is(A, 2);
   await clock.advance(1_000);
   assert.deepEqual(heard, [`${A} 2 live`]);
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(10_000);
-  assert.equal(asked.length, length, "and not asked any more");
+  assert.equal(reads.length, length, "and not asked any more");
 });
 
 void test("several hints of one actor are one question, and a later one is not taken for answered", async () => {
-  const { announcer, watch, heard, change, is, asked, clock } = stage();
+  const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   for (const seq of [1, 2, 3]) announcer.hint(change(A, seq), `message ${seq}`);
   await settle();
-  assert.equal(asked.length, 1);
+  assert.equal(reads.length, 1);
   is(A, 2);
   await clock.advance(100);
   assert.deepEqual(heard, []);
@@ -142,7 +142,7 @@ void test("a hint that comes while another is being told of is asked for too", a
 });
 
 void test("nobody is asked for what nobody watches, nor for what a caller here is about to be told", async () => {
-  const { announcer, watch, heard, change, asked, awaited, is } = stage();
+  const { announcer, watch, heard, change, reads, awaited, is } = stage();
   is(A, 1);
   is(B, 1);
   watch(A);
@@ -150,20 +150,20 @@ void test("nobody is asked for what nobody watches, nor for what a caller here i
   announcer.hint(change(A, 1), "mine");
   announcer.hint(change(B, 1), "other");
   await settle();
-  assert.deepEqual([asked, heard], [[], []]);
+  assert.deepEqual([reads, heard], [[], []]);
   void announcer.announce(change(A, 1));
   assert.deepEqual(heard, [`${A} 1 live`]);
 });
 
 void test("a turn that never becomes durable is given up, and what comes after it is told", async () => {
-  const { announcer, watch, heard, change, asked, clock, is } = stage();
+  const { announcer, watch, heard, change, reads, clock, is } = stage();
   watch(A);
   is(A, 1);
   announcer.hint(change(A, 2, { emit: ["never"] }), "message 2");
   await clock.advance(40_000);
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(100_000);
-  assert.equal(asked.length, length);
+  assert.equal(reads.length, length);
   assert.deepEqual(heard, []);
   is(A, 2);
   announcer.hint(change(A, 2), "message 2 again");
@@ -186,11 +186,11 @@ void test("a server that is away is a fault, and leaves nothing behind that is t
 });
 
 void test("other nodes are told what a turn leaves; what they tell is asked about, and what is no hint is nothing", async () => {
-  const { announcer, peers, watch, heard, told, change, from, is } = stage();
+  const { announcer, peers, watch, heard, notified, change, from, is } = stage();
   announcer.join(peers);
   watch("tally/*");
   announcer.hint(change(A, 1, { emit: ["line"] }), "message 1");
-  assert.deepEqual(told, [{ id: A, seq: 1, head: "head 1", status: "live", of: "message 1", emit: ["line"] }]);
+  assert.deepEqual(notified, [{ id: A, seq: 1, head: "head 1", status: "live", of: "message 1", emit: ["line"] }]);
   is(A, 1);
   is(B, 7);
   await settle();
@@ -243,23 +243,23 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
 });
 
 void test("a gap that is found while actors are being asked has them asked once more", async () => {
-  const { announcer, peers, watch, heard, is, gaps, asked } = stage();
+  const { announcer, peers, watch, heard, is, gaps, reads } = stage();
   announcer.join(peers);
   watch(A);
   is(A, 1);
   for (const gap of gaps) gap();
-  assert.deepEqual(asked, [A]);
+  assert.deepEqual(reads, [A]);
   is(A, 2);
   for (const gap of [...gaps, ...gaps]) gap();
-  assert.deepEqual(asked, [A], "not at the same time");
+  assert.deepEqual(reads, [A], "not at the same time");
   await settle();
   assert.deepEqual(heard, [`${A} 1 live`, `${A} 2 live`]);
-  assert.deepEqual(asked, [A, A], "once for all gaps in between");
+  assert.deepEqual(reads, [A, A], "once for all gaps in between");
   announcer.close();
 });
 
 void test("C2 a lost hint of a turn that is durable only after the gap was found is made up for within seconds", async () => {
-  const { announcer, peers, watch, heard, is, gaps, clock, asked } = stage();
+  const { announcer, peers, watch, heard, is, gaps, clock, reads } = stage();
   announcer.join(peers);
   watch(A);
   is(A, 1);
@@ -271,9 +271,9 @@ void test("C2 a lost hint of a turn that is durable only after the gap was found
     await clock.advance(4_000);
     assert.deepEqual(heard.splice(0), [`${A} ${seq} live`]);
   }
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(4_000);
-  assert.equal(asked.length, length, "then it is over");
+  assert.equal(reads.length, length, "then it is over");
   for (const gap of gaps) gap();
   await settle();
   announcer.close();
@@ -324,16 +324,16 @@ void test("C8 what was told is remembered of so many actors and no more; of the 
   const { announcer, watch, heard, change } = stage();
   watch("*/*");
   const id = (n: number): ActorId => `tally/${n}`;
-  for (let n = 0; n <= MOST_TOLD; n += 1) void announcer.announce(change(id(n), 1));
-  assert.equal(heard.splice(0).length, MOST_TOLD + 1);
-  for (const n of [1, 2, MOST_TOLD]) void announcer.announce(change(id(n), 1));
+  for (let n = 0; n <= MAX_NOTIFIED; n += 1) void announcer.announce(change(id(n), 1));
+  assert.equal(heard.splice(0).length, MAX_NOTIFIED + 1);
+  for (const n of [1, 2, MAX_NOTIFIED]) void announcer.announce(change(id(n), 1));
   assert.deepEqual(heard, []);
   void announcer.announce(change(id(0), 1));
   assert.deepEqual(heard, ["tally/0 1 live"]);
 });
 
 void test("a watcher that throws takes nothing from the others, and a closed announcer asks no more", async () => {
-  const { announcer, watch, heard, change, faults, clock, asked } = stage();
+  const { announcer, watch, heard, change, faults, clock, reads } = stage();
   announcer.watch(A, () => {
     throw new Error("A watcher's bug.");
   });
@@ -345,8 +345,8 @@ void test("a watcher that throws takes nothing from the others, and a closed ann
   await settle();
   announcer.close();
   await clock.advance(1_000);
-  const { length } = asked;
+  const { length } = reads;
   announcer.hint(change(A, 3), "message 3");
   await clock.advance(60_000);
-  assert.equal(asked.length, length);
+  assert.equal(reads.length, length);
 });

@@ -18,13 +18,11 @@ import {
 } from "../../core/contract/index.ts";
 import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
-import type { StopInput, TurnInput } from "./inputs.ts";
-import type { Ingress } from "./ingress.ts";
+import type { StopInput, TurnInput } from "./handler-inputs.ts";
+import { type Ingress, wait, retryPauses, unexpectedAnswer } from "./ingress.ts";
 import type { WaitingCallers } from "./waiting-callers.ts";
 import type { Names } from "./names.ts";
-import { passed, pauses } from "./pauses.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
-import { strange } from "./patient-ingress.ts";
 
 export interface CallsHost {
   readonly names: Names;
@@ -37,22 +35,22 @@ export interface CallsHost {
   node(): string | undefined;
   seal(message: Message, input: TurnInput): unknown;
   /** The arguments without what is secret. */
-  shown(message: Message): Json;
+  redactedArgs(message: Message): Json;
   announce(change: Change): void | Promise<void>;
   readonly waitingCallers: WaitingCallers;
   /** A call's only caller here has left; its reply is not known yet. */
-  left(messageId: string): void;
+  callerLeft(messageId: string): void;
   fault(error: unknown, actor: ActorId): void;
 }
 
-interface More extends Pick<TurnInput, "waiting"> {
+interface CallExtras extends Pick<TurnInput, "waiting"> {
   readonly idempotencyKey: string;
 }
 
 /** Another call, since the server has the outcome of the first. */
-const anew = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
+const repeated = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
 
-const NOBODY: ReadonlySet<CallOptions> = new Set();
+const NO_CALLERS: ReadonlySet<CallOptions> = new Set();
 
 export class Calls {
   readonly #host: CallsHost;
@@ -68,23 +66,23 @@ export class Calls {
   }
 
   callers(messageId: string): ReadonlySet<CallOptions> {
-    return this.#waiting.get(messageId) ?? NOBODY;
+    return this.#waiting.get(messageId) ?? NO_CALLERS;
   }
 
   call(message: Message, options: CallOptions): Promise<Reply> {
     return this.#call(message, options, { idempotencyKey: message.id });
   }
 
-  async #call(message: Message, options: CallOptions, { idempotencyKey, ...more }: More): Promise<Reply> {
+  async #call(message: Message, options: CallOptions, { idempotencyKey, ...extras }: CallExtras): Promise<Reply> {
     const { key, signal } = options;
     if (signal?.aborted) throw faults.cancelled(message.to);
-    const named = key === undefined ? undefined : this.#named(message, key);
+    const callKey = key === undefined ? undefined : this.#callKey(message, key);
     const node = this.#host.node();
     const input: TurnInput = {
       message,
-      ...(named === undefined ? {} : { key: named }),
+      ...(callKey === undefined ? {} : { key: callKey }),
       ...(node === undefined || (options.onProgress === undefined && options.onLog === undefined) ? {} : { node }),
-      ...more,
+      ...extras,
     };
     this.#waiting.put(message.id, options);
     try {
@@ -97,7 +95,7 @@ export class Calls {
         const settled = await this.#wait(message, first, options);
         // The caller of the first call left and this one did not: the call is made again.
         return first !== message.id && isCancelledReply(settled)
-          ? await this.#call(anew(message), options, { ...more, idempotencyKey: `${idempotencyKey}.again` })
+          ? await this.#call(repeated(message), options, { ...extras, idempotencyKey: `${idempotencyKey}.again` })
           : settled;
       }
       if (committed && change !== undefined) this.#receipt(options, message.to, change);
@@ -111,7 +109,7 @@ export class Calls {
   async #wait({ id, to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
     // A repeated call does not end the first one, whose caller may wait at another node. This caller is still among those that wait.
     const onLeft = (): void => {
-      if (of === id && this.callers(of).size <= 1) this.#host.left(of);
+      if (of === id && this.callers(of).size <= 1) this.#host.callerLeft(of);
     };
     this.#waiting.put(of, options);
     try {
@@ -128,8 +126,8 @@ export class Calls {
     );
   }
 
-  #named(message: Message, key: string): CallKey {
-    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.shown(message)) };
+  #callKey(message: Message, key: string): CallKey {
+    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.redactedArgs(message)) };
   }
 
   /** A caller may leave, or its time be over: the invocation is taken back, unless it has been applied already. */
@@ -137,27 +135,28 @@ export class Calls {
     const { ingress, names, clock } = this.#host;
     const { to, deadline } = message;
     const invocation = { ...names.actor(to, "turn"), input: this.#host.seal(message, input), idempotencyKey };
-    let withdrawn: EngineError | undefined;
-    const withdraw = (why: EngineError): void => {
-      if (withdrawn !== undefined) return;
-      withdrawn = why;
+    let cancelledBy: EngineError | undefined;
+    const cancelInvocation = (why: EngineError): void => {
+      if (cancelledBy !== undefined) return;
+      cancelledBy = why;
       // Sent once more, it is the same invocation, whose name comes back at once.
       ingress
         .begin(invocation)
         .then((name) => this.cancel(name))
         .catch((error: unknown) => this.#host.fault(error, to));
     };
-    const left = (): void => withdraw(faults.cancelled(to));
+    const left = (): void => cancelInvocation(faults.cancelled(to));
     signal?.addEventListener("abort", left, { once: true });
-    const undo = deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => withdraw(faults.deadline(to)));
+    const undo =
+      deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => cancelInvocation(faults.deadline(to)));
     try {
       const outcome = await ingress.invoke(invocation);
-      if (!isOutcome(outcome)) throw strange(invocation);
+      if (!isOutcome(outcome)) throw unexpectedAnswer(invocation);
       if (!hasOwn(outcome, "fault") || outcome.fault.code !== "CANCELLED") return outcome;
-      throw withdrawn ?? faults.stopped(to);
+      throw cancelledBy ?? faults.stopped(to);
     } catch (error) {
       const cancelled = error instanceof EngineError && error.code === "CANCELLED";
-      throw cancelled ? (withdrawn ?? faults.stopped(to)) : error;
+      throw cancelled ? (cancelledBy ?? faults.stopped(to)) : error;
     } finally {
       signal?.removeEventListener("abort", left);
       undo?.();
@@ -184,9 +183,9 @@ export class Calls {
       () => (over = true),
       () => (over = true),
     );
-    for (const ms of pauses()) {
+    for (const ms of retryPauses()) {
       await this.abort(id);
-      await Promise.race([settled, passed(this.#host.patience, ms)]);
+      await Promise.race([settled, wait(this.#host.patience, ms)]);
       if (over) return;
     }
   }
@@ -211,7 +210,7 @@ export class Calls {
 
   async #ended(id: ActorId, ending: Promise<unknown>): Promise<void> {
     const outcome = await ending;
-    if (!isOutcome(outcome)) throw strange({ object: id });
+    if (!isOutcome(outcome)) throw unexpectedAnswer({ object: id });
     if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
     if (outcome.change !== undefined) await this.#host.announce({ id, ...outcome.change });
   }

@@ -8,42 +8,40 @@
 import { hasParent } from "../../core/chain/internal.ts";
 import type { Behaviour, Message } from "../../core/contract/index.ts";
 import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
-import { isBlockKey } from "./blocks.ts";
+import { isBlockKey, ACTOR_KEY } from "./stored-actor.ts";
 import { DurableActor } from "./durable-actor.ts";
-import type { DurableContext } from "./durable-context.ts";
-import { isTurnInput } from "./inputs.ts";
-import { ACTOR_KEY } from "./kept.ts";
-import type { NodeHost } from "./node-host.ts";
+import type { DurableContext, NodeHost } from "./durable-context.ts";
+import { isTurnInput } from "./handler-inputs.ts";
 import { isOutcome } from "./outcome.ts";
-import { END_FRAME, openingIn, outputFrame, PROTOCOL, setFrame, type Opening } from "./protocol.ts";
-import type { Signatures } from "./signatures.ts";
-import type { TurnRequest } from "./turn-request.ts";
+import { END_FRAME, readInvocation, outputFrame, PROTOCOL, setFrame, type InvocationStart } from "./protocol.ts";
+import type { RequestSignatures } from "./request-signatures.ts";
+import type { TurnRequest } from "./endpoint.ts";
 
 /** So many messages of an action that needed more go to the SDK at once: what has sent something will do so again, mostly. */
-const GO_AT_ONCE = 63;
+const SDK_TURNS = 63;
 /** Actions that are known to need more; they may be what clients make up. */
-const MOST_KNOWN = 1_000;
+const MAX_ACTIONS = 1_000;
 
 /** All of the turn is the SDK's, from its beginning. Nothing has been told or done. */
-class NeedsMore extends Error {
+class NeedsSdk extends Error {
   override readonly name = "NeedsMore";
 }
 
 /** Made once: an error looks at its stack, which takes longer than to find out that it is needed. */
-const NEEDS_MORE = new NeedsMore("This turn needs more than what is kept under its actor's own key.");
+const NEEDS_SDK = new NeedsSdk("This turn needs more than what is kept under its actor's own key.");
 /** Whatever the message is: older events leave with it. */
-const EVENTS_LEAVE = new NeedsMore("This turn hands older events to the archive.");
+const ARCHIVES_EVENTS = new NeedsSdk("This turn hands older events to the archive.");
 
 export class DirectTurns {
   /** By the path at which the server asks for their turns. */
   readonly #actors: ReadonlyMap<string, DurableActor>;
   readonly #host: NodeHost;
-  readonly #signatures: Signatures | undefined;
+  readonly #signatures: RequestSignatures | undefined;
   /** By path and action: how many more go to the SDK at once. */
-  readonly #going = new Map<string, number>();
+  readonly #sdkTurnsLeft = new Map<string, number>();
 
   /** `signatures`: what has none is not answered here. */
-  constructor(host: NodeHost, kinds: readonly Behaviour[], signatures?: Signatures) {
+  constructor(host: NodeHost, kinds: readonly Behaviour[], signatures?: RequestSignatures) {
     this.#host = host;
     this.#signatures = signatures;
     const silent = silentHost(host);
@@ -58,14 +56,14 @@ export class DirectTurns {
       return undefined;
     return (
       body
-        .found(openingIn)
+        .peek(readInvocation)
         .then((opening) => opening && this.answer(url, opening))
         .then((frames) => {
           if (frames === undefined) return false;
           if (stream.destroyed) return true;
           stream.respond({ ":status": 200, "content-type": PROTOCOL });
           stream.end(Buffer.concat(frames));
-          body.leave();
+          body.discard();
           return true;
         })
         // Whatever else it is, the SDK meets it too, and knows how to tell the server.
@@ -74,7 +72,7 @@ export class DirectTurns {
   }
 
   /** The frames that are missing in the journal. Undefined: it needs more. Throws where its input cannot be opened. */
-  async answer(path: string, { key, state, input: bytes, journal }: Opening): Promise<readonly Buffer[] | undefined> {
+  async answer(path: string, { key, state, input: bytes, journal }: InvocationStart): Promise<readonly Buffer[] | undefined> {
     const actor = this.#actors.get(path);
     if (actor === undefined || state === undefined || !state.has(ACTOR_KEY)) return undefined;
     const [first] = journal;
@@ -85,11 +83,11 @@ export class DirectTurns {
     // Its key will be claimed.
     if (input.key !== undefined && hasParent(kind)) return undefined;
     if (journal.some(({ set }) => set === ACTOR_KEY)) {
-      this.#hintAgain(input.message, first?.output);
+      this.#repeatHint(input.message, first?.output);
       return [END_FRAME];
     }
     const action = `${path} ${input.message.action}`;
-    if (first === undefined && this.#goes(action)) return undefined;
+    if (first === undefined && this.#takesSdkTurn(action)) return undefined;
     const context = new DirectContext(state);
     try {
       const outcome = JSON.stringify(await actor.turn(context, input));
@@ -97,54 +95,54 @@ export class DirectTurns {
       if (first?.output !== undefined && first.output.toString("utf8") !== outcome) return undefined;
       return [outputFrame(outcome), ...context.sets, END_FRAME].slice(journal.length);
     } catch (error) {
-      if (error === NEEDS_MORE) this.#needs(action);
-      if (error instanceof NeedsMore) return undefined;
+      if (error === NEEDS_SDK) this.#startSdkTurns(action);
+      if (error instanceof NeedsSdk) return undefined;
       throw error;
     }
   }
 
-  #goes(action: string): boolean {
-    const left = this.#going.get(action) ?? 0;
-    if (left > 0) this.#going.set(action, left - 1);
+  #takesSdkTurn(action: string): boolean {
+    const left = this.#sdkTurnsLeft.get(action) ?? 0;
+    if (left > 0) this.#sdkTurnsLeft.set(action, left - 1);
     return left > 0;
   }
 
-  #needs(action: string): void {
-    if (this.#going.size >= MOST_KNOWN) this.#going.clear();
-    this.#going.set(action, GO_AT_ONCE);
+  #startSdkTurns(action: string): void {
+    if (this.#sdkTurnsLeft.size >= MAX_ACTIONS) this.#sdkTurnsLeft.clear();
+    this.#sdkTurnsLeft.set(action, SDK_TURNS);
   }
 
   /** Whoever was cut may have been so before anybody heard of it. */
-  #hintAgain(message: Message, output: Buffer | undefined): void {
+  #repeatHint(message: Message, output: Buffer | undefined): void {
     const outcome = tryParseJson(output?.toString("utf8"));
     if (isOutcome(outcome) && !hasOwn(outcome, "fault") && outcome.change !== undefined)
       this.#host.hint({ id: message.to, ...outcome.change }, message);
   }
 }
 
-function needsMore(): never {
-  throw NEEDS_MORE;
+function needsSdk(): never {
+  throw NEEDS_SDK;
 }
 
 /** What a turn reads and sets, and nothing else. */
 class DirectContext implements DurableContext {
   readonly sets: Buffer[] = [];
-  readonly #state: Opening["state"];
-  readonly invocation = needsMore;
-  readonly superseded = needsMore;
-  readonly clear = needsMore;
-  readonly run = needsMore;
-  readonly call = needsMore;
-  readonly callAll = needsMore;
-  readonly send = needsMore;
-  readonly sleep = needsMore;
+  readonly #state: InvocationStart["state"];
+  readonly invocation = needsSdk;
+  readonly superseded = needsSdk;
+  readonly clear = needsSdk;
+  readonly run = needsSdk;
+  readonly call = needsSdk;
+  readonly callAll = needsSdk;
+  readonly send = needsSdk;
+  readonly sleep = needsSdk;
 
-  constructor(state: Opening["state"]) {
+  constructor(state: InvocationStart["state"]) {
     this.#state = state;
   }
 
   get(name: string): Promise<string | undefined> {
-    if (isBlockKey(name)) throw EVENTS_LEAVE;
+    if (isBlockKey(name)) throw ARCHIVES_EVENTS;
     return Promise.resolve(this.#state?.get(name)?.toString("utf8"));
   }
 
@@ -167,9 +165,9 @@ const silentHost = (host: NodeHost): NodeHost => ({
   now: () => host.now(),
   call: (call) => host.call(call),
   history: (id, afterSeq) => host.history(id, afterSeq),
-  hearing: (message, node) => host.hearing(message, node),
-  forwarded: (call, abort) => host.forwarded(call, abort),
+  reporters: (message, node) => host.reporters(message, node),
+  abortWithCaller: (call, abort) => host.abortWithCaller(call, abort),
   hint: (change, message) => host.hint(change, message),
   report: (steps) => host.report(steps),
-  fault: needsMore,
+  fault: needsSdk,
 });

@@ -15,13 +15,13 @@ import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
 import { chainOf, golden, goldenCalls, runGolden, tallyKind } from "../../testing/conformance/index.ts";
-import { objectOf, ofKind } from "./directory.ts";
+import { mapHandler, actorsOfKind } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
-import { cutEverywhere, played, told, type Story } from "./story.fixture.ts";
+import { cutEverywhere, played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
-import { laterKey } from "./written.ts";
+import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
 /** Events under one name in the archive, and as many an actor's own key has at most. */
@@ -40,19 +40,19 @@ function counting(): Entropy {
   return { hex: (bytes) => sha256(`draw ${drawn++}`).slice(0, bytes * 2), uuid: () => "unused" };
 }
 
-const playGolden = async (): Promise<{ world: World; said: readonly Json[]; events: readonly ChainEvent[] }> => {
+const playGolden = async (): Promise<{ world: World; replies: readonly Json[]; events: readonly ChainEvent[] }> => {
   const world = new World({ kinds: [golden("distributed")], entropy: counting(), now: 5_000 });
-  const said: Json[] = [];
-  for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
-  return { world, said, events: await world.chain(ID) };
+  const replies: Json[] = [];
+  for (const { outgoing } of goldenCalls(ID)) replies.push(replyOf(await world.call(outgoing)));
+  return { world, replies, events: await world.chain(ID) };
 };
 
 void test("the golden workload leaves byte-equal chains in the local engine and in durable turns", async () => {
   await using store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [golden("disk")], store, clock: clockAt(5_000), entropy: counting() });
   const local = await runGolden(engine, goldenCalls(ID));
-  const { world, said, events } = await playGolden();
-  assert.deepEqual(said, local);
+  const { world, replies, events } = await playGolden();
+  assert.deepEqual(replies, local);
   for (const id of [ID, "golden/other"] as const) {
     const chain: ChainEvent[] = [];
     for await (const event of engine.history(id)) chain.push(event);
@@ -71,27 +71,27 @@ void test("law 4: a turn that is cut anywhere and run again leaves the same chai
     kinds: [golden("distributed")],
     options: { now: 5_000 },
     async play(world) {
-      const said: Json[] = [];
-      for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
-      return said;
+      const replies: Json[] = [];
+      for (const { outgoing } of goldenCalls(ID)) replies.push(replyOf(await world.call(outgoing)));
+      return replies;
     },
   });
 });
 
 void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too #cluster.values", async () => {
-  const { world, said } = await playGolden();
+  const { world, replies } = await playGolden();
   const turns = world.invoked.filter(({ handler }) => handler === "turn");
-  assert.equal(turns.length, said.length);
+  assert.equal(turns.length, replies.length);
   let vain = 0;
   for (const [index, { effects }] of turns.entries()) {
-    const value = said[index];
+    const value = replies[index];
     if (typeof value === "object" && value !== null && "ok" in value) continue;
     vain += 1;
     const left = effects.filter((effect) => !/^(set|clear) work/.test(effect));
     assert.deepEqual(left, [], `turn ${index} was told ${JSON.stringify(value)}`);
   }
   assert.ok(vain > 10);
-  assert.ok(!Object.keys(world.kept("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
+  assert.ok(!Object.keys(world.storedKeys("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
 });
 
 void test("C5 a send that its receiver does not understand is told of, unless its sender asked for the answer", async () => {
@@ -116,7 +116,7 @@ void test("C6 one state key is written per turn that leaves an event, once, afte
     assert.ok(put < effects.findIndex((effect) => effect.startsWith("set actor ")));
   }
   assert.ok(archived >= Math.floor(events.length / MOST_OWN) - 1);
-  const own = Object.entries(world.kept("actor-golden/some%20one"));
+  const own = Object.entries(world.storedKeys("actor-golden/some%20one"));
   assert.deepEqual(
     own.map(([name]) => name),
     ["actor-golden/some%20one actor"],
@@ -128,7 +128,7 @@ void test("C7 the chain verifies, runs again as it was recorded, and holds nothi
   assert.equal(verify(events, { actor: ID }).flaw, undefined);
   assert.deepEqual(reexecute(golden("distributed"), events).mismatches, []);
   assert.ok(!events.some(({ body }) => body?.includes("hidden")));
-  assert.ok(!JSON.stringify(world.kept()).includes("hidden"));
+  assert.ok(!JSON.stringify(world.storedKeys()).includes("hidden"));
 });
 
 const TALLY = "tally/main";
@@ -138,14 +138,14 @@ const other = (policy: Parameters<typeof tallyKind>[1] = {}): Behaviour => tally
 type Step = readonly [action: string, args?: Json, more?: { readonly to?: ActorId; readonly key?: string; readonly start?: Json }];
 
 const calls = async (world: World, steps: readonly Step[]): Promise<readonly Json[]> => {
-  const said: Json[] = [];
+  const replies: Json[] = [];
   for (const [action, args = null, { to = TALLY, key, start = null } = {}] of steps)
-    said.push(told(await world.call({ to, action, args, start }, key === undefined ? {} : { key })));
-  return said;
+    replies.push(replyOf(await world.call({ to, action, args, start }, key === undefined ? {} : { key })));
+  return replies;
 };
 
-const shortly = (said: unknown): readonly string[] =>
-  (Array.isArray(said) ? said : []).map((one: unknown) => {
+const shortly = (replies: unknown): readonly string[] =>
+  (Array.isArray(replies) ? replies : []).map((one: unknown) => {
     const { ok, refused, fault, later } = Object(one);
     return fault ?? (refused === undefined ? (later === undefined ? JSON.stringify(ok) : "later") : `refused ${refused.code}`);
   });
@@ -190,7 +190,7 @@ const BIRTHS: readonly Step[] = [
   ["add"],
 ];
 
-type CheckedStory = Story & { readonly check?: (world: World, said: readonly string[]) => unknown };
+type CheckedStory = Story & { readonly check?: (world: World, replies: readonly string[]) => unknown };
 
 /** Half past two in Berlin on three days, the second of which changes the clock. */
 const acrossClockChange = (from: string, expected: readonly [string, string, string]): CheckedStory => ({
@@ -198,9 +198,9 @@ const acrossClockChange = (from: string, expected: readonly [string, string, str
   options: { now: Date.parse(from) },
   async play(world) {
     const at = Date.parse(`${expected[0]}Z`);
-    const said = await calls(world, [["wake", { name: "bell", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
+    const replies = await calls(world, [["wake", { name: "bell", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
     await world.pass(72 * 3_600_000);
-    return [...said, ...(await calls(world, [["cancel", { name: "bell" }]]))];
+    return [...replies, ...(await calls(world, [["cancel", { name: "bell" }]]))];
   },
   check(world) {
     const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -215,8 +215,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "C4 keyed calls": {
     kinds: [tally()],
     play: (world) => calls(world, KEYED),
-    check(world, said) {
-      assert.deepEqual(said, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
       assert.deepEqual(world.state(TALLY), { n: 117, log: [] });
     },
   },
@@ -226,20 +226,20 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       const many = Array.from({ length: 40 }, (_, n): Step => ["add", { by: 1 }, { key: `key ${n}` }]);
       return [...(await calls(world, many)), ...(await calls(world, many))];
     },
-    check(world, said) {
-      assert.deepEqual(said.slice(40), said.slice(0, 40));
+    check(world, replies) {
+      assert.deepEqual(replies.slice(40), replies.slice(0, 40));
       assert.deepEqual(world.state(TALLY), { n: 40, log: [] });
-      assert.ok(Object.keys(world.kept("archive-tally/main reply/")).length > 20);
+      assert.ok(Object.keys(world.storedKeys("archive-tally/main reply/")).length > 20);
     },
   },
   "answers that come later": {
     kinds: [tally(), other()],
     async play(world) {
-      const said = await calls(world, LATER);
-      return said;
+      const replies = await calls(world, LATER);
+      return replies;
     },
-    check(world, said) {
-      assert.deepEqual(said, ["later", "later", "later", "null", "null", "7", "null"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["later", "later", "later", "null", "null", "7", "null"]);
       assert.match(JSON.stringify(world.state("other/asker")), /answered string tally\/main {\\"ok\\":7}/);
       assert.equal(world.own(TALLY)?.replies.length, 4, "the first, the keyed one under both its names, the asker's");
     },
@@ -256,17 +256,17 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     kinds: [tally(), other(), tallyKind("gone")],
     options: { unknown: ["gone"] },
     async play(world) {
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
         ["send", { to: "other/nobody", action: "get", replyAs: "answered" }],
         ["send", { to: "other/nobody", action: "get" }],
         ["send", { to: "gone/away", action: "get" }],
       ]);
       await world.pass(60_000);
-      return said;
+      return replies;
     },
     check(world) {
-      const letters = JSON.stringify(world.kept("troupe-map/letters/"));
+      const letters = JSON.stringify(world.storedKeys("troupe-map/letters/"));
       for (const [code, sentence] of [
         ["CRASHED", "other/heap crashed at event"],
         ["NO_ACTOR", "There is no actor other/nobody"],
@@ -287,7 +287,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     kinds: [tally()],
     async play(world) {
       const at = (ms: number): number => 1_704_067_200_000 + ms;
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["wake", { name: "once", at: at(500) }],
         ["wake", { name: "often", at: at(100), everyMs: 200 }],
         ["wake", { name: "never", at: at(300) }],
@@ -297,7 +297,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["wake", { name: "moved", at: at(800) }],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["cancel", { name: "often" }]]))];
+      return [...replies, ...(await calls(world, [["cancel", { name: "often" }]]))];
     },
     check(world) {
       const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -325,13 +325,13 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     options: { now: Date.parse("2026-06-01T11:00:00Z") },
     async play(world) {
       const from = Date.parse("2026-06-01T12:00:00Z");
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["wake", { name: "noon", at: from, cron: "0 12 * * *", timeZone: "UTC" }],
         ["wake", { name: "hour", at: from, cron: "0 * * * *", timeZone: "UTC" }],
       ]);
       world.setBack(26 * 3_600_000);
       await world.pass(30 * 3_600_000);
-      return said;
+      return replies;
     },
     check(world) {
       const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -345,9 +345,9 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "wakes that fail three times are over, and the chain says so": {
     kinds: [tally()],
     async play(world) {
-      const said = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
+      const replies = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
       await world.pass(60_000);
-      return said;
+      return replies;
     },
     async check(world) {
       const last = (await world.chain(TALLY)).at(-1) ?? assert.fail();
@@ -359,8 +359,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "births with parents, and their end": {
     kinds: [tally(), other()],
     play: (world) => calls(world, BIRTHS),
-    async check(world, said) {
-      assert.deepEqual(said, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
+    async check(world, replies) {
+      assert.deepEqual(replies, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
       const ended = ["other/one", "other/two", "tally/grandchild"] as const;
       assert.deepEqual(
         ended.map((id) => world.row(id)?.status),
@@ -370,7 +370,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.match(JSON.stringify(body?.message), /its parent other\/one stops/);
       const note = (await world.chain(TALLY)).find((event) => readHeader(event).type === "ended");
       assert.match(JSON.stringify(readBody(note ?? assert.fail())?.message), /"child":"other\/two","reason":"enough"/);
-      for (const [name, page] of Object.entries(world.kept("troupe-map/children")))
+      for (const [name, page] of Object.entries(world.storedKeys("troupe-map/children")))
         assert.ok(!JSON.stringify(page).includes("other/"), `${name} still has ${JSON.stringify(page)}`);
     },
   },
@@ -385,8 +385,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check(world) {
       assert.equal(world.row("other/late"), undefined);
-      for (const map of ["kind/other", "children"]) assert.deepEqual(world.kept(`troupe-map/${map}`), {}, "and not counted");
-      assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
+      for (const map of ["kind/other", "children"]) assert.deepEqual(world.storedKeys(`troupe-map/${map}`), {}, "and not counted");
+      assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
     },
   },
   "work that calls others": {
@@ -400,20 +400,20 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["work", { fail: true }],
         ["refuse-work"],
       ]),
-    check(world, said) {
-      assert.deepEqual(said, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
       assert.deepEqual(Object(world.state("other/heap"))["n"], 8, "each call was applied once, however often its work ran");
     },
   },
   "crashes that are bounded": {
     kinds: [tally({ restart: { max: 1, withinMs: 10_000 } })],
     async play(world) {
-      const said = await calls(world, [["add"], ["throw"], ["add"], ["throw"], ["add"]]);
+      const replies = await calls(world, [["add"], ["throw"], ["add"], ["throw"], ["add"]]);
       await world.ask(world.names.actor(TALLY, "restart"), {});
-      return [...said, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
+      return [...replies, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
     },
-    check: (world, said) =>
-      assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
+    check: (world, replies) =>
+      assert.deepEqual(replies, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
   },
   "a child that fails, and goes on by its parent's word": {
     kinds: [tally({ restart: { max: 0, withinMs: 10_000 } })],
@@ -421,7 +421,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       const to = "tally/child";
       await calls(world, [["send", { to, action: "add", start: null }]]);
       const next = { to, action: "note", with: { text: "again" } };
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["throw", null, { to }],
         ["restart", { child: to }, { to: "tally/stranger" }],
         ["add", null, { to }],
@@ -429,15 +429,15 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["add", null, { to }],
       ]);
       return [
-        ...said,
+        ...replies,
         ...(await calls(world, [
           ["send", { to, action: "throw" }],
           ["restart", { child: to }],
         ])),
       ];
     },
-    check(world, said) {
-      assert.deepEqual(said, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
       assert.deepEqual(Object(world.state("tally/child"))["log"], ["begun child", "again"]);
       const heard = Object(world.state(TALLY))["log"].filter((line: string) => line.startsWith("failed tally/child: "));
       assert.equal(heard.length, 2);
@@ -446,28 +446,28 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "a beginning that fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["add", null]]))];
+      return [...replies, ...(await calls(world, [["add", null]]))];
     },
-    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
   "a next life whose beginning fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {
       await calls(world, [["add", null]]);
       await world.stop(TALLY, "enough");
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["add", null]]))];
+      return [...replies, ...(await calls(world, [["add", null]]))];
     },
-    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
   "expiry, put off by whoever looks": {
     kinds: [tally({ expireMs: 1_000 })],
@@ -480,8 +480,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       await world.pass(600);
       return [{ ok: still }];
     },
-    check(world, said) {
-      assert.deepEqual(said, ['"live"']);
+    check(world, replies) {
+      assert.deepEqual(replies, ['"live"']);
       const { status, createdAt = 0, lastMessageAt } = world.row(TALLY) ?? {};
       assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 600]);
       assert.equal(world.timers, 0);
@@ -493,7 +493,7 @@ describe("law 4: cut at every step and run again, each as if it had never been c
   for (const [title, { check, ...story }] of Object.entries(STORIES))
     test(title, async () => {
       const { world, left } = await played(story);
-      await check?.(world, shortly(Object(left)["said"]));
+      await check?.(world, shortly(Object(left)["replies"]));
       await cutEverywhere(story);
     });
 });
@@ -571,7 +571,7 @@ void test("an actor is entered where it is found before it begins, and its paren
 
 void test("an actor that has ended is found under its parent no more, and again once it begins anew", async () => {
   const world = new World({ kinds: [tally(), other()] });
-  const under = (): boolean => JSON.stringify(world.kept("troupe-map/children")).includes("other/child");
+  const under = (): boolean => JSON.stringify(world.storedKeys("troupe-map/children")).includes("other/child");
   for (const end of [
     () => calls(world, [["stop", { reason: "enough" }, { to: "other/child" }]]),
     () => world.stop("other/child", "enough"),
@@ -606,9 +606,9 @@ void test("C4 a call that repeats while its reply is on its way to the archive g
   const world = new World({ kinds: [tally()] });
   const add = (n: number) => world.call({ to: TALLY, action: "add", args: null, start: null }, { key: `key ${n}`, settle: false });
   for (let n = 0; n < 16; n += 1) await add(n);
-  assert.deepEqual(world.kept("archive-tally/main reply/"), {}, "nothing has arrived");
+  assert.deepEqual(world.storedKeys("archive-tally/main reply/"), {}, "nothing has arrived");
   assert.equal(world.own(TALLY)?.archived, true);
-  assert.deepEqual(told(await add(0)), { ok: 1 });
+  assert.deepEqual(replyOf(await add(0)), { ok: 1 });
   assert.deepEqual(world.state(TALLY), { n: 16, log: [] });
 });
 
@@ -622,7 +622,7 @@ void test("who waits for an answer gets it while it is on its way to the archive
   }
   await call("answer");
   for (const id of waiting) {
-    const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), laterKey(id)));
+    const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), deferredReplyKey(id)));
     assert.deepEqual(Object(Object(value).reply).reply, { ok: 7 });
   }
 });
@@ -631,7 +631,7 @@ void test("an actor does not begin where it could not be found", async () => {
   const world = new World({ kinds: [tally(), other()] });
   const to = `tally/${"m".repeat(100)}` as const;
   await world.call({ to: "other/heap", action: "add", args: null, start: null });
-  const { object, key = "" } = objectOf(world.names, ofKind("tally"), to, "");
+  const { object, key = "" } = mapHandler(world.names, actorsOfKind("tally"), to, "");
   const fill = async (size: number, name: (n: number, m: number) => string): Promise<void> => {
     for (let n = 100, isFull = false; !isFull; n += 1) {
       const entries = Array.from({ length: size }, (_, m) => [name(n, m), null]);
@@ -646,14 +646,14 @@ void test("an actor does not begin where it could not be found", async () => {
     ["c", 40],
   ] as const)
     await fill(1, (n) => `tally/l${letter.repeat(length)}${n}`);
-  const uids = world.kept("troupe-map/uid");
+  const uids = world.storedKeys("troupe-map/uid");
   assert.equal(Object(await world.call({ to, action: "add", args: null, start: null })).fault?.code, "STATE_TOO_LARGE");
   assert.equal(world.row(to), undefined);
-  assert.deepEqual(world.kept("troupe-map/uid"), uids, "and its uid leads nowhere");
+  assert.deepEqual(world.storedKeys("troupe-map/uid"), uids, "and its uid leads nowhere");
   await world.call({ to: "other/heap", action: "send", args: { to, action: "add", start: null } });
   await world.pass(60_000);
   assert.equal(world.row(to), undefined);
-  assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /STATE_TOO_LARGE/);
+  assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /STATE_TOO_LARGE/);
 });
 
 void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {
@@ -661,11 +661,11 @@ void test("law 4: what a turn decided by the clock stays decided when it is run 
   const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
   await calls(world, [["add"]]);
   const deadline = world.now + 5_000;
-  assert.deepEqual(told(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
+  assert.deepEqual(replyOf(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
   assert.equal(world.invoked[1]?.attempts, 3);
   assert.ok(world.now > deadline);
-  const late = await world.call({ to: TALLY, action: "add", args: null, deadline });
-  assert.equal("fault" in late && late.fault.code, "DEADLINE");
+  const elapsed = await world.call({ to: TALLY, action: "add", args: null, deadline });
+  assert.equal("fault" in elapsed && elapsed.fault.code, "DEADLINE");
 });
 
 const slow: Behaviour<Json> = {
@@ -683,7 +683,7 @@ void test("work past its time is aborted, what it returns then is dropped, and a
   const outcome = await slowly(world, "work");
   assert.equal("fault" in outcome && outcome.fault.code, "WORK_TIMEOUT");
   assert.equal(world.invoked[0]?.attempts, 2);
-  assert.deepEqual(world.kept(), {});
+  assert.deepEqual(world.storedKeys(), {});
 });
 
 /** Shows what state it was given. */
@@ -698,9 +698,9 @@ const versioned = (version: number): Behaviour<Json> => ({
 
 void test("a state of a lower version is migrated with the next turn, one of a higher version is refused #cluster.migrate", async () => {
   const first = new World({ kinds: [versioned(1)] });
-  assert.deepEqual(told(await slowly(first, "v1")), { ok: ["first"] });
+  assert.deepEqual(replyOf(await slowly(first, "v1")), { ok: ["first"] });
   const second = new World({ kinds: [versioned(2)], after: first });
-  assert.deepEqual(told(await slowly(second, "v2")), { ok: { state: { of: ["first"] }, from: 1 } });
+  assert.deepEqual(replyOf(await slowly(second, "v2")), { ok: { state: { of: ["first"] }, from: 1 } });
   const third = new World({ kinds: [versioned(1)], after: second });
   const refused = await slowly(third, "v1");
   assert.equal("fault" in refused && refused.fault.code, "STATE_NEWER");
@@ -740,6 +740,6 @@ void test("a turn that has no text is a crash, not an invocation that is tried f
     const world = new World({ kinds: [textless] });
     const outcome = await slowly(world, action);
     assert.equal("fault" in outcome && outcome.fault.code, "CRASHED", action);
-    assert.deepEqual([world.kept(), world.delivered, world.timers], [{}, [], 0]);
+    assert.deepEqual([world.storedKeys(), world.delivered, world.timers], [{}, [], 0]);
   }
 });

@@ -6,7 +6,7 @@ import { type CallKey, cancelledWith, faults } from "../../core/chain/internal.t
 import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";
-import type { Sealer } from "./sealed.ts";
+import type { Sealer } from "./sealer.ts";
 import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
 
 /** A call of an actor by another's work. */
@@ -32,14 +32,14 @@ export interface WorkHost {
   /** The events of an actor after that number. */
   history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent>;
   /** Ways to the caller of that message, at that node. */
-  hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
+  reporters(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
   /** Work begins that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
-  forwarded(call: string, abort: () => void): () => void;
+  abortWithCaller(call: string, abort: () => void): () => void;
   /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
   fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
 }
 
-export interface Job {
+export interface WorkRun {
   readonly work: Work<unknown>;
   readonly message: Message;
   readonly key: CallKey | undefined;
@@ -48,17 +48,17 @@ export interface Job {
   readonly workMs: number;
   readonly past: Past | undefined;
   /** Throws what the commit would: it must be known before the turn becomes text, which hides what is no JSON. */
-  readonly planned: (turn: Turn<unknown>) => unknown;
+  readonly checkPlan: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;
   readonly sealer: Sealer;
 }
 
 /** The turn the work ended in, as JSON. Rejects with `Withdrawn` where its caller has left or the actor is stopped. */
-export async function runWork(context: DurableContext, host: WorkHost, job: Job): Promise<Guarded<Turn<unknown>>> {
-  const withdrawn = new AbortController();
+export async function runWork(context: DurableContext, host: WorkHost, job: WorkRun): Promise<Guarded<Turn<unknown>>> {
+  const cancelled = new AbortController();
   const superseded = context.superseded();
   const step = context.run("work", async () => {
-    const ended = await fenced(host, job, { withdrawn: withdrawn.signal, superseded }).then(
+    const ended = await runFenced(host, job, { cancelled: cancelled.signal, superseded }).then(
       (turn) => ({ turn }),
       (error: unknown) => ({ error }),
     );
@@ -67,7 +67,7 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
     return job.sealer.seal(
       job.guarded(() => {
         if ("error" in ended) throw ended.error;
-        job.planned(ended.turn);
+        job.checkPlan(ended.turn);
         const text = JSON.stringify(ended.turn);
         if (isLonger(text, WORK_BYTES)) throw tooLarge(job.message.to, "What the work ends in", WORK_BYTES);
         const plain: unknown = JSON.parse(text);
@@ -80,29 +80,29 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
     if (!isGuardedTurn(value)) throw new TypeError("The journal holds something else where this work's turn should be.");
     return value;
   } catch (error) {
-    withdrawn.abort(error);
+    cancelled.abort(error);
     throw error;
   }
 }
 
 /** What ends work from outside. */
-interface Ends {
-  readonly withdrawn: AbortSignal;
+interface AbortSignals {
+  readonly cancelled: AbortSignal;
   readonly superseded: AbortSignal;
 }
 
 /** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
-async function fenced(
+async function runFenced(
   host: WorkHost,
-  { work, message, key, node, waiting, workMs, past }: Job,
-  { withdrawn, superseded }: Ends,
+  { work, message, key, node, waiting, workMs, past }: WorkRun,
+  { cancelled, superseded }: AbortSignals,
 ): Promise<Turn<unknown>> {
   const { to, deadline } = message;
-  const outside = AbortSignal.any([withdrawn, superseded]);
+  const external = AbortSignal.any([cancelled, superseded]);
   const abort = new AbortController();
   /** Of its calls. Not where another attempt takes over: that gets their replies. */
-  const leave = new AbortController();
-  const { progress, log } = host.hearing(message, node);
+  const callsAbort = new AbortController();
+  const { progress, log } = host.reporters(message, node);
   let over = false;
   const fence = (): void => {
     if (over) throw faults.turnOver(to);
@@ -114,17 +114,25 @@ async function fenced(
     past,
     async call(outgoing) {
       fence();
-      const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: leave.signal });
+      const reply = await host.call({
+        work: message,
+        key,
+        n: calls++,
+        outgoing,
+        endsAt,
+        waiting: [...waiting, to],
+        signal: callsAbort.signal,
+      });
       fence();
       return reply;
     },
-    progress(...told) {
+    progress(...args) {
       fence();
-      progress(...told);
+      progress(...args);
     },
-    log(...told) {
+    log(...args) {
       fence();
-      log(...told);
+      log(...args);
     },
   };
   let undo: (() => void) | undefined;
@@ -134,13 +142,13 @@ async function fenced(
     ended.reject(error);
     over = true;
     abort.abort(error);
-    if (!superseded.aborted) leave.abort(error);
+    if (!superseded.aborted) callsAbort.abort(error);
   };
   const cut = (): void => end(faults.cancelled(to));
-  if (outside.aborted) cut();
-  outside.addEventListener("abort", cut, { once: true });
+  if (external.aborted) cut();
+  external.addEventListener("abort", cut, { once: true });
   const forwardedFor = cancelledWith(message);
-  const unregister = forwardedFor === undefined ? undefined : host.forwarded(forwardedFor, () => end(faults.callerLeft(to)));
+  const unregister = forwardedFor === undefined ? undefined : host.abortWithCaller(forwardedFor, () => end(faults.callerLeft(to)));
   // The invocation of a forwarded message is not withdrawn when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
   undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
@@ -152,11 +160,11 @@ async function fenced(
     over = true;
     undo();
     unregister?.();
-    outside.removeEventListener("abort", cut);
+    external.removeEventListener("abort", cut);
     ended.promise.catch(() => undefined);
     if (!abort.signal.aborted) {
       abort.abort(faults.turnOver(to));
-      leave.abort(faults.turnOver(to));
+      callsAbort.abort(faults.turnOver(to));
     }
   }
 }

@@ -48,8 +48,8 @@ const outgoing = ({ to, args = { reason: "enough" }, begins }: Step, action: str
 });
 
 /** What a caller was told: a value, or a code. */
-const short = (told: unknown): Json => {
-  const { ok, refused, fault, reply = { ok, refused } } = Object(told);
+const short = (fields: unknown): Json => {
+  const { ok, refused, fault, reply = { ok, refused } } = Object(fields);
   return fault?.code ?? reply.refused?.code ?? reply.ok ?? null;
 };
 

@@ -4,13 +4,13 @@ import { until, type SimulatedClock } from "../../testing/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 /** What the ingress was asked. */
-interface Asked {
+interface ReceivedRequest {
   readonly path: string;
   readonly key: string | undefined;
   readonly input: unknown;
 }
 
-interface Call extends Asked {
+interface Call extends ReceivedRequest {
   /** From 1. */
   readonly nth: number;
   readonly response: ServerResponse;
@@ -21,7 +21,7 @@ interface Call extends Asked {
 export interface FakeIngress extends AsyncDisposable {
   readonly base: string;
   /** All calls, in order. */
-  readonly asked: readonly Asked[];
+  readonly requests: readonly ReceivedRequest[];
   /** How often its health was asked for. */
   probes: number;
   /** It says so, or cuts the connection. */
@@ -30,7 +30,7 @@ export interface FakeIngress extends AsyncDisposable {
 
 /** A server's ingress that does with each call what it is told to; by default nothing, as one that hangs. */
 export async function fakeIngress(answer: (call: Call) => void | Promise<void> = () => undefined): Promise<FakeIngress> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     void (async () => {
       const path = request.url ?? "";
@@ -44,14 +44,14 @@ export async function fakeIngress(answer: (call: Call) => void | Promise<void> =
       const key = request.headers["idempotency-key"];
       const input: unknown = JSON.parse(await text(request));
       const call = { path, key: typeof key === "string" ? key : undefined, input };
-      asked.push(call);
-      await answer({ ...call, nth: asked.length, response, lose });
+      requests.push(call);
+      await answer({ ...call, nth: requests.length, response, lose });
     })();
   });
   const loopback = await onLoopback(server);
   const fake: FakeIngress = {
     base: loopback.url,
-    asked,
+    requests,
     probes: 0,
     up: true,
     [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),

@@ -6,20 +6,20 @@ import { createHash } from "node:crypto";
 import type { FoundRows, IndexedRow, IndexShape, RowQuery, StoredIndex } from "../../core/contract/index.ts";
 import { comparePositions, isTexts, MemoryRows, mergedRows, omitUndefined } from "../../core/contract/internal.ts";
 import type { Handler } from "./durable-context.ts";
-import { isListed, isPulled, type RowChange, type ShardHead } from "./index-shard.ts";
-import { isObject } from "./is-object.ts";
+import { isRowPage, isPulled, type RowChange, type ShardHead } from "./index-shard.ts";
+import { isObject } from "./handler-inputs.ts";
 import { shardOf } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { strange, type PatientIngress } from "./patient-ingress.ts";
+import { unexpectedAnswer, type RetryingIngress } from "./ingress.ts";
 
 /** Over so many objects the rows of an index are spread, by their actors' keys. */
 const SHARDS = 4;
 /** Of how rows are stored: with another number all indexes are built again. */
 const FORMAT = 1;
 /** How often the rows may be deleted while they are listed. */
-const MOST_TRIES = 16;
+const MAX_TRIES = 16;
 
-export type IndexIngress = Pick<PatientIngress, "read" | "write">;
+export type IndexIngress = Pick<RetryingIngress, "read" | "write">;
 
 /** By which rows know what they were made by. */
 export const definitionHash = ({ definition }: Pick<IndexShape, "definition">): string =>
@@ -137,10 +137,10 @@ class Part {
   /** Undefined: it is not declared. While it is being built, its rows stay as they were. */
   async pull(): Promise<ShardHead | undefined> {
     let wanted: ShardHead | undefined;
-    for (let tries = 0; tries < MOST_TRIES;) {
+    for (let tries = 0; tries < MAX_TRIES;) {
       const answer = await this.#read("pull", { epoch: this.epoch, version: this.version });
       if (answer === null) return undefined;
-      if (!isPulled(answer)) throw this.#strange();
+      if (!isPulled(answer)) throw this.#unexpected();
       const { head, changes, upTo } = answer;
       if (wanted?.epoch !== head.epoch) wanted = head;
       if (head.state === "building" || head.state === "full") return head;
@@ -153,7 +153,7 @@ class Part {
       this.version = upTo;
       if (upTo >= wanted.version) return head;
     }
-    throw this.#strange();
+    throw this.#unexpected();
   }
 
   #apply(changes: readonly RowChange[]): void {
@@ -174,7 +174,7 @@ class Part {
     for (let after: string | undefined; ;) {
       const page = await this.#read("list", omitUndefined({ after }));
       if (page === null) return;
-      if (!isListed(page)) throw this.#strange();
+      if (!isRowPage(page)) throw this.#unexpected();
       if (page.epoch !== epoch) return;
       listed.push(...page.rows);
       after = page.next;
@@ -206,8 +206,8 @@ class Part {
     return this.#options.ingress.read({ ...partHandler(this.#options.names, this.name, handler), input });
   }
 
-  #strange(): Error {
-    return strange({ object: `${this.#options.names.index}/${this.name}` });
+  #unexpected(): Error {
+    return unexpectedAnswer({ object: `${this.#options.names.index}/${this.name}` });
   }
 }
 

@@ -7,11 +7,9 @@
  */
 import { type IndexColumn, type IndexedRow, type IndexState, StoreError } from "../../core/contract/index.ts";
 import { INDEX_LIMITS, omitUndefined } from "../../core/contract/internal.ts";
-import { isObject } from "./is-object.ts";
-import { COUNT, INDEX, placeIn, type Entry } from "./map-page.ts";
-import { setEntry } from "./paged-map.ts";
-import { PagedReader, type PageReads } from "./paged-reader.ts";
-import { PagesDraft, type PageWrites } from "./pages-draft.ts";
+import { isObject } from "./handler-inputs.ts";
+import { COUNT, INDEX, indexOfKey, type Entry, PagesDraft, type PageReads, type PageWrites } from "./map-pages.ts";
+import { setEntry, PagedReader } from "./paged-map.ts";
 
 /** The row of an actor, or that it has none, as of one of its events. */
 export interface RowChange {
@@ -56,7 +54,7 @@ export interface Pulled {
   readonly upTo?: number;
 }
 
-export interface Listed {
+export interface RowPage {
   readonly epoch: string;
   readonly rows: readonly RowChange[];
   /** After which key the next page begins. Absent: this was the last. */
@@ -82,11 +80,11 @@ export async function declare(
   { definition, epoch, anew }: { readonly definition: string; readonly epoch: string; readonly anew: boolean },
 ): Promise<ShardHead> {
   const known = await readHead(writes);
-  if (known !== undefined && known.definition === definition && (!anew || known.epoch === epoch)) return shown(known);
+  if (known !== undefined && known.definition === definition && (!anew || known.epoch === epoch)) return headOf(known);
   writes.clearAll();
   const head: StoredHead = { epoch, definition, state: "building", version: 0, rows: 0, stale: {}, recent: [] };
   writes.set(HEAD, head);
-  return shown(head);
+  return headOf(head);
 }
 
 /** Whether that node builds the index from now on, until it has not said so for a while. */
@@ -102,7 +100,7 @@ export async function claim(
 
 /** What a turn changed. Returns the new version, if any row did. */
 export async function apply(context: PageWrites, definition: string, change: RowChange): Promise<ShardHead | undefined> {
-  const writes = ahead(context, [HEAD, INDEX, COUNT]);
+  const writes = prefetched(context, [HEAD, INDEX, COUNT]);
   const head = await readHead(writes);
   // It is not declared yet, or no longer: the node that declares it computes all rows.
   if (head === undefined) return undefined;
@@ -117,7 +115,7 @@ export async function apply(context: PageWrites, definition: string, change: Row
 export async function putAll(writes: PageWrites, epoch: string, changes: readonly RowChange[]): Promise<ShardHead | undefined> {
   const head = await readHead(writes);
   if (head?.epoch !== epoch) return undefined;
-  return (await put(writes, head, changes, true)) ?? shown(head);
+  return (await put(writes, head, changes, true)) ?? headOf(head);
 }
 
 /** All rows have been computed. */
@@ -142,7 +140,7 @@ async function put(
     const { key, seq } = change;
     if ((stale[key] ?? Infinity) <= seq) delete stale[key];
     const page = draft.refs.length === 0 ? [] : await draft.entries(draft.at(key));
-    const known = page[placeIn(page, key)];
+    const known = page[indexOfKey(page, key)];
     const before = known?.[0] === key ? changeIn(known) : undefined;
     if (before !== undefined && (before.seq > seq || (before.seq === seq && !isComputed))) continue;
     const entry = entryOf(change);
@@ -163,7 +161,7 @@ async function put(
   const next: StoredHead = { ...head, rows, stale, state: isRepaired ? "complete" : head.state };
   // Last: a reader of this version finds its rows.
   if (changed.length > 0 || JSON.stringify(stale) !== JSON.stringify(head.stale)) writes.set(HEAD, logged(writes, next, changed));
-  return changed.length === 0 ? undefined : shown({ ...next, version: head.version + changed.length });
+  return changed.length === 0 ? undefined : headOf({ ...next, version: head.version + changed.length });
 }
 
 function logged(writes: PageWrites, head: StoredHead, keys: readonly string[]): StoredHead {
@@ -198,7 +196,7 @@ export async function pull(
 ): Promise<Pulled | undefined> {
   const stored = await readHead(reads);
   if (stored === undefined) return undefined;
-  const head = shown(stored);
+  const head = headOf(stored);
   if (head.epoch !== epoch || version > head.version) return { head };
   const keys = await changedSince(reads, stored, version);
   if (keys === undefined) return { head };
@@ -232,7 +230,7 @@ async function changedSince(reads: PageReads, { version, recent }: StoredHead, s
 }
 
 /** A page of rows, in the order of keys. Undefined: the index is not declared. */
-export async function list(reads: PageReads, after: string | undefined): Promise<Listed | undefined> {
+export async function list(reads: PageReads, after: string | undefined): Promise<RowPage | undefined> {
   const head = await readHead(reads);
   if (head === undefined) return undefined;
   const { entries, more } = await new PagedReader(cached(reads)).list({ limit: 1_000, ...omitUndefined({ after }) });
@@ -241,7 +239,7 @@ export async function list(reads: PageReads, after: string | undefined): Promise
 }
 
 /** Requests all of these at once, since each answer goes through the server's log. They are awaited one after the other. */
-function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
+function prefetched(writes: PageWrites, names: readonly string[]): PageWrites {
   const begun = new Map(names.map((name) => [name, writes.get(name)]));
   return {
     get: (name) => begun.get(name) ?? writes.get(name),
@@ -290,7 +288,7 @@ async function readHead(reads: PageReads): Promise<StoredHead | undefined> {
   return value;
 }
 
-const shown = ({ epoch, definition, state, version, rows, stale }: StoredHead): ShardHead => ({
+const headOf = ({ epoch, definition, state, version, rows, stale }: StoredHead): ShardHead => ({
   epoch,
   definition,
   state,
@@ -345,7 +343,7 @@ export const isPulled = (value: unknown): value is Pulled =>
   isShardHead(value["head"]) &&
   (value["changes"] === undefined || (areRowChanges(value["changes"]) && typeof value["upTo"] === "number"));
 
-export const isListed = (value: unknown): value is Listed =>
+export const isRowPage = (value: unknown): value is RowPage =>
   isObject(value) &&
   typeof value["epoch"] === "string" &&
   areRowChanges(value["rows"]) &&

@@ -24,7 +24,7 @@ import {
   type StoredIndex,
 } from "../../core/contract/index.ts";
 import { encodedKeyOf, indexPage, Listeners, notify, omitUndefined, principalColumn, rowQuery } from "../../core/contract/internal.ts";
-import { ofIndexes } from "./directory.ts";
+import { INDEX_LIST } from "./directory.ts";
 import {
   definitionHash,
   type IndexIngress,
@@ -37,14 +37,14 @@ import {
   stateOf,
 } from "./index-replica.ts";
 import { isPulled, isShardHead, PUT_ROWS, type RowChange, type ShardHead } from "./index-shard.ts";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./handler-inputs.ts";
 import { ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { passed, pauses } from "./pauses.ts";
+import { wait, retryPauses } from "./ingress.ts";
 
 const TOPIC = "indexed";
 /** Actors read at once. */
-const ABREAST = 16;
+const CONCURRENCY = 16;
 /** Of JSON in one `put`. */
 const PUT_BYTES = 1_048_576;
 /** A node that builds an index renews its claim more often than that; after it, another node takes over. */
@@ -104,7 +104,7 @@ export class RestateIndexes implements IndexOperations {
   constructor(host: IndexesHost) {
     const { names, ingress, changes } = host;
     this.#host = host;
-    this.#list = new ShardedMap(ingress, names.map, ofIndexes.name, ofIndexes.shards);
+    this.#list = new ShardedMap(ingress, names.map, INDEX_LIST.name, INDEX_LIST.shards);
     for (const [name, { index }] of changes.byName) {
       const declared: Declared = {
         index,
@@ -122,7 +122,7 @@ export class RestateIndexes implements IndexOperations {
 
   /** Declares the indexes as soon as the server knows this node's handlers, and builds those that are incomplete. */
   async open(): Promise<void> {
-    for (const pauseMs of pauses()) {
+    for (const pauseMs of retryPauses()) {
       if (this.#isClosed) return;
       try {
         await this.#declare();
@@ -131,7 +131,7 @@ export class RestateIndexes implements IndexOperations {
         // No deployment is registered yet, or the server is away.
         if (!(error instanceof EngineError)) return this.#host.fault(error);
       }
-      await passed(this.#host.clock, pauseMs);
+      await wait(this.#host.clock, pauseMs);
     }
     for (const declared of this.#byName.values()) await this.#ready(declared).catch((error: unknown) => this.#host.fault(error));
   }
@@ -140,7 +140,7 @@ export class RestateIndexes implements IndexOperations {
     this.#peers = peers;
     this.#undos.push(
       peers.on(TOPIC, (hint) => {
-        if (isHint(hint)) this.#heard(hint.part, hint);
+        if (isHint(hint)) this.#onHint(hint.part, hint);
         return undefined;
       }),
       peers.onGap(() => this.#resync()),
@@ -180,7 +180,7 @@ export class RestateIndexes implements IndexOperations {
   async #ready(declared: Declared): Promise<void> {
     const { index, definition, replica } = declared;
     const givesUpAt = this.#host.clock.now() + QUERY_WAITS_MS;
-    for (const pauseMs of pauses()) {
+    for (const pauseMs of retryPauses()) {
       const heads = await replica.fresh();
       const state = stateOf(heads, definition);
       if (state === "complete") return;
@@ -198,7 +198,7 @@ export class RestateIndexes implements IndexOperations {
         throw new EngineError("UNAVAILABLE", `The index ${index.name} is being built: query it again later.`);
       declared.working ??= this.#work(declared, heads).finally(() => (declared.working = undefined));
       await declared.working;
-      if (stateOf(heads, definition) === "building") await passed(this.#host.clock, pauseMs);
+      if (stateOf(heads, definition) === "building") await wait(this.#host.clock, pauseMs);
     }
   }
 
@@ -216,10 +216,10 @@ export class RestateIndexes implements IndexOperations {
   /** That part has, or is about to have, changes up to there. */
   hint(part: string, { epoch, version }: ShardHead): void {
     this.#peers?.tell(TOPIC, { part, epoch, version });
-    this.#heard(part, { epoch, version });
+    this.#onHint(part, { epoch, version });
   }
 
-  #heard(part: string, hint: Pick<ShardHead, "epoch" | "version">): void {
+  #onHint(part: string, hint: Pick<ShardHead, "epoch" | "version">): void {
     const declared = this.#byName.get(part.slice(0, part.lastIndexOf("/")));
     if (declared === undefined || declared.listeners.none || this.#isClosed) return;
     declared.wanted.set(part, hint);
@@ -253,7 +253,7 @@ export class RestateIndexes implements IndexOperations {
       // What a hint announced may never become durable: its turn was run again elsewhere.
       if (this.#host.clock.now() > givesUpAt) wanted.clear();
       if (wanted.size === 0) return;
-      await passed(this.#host.clock, pauseMs);
+      await wait(this.#host.clock, pauseMs);
     }
   }
 
@@ -348,8 +348,8 @@ export class RestateIndexes implements IndexOperations {
   /** As their states say, whichever version of the kind wrote them. */
   async #rows({ index }: Declared, ids: readonly ActorId[]): Promise<readonly RowChange[]> {
     const rows: RowChange[] = [];
-    for (let at = 0; at < ids.length; at += ABREAST) {
-      const some = ids.slice(at, at + ABREAST);
+    for (let at = 0; at < ids.length; at += CONCURRENCY) {
+      const some = ids.slice(at, at + CONCURRENCY);
       const found = await Promise.all(some.map((id) => this.#host.read(id)));
       for (const snapshot of found) if (snapshot !== undefined) rows.push(this.#rowOf(index, snapshot));
     }
@@ -431,7 +431,7 @@ export class RestateIndexes implements IndexOperations {
     let suspects = ids;
     let flaws: readonly IndexFlaw[] = [];
     for (let tries = 0; tries < VERIFY_TRIES && suspects.length > 0; tries += 1) {
-      if (tries > 0) await passed(this.#host.clock, VERIFY_PAUSE_MS);
+      if (tries > 0) await wait(this.#host.clock, VERIFY_PAUSE_MS);
       const wanted = new Map((await this.#rows(declared, suspects)).map(({ key, row }) => [key, row]));
       await declared.replica.fresh();
       flaws = suspects.flatMap((id): readonly IndexFlaw[] => {

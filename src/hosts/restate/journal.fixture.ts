@@ -1,4 +1,4 @@
-import { type DurableContext, type Handler, Withdrawn } from "./durable-context.ts";
+import { type DurableContext, type Handler, InvocationCancelled } from "./durable-context.ts";
 import type { MapText } from "./map-text.fixture.ts";
 
 /**
@@ -16,11 +16,11 @@ export interface Faults {
   /** One for each attempt; the one after the last of them goes on to its end. */
   readonly cuts?: readonly Cut[];
   /** The nth wait ends by being told that the invocation was cancelled. `begun`: what it waited for was under way. */
-  readonly withdrawn?: { readonly wait: number; readonly begun: boolean };
+  readonly cancelled?: { readonly wait: number; readonly begun: boolean };
 }
 
 /** What the invocation is on. */
-export interface Grounds {
+export interface InvocationEnvironment {
   readonly invocation: string;
   readonly keys: MapText;
   call(to: Handler, input: unknown): Promise<unknown>;
@@ -37,7 +37,7 @@ export interface Invoked {
   readonly steps: number;
   readonly waits: number;
   /** It was told that it was cancelled. */
-  readonly withdrawn: boolean;
+  readonly cancelled: boolean;
   /** Commands that change something, in order. */
   readonly effects: readonly string[];
 }
@@ -47,62 +47,62 @@ interface Entry {
   readonly command: string;
   /** Its answer as text, once it is known. */
   answer?: Promise<string>;
-  withdrawn?: true;
+  cancelled?: true;
 }
 
 const MOST_ATTEMPTS = 1_000;
 /** Of one entry in a server's journal: it takes no longer one, and begins another attempt, for ever. */
 const MOST_BYTES = 32 * 2 ** 20;
 
-export function assertTaken(what: string, text: string): void {
+export function assertAccepted(what: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MOST_BYTES) throw new Error(`The server takes no ${what} of ${bytes} bytes, in any attempt.`);
 }
 
 /** One invocation as a durable engine runs it: from the top after each cut, journalled steps once. Everything is kept as text, and takes effect as soon as it is journalled. */
 export class Journal {
-  readonly #grounds: Grounds;
+  readonly #environment: InvocationEnvironment;
   readonly #faults: Faults;
   readonly #entries: Entry[] = [];
 
-  constructor(grounds: Grounds, faults: Faults = {}) {
-    this.#grounds = grounds;
+  constructor(environment: InvocationEnvironment, faults: Faults = {}) {
+    this.#environment = environment;
     this.#faults = faults;
   }
 
   async run(handler: (context: DurableContext) => Promise<unknown>): Promise<Invoked> {
     for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
-      const attempt = new Attempt(this.#grounds, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.withdrawn);
+      const attempt = new Attempt(this.#environment, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.cancelled);
       const ended = await Promise.race([handler(attempt).then((value) => ({ text: JSON.stringify(value) ?? "null" })), attempt.cutOff]);
       if (ended === undefined) {
-        this.#grounds.again();
+        this.#environment.again();
         continue;
       }
-      assertTaken("output", ended.text);
+      assertAccepted("output", ended.text);
       const { steps, waits } = attempt;
       if (steps < this.#entries.length)
         throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
       const effects = this.#entries.flatMap(({ command }) => (/^(set|clear|send|call) /.test(command) ? [command] : []));
       const outcome: unknown = JSON.parse(ended.text);
-      const withdrawn = this.#entries.some((entry) => entry.withdrawn === true);
-      return { outcome, attempts, steps, waits, withdrawn, effects };
+      const cancelled = this.#entries.some((entry) => entry.cancelled === true);
+      return { outcome, attempts, steps, waits, cancelled, effects };
     }
     throw new Error(`It was run ${MOST_ATTEMPTS} times and came to no end.`);
   }
 }
 
 class Attempt implements DurableContext {
-  readonly #grounds: Grounds;
+  readonly #environment: InvocationEnvironment;
   readonly #entries: Entry[];
   readonly #cut: Cut | undefined;
-  readonly #withdrawal: Faults["withdrawn"];
+  readonly #withdrawal: Faults["cancelled"];
   readonly #superseded = new AbortController();
   readonly #over = Promise.withResolvers<undefined>();
   steps = 0;
   waits = 0;
 
-  constructor(grounds: Grounds, entries: Entry[], cut: Cut | undefined, withdrawal: Faults["withdrawn"]) {
-    this.#grounds = grounds;
+  constructor(environment: InvocationEnvironment, entries: Entry[], cut: Cut | undefined, withdrawal: Faults["cancelled"]) {
+    this.#environment = environment;
     this.#entries = entries;
     this.#cut = cut;
     this.#withdrawal = withdrawal;
@@ -113,7 +113,7 @@ class Attempt implements DurableContext {
   }
 
   invocation(): string {
-    return this.#grounds.invocation;
+    return this.#environment.invocation;
   }
 
   superseded(): AbortSignal {
@@ -121,16 +121,16 @@ class Attempt implements DurableContext {
   }
 
   async get(name: string): Promise<string | undefined> {
-    const text = await this.#wait(`get ${name}`, async () => this.#grounds.keys.kept.get(name.toWellFormed()), false);
+    const text = await this.#wait(`get ${name}`, async () => this.#environment.keys.values.get(name.toWellFormed()), false);
     return typeof text === "string" ? text : undefined;
   }
 
   set(name: string, text: string): void {
-    this.#command(`set ${name} ${text}`, () => this.#grounds.keys.write([name, text]));
+    this.#command(`set ${name} ${text}`, () => this.#environment.keys.write([name, text]));
   }
 
   clear(name: string): void {
-    this.#command(`clear ${name}`, () => this.#grounds.keys.clear(name));
+    this.#command(`clear ${name}`, () => this.#environment.keys.clear(name));
   }
 
   run(name: string, action: () => Promise<unknown>): Promise<unknown> {
@@ -139,7 +139,7 @@ class Attempt implements DurableContext {
 
   call(to: Handler, input: unknown): Promise<unknown> {
     const text = JSON.stringify(input);
-    return this.#wait(`call ${named(to)} ${text}`, () => this.#grounds.call(to, JSON.parse(text)), false);
+    return this.#wait(`call ${named(to)} ${text}`, () => this.#environment.call(to, JSON.parse(text)), false);
   }
 
   /** As the server sees it: one call after the other, and then their answers. */
@@ -152,11 +152,11 @@ class Attempt implements DurableContext {
   /** The delay is no part of the command: the server does not compare it either. */
   send(to: Handler, input: unknown, afterMs?: number): void {
     const text = JSON.stringify(input);
-    this.#command(`send ${named(to)} ${text}`, () => this.#grounds.send(to, JSON.parse(text), afterMs));
+    this.#command(`send ${named(to)} ${text}`, () => this.#environment.send(to, JSON.parse(text), afterMs));
   }
 
   async sleep(ms: number): Promise<void> {
-    await this.#wait("sleep", () => this.#grounds.sleep(ms), false);
+    await this.#wait("sleep", () => this.#environment.sleep(ms), false);
   }
 
   #command(command: string, apply: () => void): void {
@@ -179,11 +179,11 @@ class Attempt implements DurableContext {
     const place = this.#cut?.step === this.steps ? this.#cut.place : undefined;
     this.steps += 1;
     const wait = this.waits++;
-    if (entry.withdrawn || (this.#withdrawal?.wait === wait && entry.answer === undefined)) {
-      if (!entry.withdrawn && this.#withdrawal?.begun === true) make().catch(() => undefined);
-      entry.withdrawn = true;
+    if (entry.cancelled || (this.#withdrawal?.wait === wait && entry.answer === undefined)) {
+      if (!entry.cancelled && this.#withdrawal?.begun === true) make().catch(() => undefined);
+      entry.cancelled = true;
       if (place !== undefined) return this.#end();
-      throw new Withdrawn("The invocation was cancelled.");
+      throw new InvocationCancelled("The invocation was cancelled.");
     }
     const making = entry.answer ?? make().then((value) => JSON.stringify(value) ?? "null");
     if (!own) entry.answer = making;
@@ -195,7 +195,7 @@ class Attempt implements DurableContext {
     let text: string;
     try {
       text = await making;
-      assertTaken("answer", text);
+      assertAccepted("answer", text);
     } catch {
       // Whatever throws is run again.
       return this.#end();
@@ -210,7 +210,7 @@ class Attempt implements DurableContext {
   #entry(command: string): Entry | undefined {
     const known = this.#entries[this.steps];
     try {
-      assertTaken("command", command);
+      assertAccepted("command", command);
     } catch (error) {
       this.#over.reject(error);
       this.#superseded.abort();

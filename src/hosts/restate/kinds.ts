@@ -1,7 +1,7 @@
 import { faults, keyOf, mayStart, rolesByKind } from "../../core/chain/internal.ts";
 import type { ActorId, Behaviour, Json, Message, RolesByKind, Viewer } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
-import { sealer, unsealed, type Sealer } from "./sealed.ts";
+import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
 /** The kinds a node serves, and what of their messages is secret. */
 export class Kinds {
@@ -50,7 +50,7 @@ export class Kinds {
   }
 
   /** The arguments without what is secret. */
-  shown(message: Message): Json {
+  redactedArgs(message: Message): Json {
     const behaviour = this.#kinds.get(kindOf(message.to));
     return behaviour?.redact === undefined ? message.args : behaviour.redact(message);
   }

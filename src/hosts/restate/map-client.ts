@@ -1,26 +1,25 @@
 import { hash } from "node:crypto";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
-import { isObject } from "./is-object.ts";
-import { isEntries, type Entry } from "./map-page.ts";
+import { isObject } from "./handler-inputs.ts";
+import { isEntries, type Entry } from "./map-pages.ts";
 import type { MapInputs } from "./map-object.ts";
 import { Names } from "./names.ts";
-import type { Taken } from "./paged-map.ts";
-import { LIST_ENTRIES, type Listed, type Range } from "./paged-reader.ts";
-import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import { type TakeResult, LIST_ENTRIES, type MapList, type Range } from "./paged-map.ts";
+import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
 
 /** What `MapClient` takes. */
-export interface MapClientOptions extends PatientOptions {
+export interface MapClientOptions extends RetryingIngressOptions {
   /** As of the object that is served. Default none. */
   readonly prefix?: string;
 }
 
 /** Maps on a Restate server, for any process that reaches its ingress. */
 export class MapClient {
-  readonly #ingress: PatientIngress;
+  readonly #ingress: RetryingIngress;
   readonly #object: string;
 
   constructor(options: MapClientOptions) {
-    this.#ingress = new PatientIngress(options);
+    this.#ingress = new RetryingIngress(options);
     this.#object = new Names(options.prefix).map;
   }
 
@@ -34,7 +33,7 @@ export class MapClient {
   }
 }
 
-type Ingress = Pick<PatientIngress, "read" | "write">;
+type Ingress = Pick<RetryingIngress, "read" | "write">;
 
 /** The object key of the part that `key` is in. */
 export const shardOf = (name: string, shards: number, key: string): string =>
@@ -86,7 +85,7 @@ export class ShardedMap {
   async get(key: string): Promise<Json | undefined> {
     const answer = await this.#read("get", this.#shard(key), { key });
     if (answer === null) return undefined;
-    if (!isFound(answer)) throw this.#strange();
+    if (!isFound(answer)) throw this.#unexpected();
     return answer.found;
   }
 
@@ -127,7 +126,7 @@ export class ShardedMap {
       const keys: string[] = [];
       for (;;) {
         const taken = await this.#write("take", shard, { before, field, limit: LIST_ENTRIES });
-        if (!isTaken(taken)) throw this.#strange();
+        if (!isTakeResult(taken)) throw this.#unexpected();
         keys.push(...taken.keys);
         if (!taken.more) return keys;
       }
@@ -135,9 +134,9 @@ export class ShardedMap {
     return (await Promise.all(this.#all().map(of))).flat();
   }
 
-  async #list(shard: string, range: Range): Promise<Listed> {
+  async #list(shard: string, range: Range): Promise<MapList> {
     const answer = await this.#read("list", shard, range);
-    if (!isListed(answer)) throw this.#strange();
+    if (!isMapList(answer)) throw this.#unexpected();
     return answer;
   }
 
@@ -158,27 +157,27 @@ export class ShardedMap {
   }
 
   #boolean(answer: unknown): boolean {
-    if (typeof answer !== "boolean") throw this.#strange();
+    if (typeof answer !== "boolean") throw this.#unexpected();
     return answer;
   }
 
   #number(answer: unknown): number {
-    if (typeof answer !== "number") throw this.#strange();
+    if (typeof answer !== "number") throw this.#unexpected();
     return answer;
   }
 
-  #strange(): Error {
-    return strange({ object: this.#object });
+  #unexpected(): Error {
+    return unexpectedAnswer({ object: this.#object });
   }
 }
 
 const isFound = (value: unknown): value is { readonly found: Json } => isObject(value) && value["found"] !== undefined;
 
-const isTaken = (value: unknown): value is Taken =>
+const isTakeResult = (value: unknown): value is TakeResult =>
   isObject(value) &&
   Array.isArray(value["keys"]) &&
   value["keys"].every((key) => typeof key === "string") &&
   typeof value["more"] === "boolean";
 
-export const isListed = (value: unknown): value is Listed =>
+export const isMapList = (value: unknown): value is MapList =>
   isObject(value) && isEntries(value["entries"]) && typeof value["more"] === "boolean";

@@ -1,6 +1,6 @@
 import type { Json, Member, Members } from "../../core/contract/index.ts";
-import { isObject } from "./is-object.ts";
-import { LIST_ENTRIES } from "./paged-reader.ts";
+import { isObject } from "./handler-inputs.ts";
+import { LIST_ENTRIES } from "./paged-map.ts";
 import type { MapClient } from "./map-client.ts";
 
 /** What `restateMembers` takes. */

@@ -34,7 +34,7 @@ export class Names {
   }
 
   /** What came from another place and is to be set going. */
-  get waiting(): string {
+  get importQueue(): string {
     return `${this.prefix}troupe-waiting`;
   }
 

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./handler-inputs.ts";
 
 /** How a turn ended, as a value: an error would make the server try again. */
 export type Outcome = Applied | Failed;
@@ -22,7 +22,7 @@ interface Applied {
   readonly reply?: Reply;
   readonly later?: string;
   /** Where the actor is now, if this turn left an event or has lines to tell. */
-  readonly change?: Told;
+  readonly change?: ActorHead;
   /** It left that event. */
   readonly committed?: true;
 }
@@ -34,7 +34,7 @@ export interface Failed {
 }
 
 /** A change without its actor. */
-export type Told = Omit<Change, "id">;
+export type ActorHead = Omit<Change, "id">;
 
 /** An `EngineError` that says nothing was applied. */
 export interface Fault {
@@ -65,7 +65,7 @@ export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
 
 /** For handlers that only read: a fault of the chain as a value, all else another attempt. */
-export async function settled(reading: Promise<unknown>): Promise<Guarded<unknown>> {
+export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknown>> {
   try {
     return { value: (await reading) ?? null };
   } catch (error) {
@@ -87,26 +87,26 @@ export function isOutcome(value: unknown): value is Outcome {
   if (!isObject(value)) return false;
   if (value["fault"] !== undefined) return isFault(value["fault"]);
   const { reply, later, change } = value;
-  if (change !== undefined && !isTold(change)) return false;
+  if (change !== undefined && !isActorHead(change)) return false;
   if (later !== undefined) return typeof later === "string";
   return isObject(reply) && (Object.hasOwn(reply, "ok") || Object.hasOwn(reply, "refused") || Object.hasOwn(reply, "needs"));
 }
 
 const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
 
-export const isTold = <T>(value: T): value is T & Told =>
+export const isActorHead = <T>(value: T): value is T & ActorHead =>
   isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
 
 const isPersistence = (value: unknown): value is Snapshot["persistence"] =>
   value === "memory" || value === "disk" || value === "distributed";
 
-const COUNTED = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
+const NUMBER_FIELDS = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
 
 export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value) &&
-  isTold(value) &&
+  isActorHead(value) &&
   typeof value["id"] === "string" &&
   typeof value["uid"] === "string" &&
   value["state"] !== undefined &&
-  COUNTED.every((name) => typeof value[name] === "number") &&
+  NUMBER_FIELDS.every((name) => typeof value[name] === "number") &&
   isPersistence(value["persistence"]);

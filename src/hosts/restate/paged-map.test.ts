@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
-import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-page.ts";
+import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-pages.ts";
 import { BetweenWrites, MapText } from "./map-text.fixture.ts";
-import { PagedMap } from "./paged-map.ts";
-import { PagedReader, type Listed, type Range } from "./paged-reader.ts";
+import { PagedMap, PagedReader, type MapList, type Range } from "./paged-map.ts";
 
 /** Without shrinking: it takes minutes. The seed and the path that are told run the same again. */
 const RUNS = { numRuns: 60, endOnFailure: true };
@@ -85,7 +84,7 @@ async function both(map: PagedMap, model: Map<string, Json>, taken: Step): Promi
 const LIST_BYTES = 1_048_576;
 
 /** That a list is the first of `found`: as many as asked for, or as fit. */
-function checkListed({ entries, more }: Listed, found: readonly (readonly [string, Json])[], limit: number): void {
+function checkListed({ entries, more }: MapList, found: readonly (readonly [string, Json])[], limit: number): void {
   assert.deepEqual(entries, found.slice(0, entries.length));
   assert.equal(more, found.length > entries.length);
   const bytes = (of: readonly unknown[]): number => of.reduce<number>((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
@@ -108,7 +107,7 @@ async function listAll(reader: PagedReader): Promise<[string, Json][]> {
 async function checkPages(text: MapText): Promise<void> {
   const { refs } = readPages(await text.get(INDEX));
   const names = new Set([...(refs.length > 0 ? [INDEX, "count"] : []), ...refs.map(({ name }) => `page/${name}`)]);
-  assert.deepEqual(new Set(text.kept.keys()), names);
+  assert.deepEqual(new Set(text.values.keys()), names);
   assert.equal(refs[0]?.from ?? "", "");
   for (const [at, { from, name, least }] of refs.entries()) {
     const page = readPage(await text.get(`page/${name}`)) ?? assert.fail();
@@ -147,7 +146,7 @@ test("a map in pages is a map in order, whatever is done to it", async () => {
         const found = ordered(model).filter(([name]) => name.startsWith(wanted.prefix) && (wanted.after === null || name > wanted.after));
         checkListed(await map.list(range), found, wanted.limit);
         for (const name of model.keys()) await map.delete(name);
-        assert.equal(text.kept.size, 0);
+        assert.equal(text.values.size, 0);
       },
     ),
     RUNS,
@@ -166,7 +165,7 @@ test("a reader beside the writer finds every entry that is not being changed, on
         const text = new MapText();
         const map = new PagedMap(text);
         for (const entry of steady) await map.putMany([entry]);
-        const before = new Map(text.kept);
+        const before = new Map(text.values);
         text.forget();
         const all = new Map<string, Json>(steady);
         for (const one of steps) await both(map, all, one);
@@ -195,7 +194,7 @@ test("an operation that ends half-way leaves a map that goes on", async () => {
       const text = new MapText();
       const model = new Map<string, Json>();
       for (const one of steps.slice(0, -1)) await both(new PagedMap(text), model, one);
-      const before = new Map(text.kept);
+      const before = new Map(text.values);
       const last = steps.at(-1);
       if (last === undefined) return;
       text.forget();
@@ -234,7 +233,7 @@ test("keys are any text, in the order of code units, half characters too", async
   assert.deepEqual(await listed({ prefix: "\ud83d", after: "\u{1f600}" }), keys.slice(4, 6));
   assert.deepEqual(await listed({ prefix: "\ud83d", after: "\ude00" }), []);
   for (const name of keys) assert.equal(await map.delete(name), true);
-  assert.equal(text.kept.size, 0);
+  assert.equal(text.values.size, 0);
 });
 
 /** 4,000 entries of about 500 bytes. */
@@ -267,7 +266,7 @@ test("what an operation reads and writes does not grow with the map", async () =
   await within(3, 0, 0, () => map.delete("nobody"));
   await within(3, 1, PAGE_BYTES + 100, () => map.put("key 02000", { at: 2_000, pad: "y".repeat(460) }));
   await within(3, 1, PAGE_BYTES + 100, () => map.patch("key 02000", { at: 2_001 }, "at"));
-  const indexBytes = Buffer.byteLength(text.kept.get(INDEX) ?? "");
+  const indexBytes = Buffer.byteLength(text.values.get(INDEX) ?? "");
   assert.ok(indexBytes < 20_000);
   for (let n = 0; n < 100; n += 1)
     await within(3, 4, indexBytes + PAGE_BYTES + 2_000, () => map.put(`key 02000 ${n}`, { at: 5_000, pad: "z".repeat(460) }));
@@ -357,7 +356,7 @@ test("a list has a bounded size, and foreign values are no map", async () => {
   ] as const) {
     const other = new MapText();
     await new PagedMap(other).put("key", 1);
-    other.kept.set(name, foreign);
+    other.values.set(name, foreign);
     await assert.rejects(new PagedMap(other).put("key", 2), { code: "STORE_CORRUPT" });
     await assert.rejects(new PagedMap(other).get("key"), { code: "STORE_CORRUPT" });
   }

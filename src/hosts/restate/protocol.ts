@@ -7,7 +7,7 @@
 export const PROTOCOL = "application/vnd.restate.invocation.v6";
 
 /** Of a frame, before its message: type, flags, length. */
-const HEAD_BYTES = 8;
+const HEADER_BYTES = 8;
 
 const START = 0x0000;
 const END = 0x0003;
@@ -18,7 +18,7 @@ const SET_STATE = 0x0403;
 const NOTIFICATIONS = 0x8000;
 
 /** What a handler is begun with. */
-export interface Opening {
+export interface InvocationStart {
   /** Of the virtual object. */
   readonly key: string;
   /** All that is kept under it; undefined where the server did not send all. */
@@ -36,21 +36,21 @@ interface Command {
 }
 
 /** A number: not all of it is there, it is so many bytes at least. Throws where it is something else. */
-export function openingIn(bytes: Buffer): Opening | number {
-  let start: Start | undefined;
+export function readInvocation(bytes: Buffer): InvocationStart | number {
+  let start: StartMessage | undefined;
   let input: Buffer = NOTHING;
   const journal: Command[] = [];
   let entries = 0;
   let at = 0;
-  while (at + HEAD_BYTES <= bytes.length) {
+  while (at + HEADER_BYTES <= bytes.length) {
     const type = bytes.readUInt16BE(at);
-    const end = at + HEAD_BYTES + bytes.readUInt32BE(at + 4);
+    const end = at + HEADER_BYTES + bytes.readUInt32BE(at + 4);
     if (end > bytes.length) return end;
-    const fields = new Fields(bytes, at + HEAD_BYTES, end);
+    const fields = new Fields(bytes, at + HEADER_BYTES, end);
     at = end;
     if (start === undefined) {
       if (type !== START) throw new RangeError("An invocation does not begin so.");
-      start = startIn(fields);
+      start = readStart(fields);
       continue;
     }
     entries += 1;
@@ -60,16 +60,16 @@ export function openingIn(bytes: Buffer): Opening | number {
     else if (type < NOTIFICATIONS) journal.push({});
     if (entries === start.entries) return { key: start.key, state: start.state, input, journal };
   }
-  return at + HEAD_BYTES;
+  return at + HEADER_BYTES;
 }
 
-interface Start {
+interface StartMessage {
   readonly key: string;
   readonly entries: number;
   readonly state: ReadonlyMap<string, Buffer> | undefined;
 }
 
-function startIn(fields: Fields): Start {
+function readStart(fields: Fields): StartMessage {
   const state = new Map<string, Buffer>();
   let key = "";
   let entries = 0;
@@ -166,7 +166,7 @@ const OUTPUT_VALUE = 0x72;
 const SET_VALUE = 0x1a;
 
 /** After the last command: the invocation is over. */
-export const END_FRAME: Buffer = Buffer.alloc(HEAD_BYTES);
+export const END_FRAME: Buffer = Buffer.alloc(HEADER_BYTES);
 END_FRAME.writeUInt16BE(END, 0);
 
 function frame(type: number, name: string | undefined, field: number, text: string): Buffer {
@@ -174,11 +174,11 @@ function frame(type: number, name: string | undefined, field: number, text: stri
   const contentBytes = Buffer.byteLength(text);
   const valueBytes = 1 + varintBytes(contentBytes) + contentBytes;
   const length = (name === undefined ? 0 : 1 + varintBytes(nameBytes) + nameBytes) + 1 + varintBytes(valueBytes) + valueBytes;
-  const bytes = Buffer.allocUnsafe(HEAD_BYTES + length);
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + length);
   bytes.writeUInt16BE(type, 0);
   bytes.writeUInt16BE(0, 2);
   bytes.writeUInt32BE(length, 4);
-  let at = HEAD_BYTES;
+  let at = HEADER_BYTES;
   if (name !== undefined) {
     at = writeTag(bytes, at, NAME, nameBytes);
     at += bytes.write(name, at, "utf8");

@@ -6,7 +6,7 @@ import { verify } from "../../core/chain/index.ts";
 import { type ChainEvent, type Clock } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
-import { PatientIngress } from "./patient-ingress.ts";
+import { RetryingIngress } from "./ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
 import { World } from "./world.fixture.ts";
@@ -37,7 +37,7 @@ class Waiting implements Clock {
 }
 
 /** Over HTTP, as a server's ingress would. */
-async function asked(world: World, patience: Clock) {
+async function queriesOf(world: World, patience: Clock) {
   const server = createServer((request, response) => {
     void (async () => {
       const [object = "", key = "", handler = ""] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
@@ -49,7 +49,7 @@ async function asked(world: World, patience: Clock) {
   const loopback = await onLoopback(server);
   const base = loopback.url;
   const queries = new Queries({
-    reads: new PatientIngress({ ingress: base }),
+    reads: new RetryingIngress({ ingress: base }),
     names: world.names,
     maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
     kinds: ["tally", "other"],
@@ -79,7 +79,7 @@ void test("C7 history waits for events that have left their actor and are on the
   const patience = new Waiting(async (pause) => {
     if (pause === 3) await world.settle();
   });
-  await using on = await asked(world, patience);
+  await using on = await queriesOf(world, patience);
   const chain = await history(on.queries);
   assert.equal(chain.length, 50);
   assert.equal(verify(chain, { actor: ID }).flaw, undefined);
@@ -91,14 +91,14 @@ void test("C7 history waits for events that have left their actor and are on the
 void test("events that never arrive are missing, and that is said", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 50; n += 1) await add(world, false);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   await assert.rejects(history(on.queries), { code: "STORE_IO", message: /Event 1 of tally\/main/ });
 });
 
 void test("law 2: an actor that goes on while its history is read is read to its end, each event once", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 50; n += 1) await add(world, true);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const chain = await history(on.queries, 0, async (n) => {
     if (n % 2 === 0 && n < 90) await add(world, true);
   });
@@ -114,7 +114,7 @@ void test("actors are found by kind, owner and uid, counted, and read; what was 
   await world.call({ to: "tally/ben", action: "add", args: null, start: null, viewer: { principal: "ben", scopes: [] } });
   // Entered by a birth that was cancelled before its end.
   await world.ask({ object: world.names.map, key: "kind/other/0", handler: "put" }, { key: "other/never", value: null });
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const { queries } = on;
   const ids = async (query: Partial<Parameters<Queries["list"]>[0]>): Promise<readonly string[]> =>
     (await queries.list({ limit: 10, ...query })).map(({ id }) => id);
@@ -136,9 +136,9 @@ void test("C4 who took a keyed call is known for as long as its reply is #cluste
   const world = new World({ kinds: [tallyKind("tally"), tallyKind("other")] });
   await world.call({ to: ID, action: "add", args: null, start: null, viewer: VIEWER }, { key: "one" });
   await world.call({ to: ID, action: "refuse", args: null, start: null, viewer: VIEWER }, { key: "two" });
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const taker = (key: string, now = world.now, principal = "ann"): Promise<unknown> =>
-    on.queries.keyed("tally", { principal, scopes: [] }, key, now);
+    on.queries.keyedCall("tally", { principal, scopes: [] }, key, now);
   assert.equal(await taker("one"), ID);
   assert.equal(await taker("one", world.now + 60_000), undefined);
   assert.equal(await taker("one", world.now, "ben"), undefined);
@@ -148,7 +148,7 @@ void test("C4 who took a keyed call is known for as long as its reply is #cluste
 void test("a history after no whole number, and a list of no whole number, are refused", { timeout: 5_000 }, async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   await add(world, true);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5]) {
     await assert.rejects(history(on.queries, wrong), { code: "BAD_QUERY", message: "`afterSeq` is a whole number." });
     if (wrong !== Infinity) await assert.rejects(on.queries.list({ limit: wrong }), { code: "BAD_QUERY" });

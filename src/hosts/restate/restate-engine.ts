@@ -29,7 +29,7 @@ import type {
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, compareIds, kindOf, unserialisableError } from "../../core/contract/internal.ts";
 import type { ExtraHandler } from "./endpoint.ts";
-import type { TurnInput } from "./inputs.ts";
+import type { TurnInput } from "./handler-inputs.ts";
 import { MapClient } from "./map-client.ts";
 import { restateMembers } from "./members.ts";
 import { Node } from "./node.ts";
@@ -72,12 +72,12 @@ export class RestateEngine implements Engine {
 
   /** What was sent on their resumable streams. */
   streams(): StreamStore {
-    return restateStreamStore({ ...this.#node.reach, health: this.#node.health });
+    return restateStreamStore({ ...this.#node.ingressOptions, health: this.#node.health });
   }
 
   /** Which nodes there are. A server that is away is not waited for: leases are renewed soon enough. */
   members(): Members {
-    const members = restateMembers({ maps: new MapClient({ ...this.#node.reach, patienceMs: 2_000 }) });
+    const members = restateMembers({ maps: new MapClient({ ...this.#node.ingressOptions, patienceMs: 2_000 }) });
     return { ...members, seen: (self, forMs) => this.#node.health.lease(() => members.seen(self, forMs)) };
   }
 
@@ -155,7 +155,7 @@ export class RestateEngine implements Engine {
   }
 
   keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    return this.#guarded(() => this.#node.queries.keyed(kind, viewer, key, this.#node.clock.now()));
+    return this.#guarded(() => this.#node.queries.keyedCall(kind, viewer, key, this.#node.clock.now()));
   }
 
   history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
@@ -191,17 +191,17 @@ export class RestateEngine implements Engine {
    * `UNKNOWN_INDEX`, `BAD_QUERY`; `UNAVAILABLE` while the index is built, or has another definition.
    */
   query<R extends object>(index: Index<R>, query: IndexQuery<R> = {}): Promise<IndexPage<R>> {
-    return this.#guarded(() => this.#node.rows.query(index, query));
+    return this.#guarded(() => this.#node.indexRows.query(index, query));
   }
 
   /** Calls the listener with each actor whose row changes, whichever node ran its turn. Returns its undo. Throws `UNKNOWN_INDEX`. */
   watchIndex(index: Index, listener: (event: IndexEvent) => void): () => void {
-    return this.#node.rows.watch(index, listener);
+    return this.#node.indexRows.watch(index, listener);
   }
 
   /** Lists, rebuilds and verifies indexes. */
   get indexes(): IndexOperations {
-    return this.#node.rows;
+    return this.#node.indexRows;
   }
 
   /** Sends that failed three times, oldest first. */
@@ -218,7 +218,7 @@ export class RestateEngine implements Engine {
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "closed") return;
     this.#phase = "draining";
-    const { calls, reach } = this.#node;
+    const { calls, ingressOptions: reach } = this.#node;
     const over = new AbortController();
     const undo = reach.clock.after(graceMs, () => over.abort());
     if (graceMs <= 0) over.abort();

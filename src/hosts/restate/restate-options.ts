@@ -1,6 +1,5 @@
 import type { ActorId, Behaviour, Clock, EngineError, Entropy, Index, IndexProgress } from "../../core/contract/index.ts";
-import type { SendLater } from "./sdk-context.ts";
-import type { RestateSdk } from "./sdk.ts";
+import type { SendLater, RestateSdk } from "./sdk.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface NodeFault {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor, hasClaim } from "../../core/actor/index.ts";
-import { sealer } from "./sealed.ts";
+import { sealer } from "./sealer.ts";
 import { World } from "./world.fixture.ts";
 
 const desk = actor("desk", {

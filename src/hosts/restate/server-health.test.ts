@@ -112,11 +112,11 @@ test("what is asked while the server is lost is refused, and what was asked befo
     ["UNAVAILABLE", false],
     ["UNAVAILABLE", "unknown"],
   ]);
-  let asked = false;
+  let pending = false;
   await assert.rejects(
-    health.guard(async () => (asked = true)),
+    health.guard(async () => (pending = true)),
     { code: "UNAVAILABLE", applied: false },
   );
-  assert.equal(asked, false);
+  assert.equal(pending, false);
   assert.throws(() => health.check(), { code: "UNAVAILABLE" });
 });

@@ -26,7 +26,7 @@ export interface SessionStoreOptions {
 
 const SHARDS = 16;
 /** What one row is written to at the same time by nodes is little: of those who collide one gets through each time. */
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
 export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore & Closable {
@@ -34,23 +34,23 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
   const ask = askServer(health);
   const close = async (): Promise<void> => ask.close();
   return {
-    put: (row) => ask(async () => void (await rows.put(row.id, objectOf(row)))),
-    get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
+    put: (row) => ask(async () => void (await rows.put(row.id, jsonOf(row)))),
+    get: (id) => ask(async () => (isPossibleId(id) ? rowOf(await rows.get(id)) : undefined)),
     change: (id, change) =>
       ask(async () => {
-        for (let tries = 0; canBe(id) && tries < MOST_TRIES; tries += 1) {
+        for (let tries = 0; isPossibleId(id) && tries < MAX_TRIES; tries += 1) {
           const before = await rows.get(id);
           const row = rowOf(before);
           if (before === undefined || row === undefined) return undefined;
           const changed = changedSession(row, change);
           if (changed === row) return row;
-          if (await rows.replace(id, before, objectOf(changed))) return changed;
+          if (await rows.replace(id, before, jsonOf(changed))) return changed;
         }
-        if (!canBe(id)) return undefined;
+        if (!isPossibleId(id)) return undefined;
         throw new StoreError("STORE_CONFLICT", "The session changed with every attempt to change it: try again.");
       }),
-    touch: (id, seenAt) => ask(async () => void (canBe(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
-    delete: (id) => ask(async () => void (canBe(id) && (await rows.delete(id)))),
+    touch: (id, seenAt) => ask(async () => void (isPossibleId(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
+    delete: (id) => ask(async () => void (isPossibleId(id) && (await rows.delete(id)))),
     expire: (seenBefore) => ask(() => rows.take({ before: seenBefore, field: "seenAt" })),
     close,
     [Symbol.asyncDispose]: close,
@@ -58,7 +58,7 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
 }
 
 /** Clients send ids of any length, and none that long was put. */
-const canBe = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
+const isPossibleId = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
 
 /** What is asked of the server, with `StoreError` for what it says. */
 export const askServer = (health: ServerHealth | undefined): Ask => {
@@ -74,7 +74,7 @@ export const askServer = (health: ServerHealth | undefined): Ask => {
     : Object.assign(<T>(run: () => Promise<T>) => ask(() => health.guard(run, "unknown")), { close: () => ask.close() });
 };
 
-const objectOf = (row: SessionRow): JsonObject => ({ ...row });
+const jsonOf = (row: SessionRow): JsonObject => ({ ...row });
 
 function rowOf(value: Json | undefined): SessionRow | undefined {
   if (value === undefined || isSessionRow(value)) return value;

@@ -79,12 +79,12 @@ describe("what the server would not take", () => {
     test(`C3 is refused before anything is set, ${how}, and the actor goes on`, async () => {
       for (const action of actions) {
         const world = await begun(options);
-        const before = world.kept();
+        const before = world.storedKeys();
         const outcome = await call(world, action, REFUSED);
         assert.ok("fault" in outcome, action);
         assert.equal(outcome.fault.code, "STATE_TOO_LARGE", action);
         assert.match(outcome.fault.message, /of vast\/main has more than \d+ bytes, and the Restate server takes no more at once: /u);
-        assert.deepEqual(world.kept(), before, action);
+        assert.deepEqual(world.storedKeys(), before, action);
         assert.deepEqual(await call(world, "count").then((next) => "reply" in next && next.reply), { ok: 2 }, action);
         await isIntact(world, 2);
         assert.deepEqual(world.thrown, []);
@@ -120,9 +120,9 @@ test("C4 long replies to keyed calls leave for the archive one by one, and are t
   for (const key of ["a", "b", "c"]) await call(world, "count", null, key);
   for (const key of ["one", "two"]) {
     await call(world, "keep", 1_000);
-    const said = await call(world, "say", size, key);
-    assert.ok("reply" in said && said.reply !== undefined && "ok" in said.reply);
-    assert.ok((world.kept(`actor-vast/main actor`)["actor-vast/main actor"]?.length ?? 0) < size + 100_000);
+    const replies = await call(world, "say", size, key);
+    assert.ok("reply" in replies && replies.reply !== undefined && "ok" in replies.reply);
+    assert.ok((world.storedKeys(`actor-vast/main actor`)["actor-vast/main actor"]?.length ?? 0) < size + 100_000);
   }
   for (const key of ["one", "two"]) {
     const again = await call(world, "say", size, key);
@@ -148,6 +148,6 @@ test("C5 the longest message there is becomes a dead letter", async () => {
   const size = 14 * MEBIBYTE;
   await call(world, "to nobody", size);
   await world.pass(60_000);
-  const letters = Object.entries(world.kept("troupe-map/")).filter(([name, text]) => name.includes("letters") && text.length > size);
+  const letters = Object.entries(world.storedKeys("troupe-map/")).filter(([name, text]) => name.includes("letters") && text.length > size);
   assert.equal(letters.length, 1);
 });

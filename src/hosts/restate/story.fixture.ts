@@ -12,7 +12,7 @@ export interface Story {
 }
 
 /** What the caller of a `LocalEngine` would have been told. */
-export function told(outcome: Outcome): Json {
+export function replyOf(outcome: Outcome): Json {
   if ("fault" in outcome) {
     const { code, message } = errorFrom(outcome.fault);
     return { fault: code, message };
@@ -22,10 +22,10 @@ export function told(outcome: Outcome): Json {
 
 export async function played({ kinds, options, play }: Story, faults?: WorldOptions["faults"]): Promise<{ world: World; left: unknown }> {
   const world = new World({ kinds, ...options, ...(faults === undefined ? {} : { faults }) });
-  const said = await play(world);
+  const replies = await play(world);
   const left = {
-    said,
-    kept: world.kept(),
+    replies,
+    storedKeys: world.storedKeys(),
     timers: world.timers,
     delivered: world.delivered,
     // What work that ran again asked again was answered again, and left nothing.
@@ -54,7 +54,7 @@ export async function cutEverywhere(story: Story): Promise<World> {
 }
 
 /** One invocation of an actor is cancelled at each of its waits, once what it waits for has begun and before. */
-export async function withdrawnEverywhere(
+export async function cancelledEverywhere(
   story: Story,
   which: (invocation: World["invoked"][number], nth: number, of: World["invoked"]) => boolean,
   check: (left: { readonly cut: World; readonly whole: World; readonly outcome: unknown; readonly effects: readonly string[] }) => unknown,
@@ -66,10 +66,10 @@ export async function withdrawnEverywhere(
     assert.ok(waits > 0);
     for (let wait = 0; wait < waits; wait += 1)
       for (const begun of [false, true]) {
-        const { world: cut } = await played(story, (name, index) => (index === nth ? { withdrawn: { wait, begun } } : {}));
+        const { world: cut } = await played(story, (name, index) => (index === nth ? { cancelled: { wait, begun } } : {}));
         const met = cut.invoked.find((invocation) => invocation.nth === nth);
         assert.equal(met?.handler, handler);
-        assert.ok(met.withdrawn, "it was cancelled");
+        assert.ok(met.cancelled, "it was cancelled");
         await check({ cut, whole, outcome: met.outcome, effects: met.effects });
       }
   }

@@ -1,13 +1,12 @@
 import { hash } from "node:crypto";
 import type { Closable, Json, StreamStore } from "../../core/contract/index.ts";
 import { Names } from "./names.ts";
-import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
 import type { ServerHealth } from "./server-health.ts";
 import { askServer } from "./session-store.ts";
-import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
-import { areSent } from "./stream-pages.ts";
+import { STREAM_NAME_LENGTH, type StreamInputs, areSentMessages } from "./stream-object.ts";
 
-export interface StreamStoreOptions extends PatientOptions {
+export interface StreamStoreOptions extends RetryingIngressOptions {
   /** As of the object that is served. Default none. */
   readonly prefix?: string;
   /** Stores of different names share nothing. Default "streams". */
@@ -21,7 +20,7 @@ const MESSAGE_BYTES = 1_048_576;
 
 /** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
 export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore & Closable {
-  const ingress = new PatientIngress(options);
+  const ingress = new RetryingIngress(options);
   const object = new Names(prefix).stream;
   const ask = askServer(health);
   // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
@@ -39,10 +38,10 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         const text = JSON.stringify(message);
         const at = Math.max(1, Math.floor(ingress.now()));
         // Of a name that long no id is read back, so nothing can be asked for again.
-        const kept = stream.length <= STREAM_NAME_LENGTH ? stream : "";
-        const fits = kept === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
-        const n = await ingress.write(of(session, "append", { stream: kept, at, ...(fits && { text }) }));
-        if (typeof n !== "number") throw strange({ object });
+        const storedName = stream.length <= STREAM_NAME_LENGTH ? stream : "";
+        const fits = storedName === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
+        const n = await ingress.write(of(session, "append", { stream: storedName, at, ...(fits && { text }) }));
+        if (typeof n !== "number") throw unexpectedAnswer({ object });
         return eventId(stream, n);
       }),
     after: (session, id) =>
@@ -51,7 +50,7 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         if (place === undefined) return undefined;
         const sent = await ingress.read(of(session, "after", place));
         if (sent === null) return undefined;
-        if (!areSent(sent)) throw strange({ object });
+        if (!areSentMessages(sent)) throw unexpectedAnswer({ object });
         const { stream } = place;
         return { stream, messages: sent.map(([n, text]) => ({ id: eventId(stream, n), message: parsed(text) })) };
       }),

@@ -10,8 +10,8 @@ import {
 import type { Handler } from "./durable-context.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
-import { PatientIngress } from "./patient-ingress.ts";
-import { sealer, unsealed, type Sealer } from "./sealed.ts";
+import { RetryingIngress } from "./ingress.ts";
+import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
 /** What `restateExporter` and `restateImporter` take. */
 export interface TransferOptions {
@@ -40,7 +40,7 @@ export class TransferClient {
   readonly admin: string;
   readonly maps: MapClient;
   readonly sealer: Sealer | undefined;
-  readonly steps: PatientIngress;
+  readonly ingress: RetryingIngress;
 
   constructor(options: TransferOptions) {
     const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
@@ -51,7 +51,7 @@ export class TransferClient {
     this.admin = admin;
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
-    this.steps = new PatientIngress({ ingress, clock: patience, entropy, patienceMs });
+    this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
   /** Throws `STORE_CORRUPT` where it was sealed with another secret, or there is none. */
@@ -61,16 +61,16 @@ export class TransferClient {
 
   /** A step that may be taken twice: what it does or reads is the same then. */
   ask(to: Handler, input: unknown): Promise<unknown> {
-    return this.steps.read({ ...to, input });
+    return this.ingress.read({ ...to, input });
   }
 
   /** Once, however often it is sent. */
   once(to: Handler, input: unknown): Promise<unknown> {
-    return this.steps.write({ ...to, input });
+    return this.ingress.write({ ...to, input });
   }
 }
 
-export async function told<T>(run: () => Promise<T>): Promise<T> {
+export async function withStoreErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -78,7 +78,7 @@ export async function told<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-export async function* toldEach<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* eachWithStoreErrors<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items;
   } catch (error) {
@@ -102,5 +102,5 @@ const isStoreCode = (code: string): code is StoreCode => code.startsWith("STORE_
 export const conflict = (what: string): StoreError =>
   new StoreError("STORE_CONFLICT", `${what} Nothing is ever merged: import into another place.`);
 
-export const strange = (what: string): StoreError =>
+export const unexpectedStoreAnswer = (what: string): StoreError =>
   new StoreError("STORE_IO", `What serves ${what} answered something else than this version understands: register nodes of this version.`);

@@ -7,7 +7,7 @@ import { gapsOf, Nodes } from "./nodes.fixture.ts";
 
 const other = (node: Cluster): string => node.status()[0]?.node ?? "";
 
-test("what is told reaches every other node, in order, and not the teller", async (t) => {
+test("a message reaches every other node, in order, and not its sender", async (t) => {
   const nodes = new Nodes(t);
   const [a, b, c] = await nodes.joined({}, {}, {});
   assert.ok(a && b && c);
@@ -19,7 +19,7 @@ test("what is told reaches every other node, in order, and not the teller", asyn
   assert.deepEqual(heard, [[], all, all]);
 });
 
-test("a node is named anew after each start", async (t) => {
+test("each start gives a node a new name", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   assert.match(a.self, /^[a-z0-9]{16}$/);
@@ -27,13 +27,13 @@ test("a node is named anew after each start", async (t) => {
   assert.equal(other(a), b.self);
 });
 
-test("an ask is answered, also later, and in any order", async (t) => {
+test("an ask is answered, also after a delay, and in any order", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   const delayed = Promise.withResolvers<Json>();
   b.on("now", (message, from) => ({ message, from }));
-  b.on("late", () => delayed.promise);
-  const first = a.ask(b.self, "late", null);
+  b.on("delayed", () => delayed.promise);
+  const first = a.ask(b.self, "delayed", null);
   assert.deepEqual(await a.ask(b.self, "now", [1]), { message: [1], from: a.self });
   delayed.resolve("there");
   assert.equal(await first, "there");
@@ -51,20 +51,20 @@ test("an ask ends as unknown: topic, node, itself, a listener without an answer 
   assert.equal(await a.ask(a.self, "quiet", 1), undefined);
 });
 
-test("only so many asks wait for one node", async (t) => {
+test("the number of pending asks to one node is bounded", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair({ limits: { asks: 2 } });
   const delayed = Promise.withResolvers<Json>();
-  b.on("late", () => delayed.promise);
+  b.on("delayed", () => delayed.promise);
   b.on("now", () => "now");
-  const waiting = [a.ask(b.self, "late", 1), a.ask(b.self, "late", 2)];
+  const waiting = [a.ask(b.self, "delayed", 1), a.ask(b.self, "delayed", 2)];
   assert.equal(await a.ask(b.self, "now", 3), undefined);
-  delayed.resolve("late");
-  assert.deepEqual(await Promise.all(waiting), ["late", "late"]);
+  delayed.resolve("delayed");
+  assert.deepEqual(await Promise.all(waiting), ["delayed", "delayed"]);
   assert.equal(await a.ask(b.self, "now", 4), "now");
 });
 
-test("an ask that nobody answers ends in time, on both sides", async (t) => {
+test("an ask without an answer ends in time, on both sides", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair({ limits: { askMs: 500 } }, { limits: { askMs: 700, asks: 2 } });
   let pending = 0;
@@ -75,7 +75,7 @@ test("an ask that nobody answers ends in time, on both sides", async (t) => {
   b.on("now", () => "now");
   const waiting = [a.ask(b.self, "never", 1), a.ask(b.self, "never", 2)];
   assert.equal(await a.ask(b.self, "now", 3), undefined, "the third at once is not heard");
-  await until("both are asked", () => pending === 2);
+  await until("both have arrived", () => pending === 2);
   await nodes.clock.advance(500);
   assert.deepEqual(await Promise.all(waiting), [undefined, undefined]);
   assert.equal(await a.ask(b.self, "now", 4), undefined, "the other side still works at two");
@@ -83,7 +83,7 @@ test("an ask that nobody answers ends in time, on both sides", async (t) => {
   assert.equal(await a.ask(b.self, "now", 5), "now");
 });
 
-test("a node that goes away ends what it was asked", async (t) => {
+test("a node that leaves ends its pending asks", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   let pending = false;
@@ -92,13 +92,13 @@ test("a node that goes away ends what it was asked", async (t) => {
     return new Promise(() => undefined);
   });
   const answer = a.ask(b.self, "never", 1);
-  await until("it is asked", () => pending);
+  await until("it has arrived", () => pending);
   await b[Symbol.asyncDispose]();
   assert.equal(await answer, undefined);
   assert.equal(await a.ask(b.self, "never", 1), undefined);
 });
 
-test("an ask waits for a stream that is just being opened", async (t) => {
+test("an ask waits for a stream that is being opened", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   a.on("now", () => "now");
@@ -107,7 +107,7 @@ test("an ask waits for a stream that is just being opened", async (t) => {
   assert.equal(await b.ask(a.self, "now", 1), "now");
 });
 
-test("a listener that throws is logged, answers with unknown, and hears on", async (t) => {
+test("a listener that throws is logged, answers unknown, and gets later messages", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   const heard: Json[] = [];
@@ -142,7 +142,7 @@ test("a topic has one listener at a time", async (t) => {
   assert.equal(await a.ask(b.self, "one", null), undefined);
 });
 
-test("a message that cannot be sent throws nothing, is counted, and shows as a gap", async (t) => {
+test("a message that cannot be sent throws nothing, is counted, and is noticed as a gap", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   const gaps = gapsOf(b);
@@ -162,11 +162,11 @@ test("a message that cannot be sent throws nothing, is counted, and shows as a g
   }
   assert.equal(a.status()[0]?.dropped, bad.length);
   await nodes.clock.advance(1_000);
-  await until("it is told of the gap", () => gaps() === 1);
+  await until("it finds the gap", () => gaps() === 1);
   assert.equal(await a.ask(b.self, "now", "x".repeat(1_000_000)), "now", "the stream still stands");
 });
 
-test("what is lost between two that arrive is found by the second", async (t) => {
+test("a message lost between two that arrive is noticed with the second", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair({ drop: (_topic, message) => message === "lost" });
   const gaps = gapsOf(b);
@@ -187,14 +187,14 @@ test("what is lost between two that arrive is found by the second", async (t) =>
   );
 });
 
-test("what is lost at the end is found by the next heartbeat, and only once", async (t) => {
+test("a lost last message is noticed with the next heartbeat, once", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair({ drop: (_topic, message) => message === "lost" });
   const gaps = gapsOf(b);
   b.on("now", () => "now");
   a.tell("hint", "lost");
   await a.ask(b.self, "now", null);
-  assert.equal(gaps(), 0, "nobody knows yet");
+  assert.equal(gaps(), 0, "not noticed yet");
   await nodes.clock.advance(1_000);
   await until("the heartbeat tells", () => gaps() === 1);
   await nodes.clock.advance(1_000);
@@ -202,7 +202,7 @@ test("what is lost at the end is found by the next heartbeat, and only once", as
   assert.equal(gaps(), 1);
 });
 
-test("gaps that come together run the listeners once at once, and once more after a while", async (t) => {
+test("concurrent gaps run the listeners once at once, and once more after a pause", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair({ drop: (_topic, message) => message === "lost" });
   const gaps = gapsOf(b);
@@ -223,7 +223,7 @@ test("gaps that come together run the listeners once at once, and once more afte
   assert.equal(nodes.count("peer-listener-failed"), 2);
 });
 
-test("half of the hints may be lost: whoever reads again after a gap ends up with the truth #cluster.hints", async (t) => {
+test("with half of the hints lost, reading again after a gap gives the right state #cluster.hints", async (t) => {
   const nodes = new Nodes(t);
   const dice = new SimulatedEntropy(5);
   const [a, b] = await nodes.pair({ drop: () => dice.under(2) === 0 });
@@ -241,7 +241,7 @@ test("half of the hints may be lost: whoever reads again after a gap ends up wit
     a.tell("changed", key);
   }
   assert.ok((a.status()[0]?.dropped ?? 0) > 50);
-  // The last heartbeat shows what nothing followed; the listeners wait a little between two runs.
+  // The last heartbeat reveals a gap that no message followed; the listeners pause between two runs.
   await nodes.clock.advance(1_100);
   await until("both are the same", async () => {
     await nodes.clock.advance(1);
@@ -249,12 +249,12 @@ test("half of the hints may be lost: whoever reads again after a gap ends up wit
   });
 });
 
-test("a node that goes, and one that comes, are gaps", async (t) => {
+test("a node that leaves, and one that joins, are gaps", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   const gaps = gapsOf(a);
   await b[Symbol.asyncDispose]();
-  await until("it has gone", () => gaps() === 1);
+  await until("it has left", () => gaps() === 1);
   await nodes.clock.advance(100);
   const c = await nodes.join();
   await until("another has come", () => gaps() === 2);

@@ -1,3 +1,5 @@
+// Owns: one node of a cluster: its peers, topics and gaps. Does not own: streams to and from peers (outgoing-link.ts,
+// incoming-link.ts), leases (membership.ts).
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
 import type { Json, Log, PeerListener, Clock, Closable, Member, Peers } from "../../core/contract/index.ts";
 import { nameOf, type ClusterOptions, type Settings } from "./cluster-options.ts";
@@ -6,7 +8,7 @@ import { noteText } from "./peer-stream.ts";
 import { OutgoingLink } from "./outgoing-link.ts";
 import { Membership } from "./membership.ts";
 
-/** Who listens to what. */
+/** The listener of each topic. */
 export class Topics {
   readonly #listeners = new Map<string, PeerListener>();
   readonly #log: Log;
@@ -23,7 +25,7 @@ export class Topics {
     };
   }
 
-  /** Never rejects; listeners begin in the order of the calls. */
+  /** Never rejects. Listeners start in the order of the calls. */
   async deliver(topic: string, message: Json, from: string): Promise<Json | undefined> {
     try {
       return await this.#listeners.get(topic)?.(message, from);
@@ -34,7 +36,7 @@ export class Topics {
   }
 }
 
-/** Runs the listeners of a gap at once, then no more often than each `gapMs`: a resync costs more than a message. */
+/** Runs its listeners when a gap is found, at once and then at most every `gapMs`: a resync costs more than a message. */
 export class GapListeners {
   readonly #clock: Clock;
   readonly #gapMs: number;
@@ -88,27 +90,27 @@ export class GapListeners {
   }
 }
 
-/** One other node, as this one sees it. */
+/** Another node, as this one knows it. */
 export interface PeerStatus extends Member {
-  /** It hears this node. */
+  /** Messages of this node reach it. */
   readonly reached: boolean;
-  /** This node hears it. */
+  /** Its messages reach this node. */
   readonly heard: boolean;
-  /** How many messages it was told, and how many of these never left this node. */
+  /** How many messages were sent to it, and how many of those never left this node. */
   readonly told: number;
   readonly dropped: number;
 }
 
 /** `Peers` over the network. */
 export interface Cluster extends Peers, Closable {
-  /** Where the others reach this node. */
+  /** Where other nodes reach this one. */
   readonly url: string;
   /**
-   * Answers a request of another node, and says whether it was one: false leaves the request, whose path is not under `/troupe/`,
-   * untouched. For a request listener of `createServer` of `node:http2`.
+   * Handles a request of another node and returns true. Returns false, and leaves the request untouched, if its path is not under
+   * `/troupe/`. For a request listener of `createServer` of `node:http2`.
    */
   handle(request: Http2ServerRequest, response: Http2ServerResponse): boolean;
-  /** The other nodes known here. */
+  /** The other nodes that this one knows. */
   status(): readonly PeerStatus[];
 }
 
@@ -120,7 +122,7 @@ interface Peer extends Member {
 interface NodeOptions {
   readonly members: ClusterOptions["members"];
   readonly drop: ClusterOptions["drop"];
-  /** Its own listener, which it closes when it leaves. */
+  /** The node's own server, which is closed when the node leaves. */
   readonly server: AsyncDisposable | undefined;
 }
 
@@ -255,7 +257,7 @@ export class ClusterNode implements Cluster {
 
   #listed(others: readonly Member[]): void {
     const names = new Set(others.map(({ node }) => node));
-    // The dead first: their places are for the living.
+    // Remove dead nodes first, to make room for live ones.
     for (const { node, outgoing, incoming } of this.#peers.values()) {
       if (names.has(node) || outgoing.up || incoming !== undefined) continue;
       this.#peers.delete(node);
@@ -263,7 +265,7 @@ export class ClusterNode implements Cluster {
       this.#settings.log("info", { event: "peer-forgotten", node });
     }
     for (const member of others) {
-      // It may be telling things nobody hears here, so nothing that was heard is known to be all.
+      // It may be sending messages that do not arrive here, so what did arrive may be incomplete.
       if (this.#peerFor(member)?.incoming === undefined) this.#gaps.found();
     }
   }
@@ -274,7 +276,7 @@ export class ClusterNode implements Cluster {
     const before = peer.incoming;
     peer.incoming = link;
     before?.close("replaced");
-    // It is alive, however often it could not be reached.
+    // It is alive, although it could not be reached before.
     peer.outgoing.retryNow();
     this.#gaps.found();
     return true;

@@ -1,3 +1,4 @@
+// Owns: options of a cluster's node, their checks, and the form of its name and URL. Does not own: the key (handshake.ts).
 import {
   systemClock,
   systemEntropy,
@@ -12,28 +13,28 @@ import { peersKey } from "./handshake.ts";
 
 /** Bounds and intervals. Milliseconds and bytes. The nodes of one cluster should agree. */
 export interface ClusterLimits {
-  /** How long this node counts as there without renewing; renewed three times as often. Default 15 s. */
+  /** How long the lease of this node lasts. It is renewed three times as often. Default 15 s. */
   readonly forMs: number;
-  /** Default 1 s. A node silent for five of them is taken for gone. */
+  /** Default 1 s. A node that is silent for five heartbeats is considered dead. */
   readonly heartbeatMs: number;
-  /** Until an unanswered `ask` is "unknown". Default 10 s. */
+  /** After this, an `ask` without an answer is "unknown". Default 10 s. */
   readonly askMs: number;
-  /** For a connection and its greeting. Default 5 s. */
+  /** To connect and complete the handshake. Default 5 s. */
   readonly greetMs: number;
-  /** Before the first new attempt to reach a node; doubles up to `retryMaxMs`. Default 100 ms, 5 s. */
+  /** Pause before the first attempt to reconnect; it doubles up to `retryMaxMs`. Default 100 ms, 5 s. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** Between two runs of the `onGap` listeners. Default 100 ms. */
+  /** Minimum time between two runs of the `onGap` listeners. Default 100 ms. */
   readonly gapMs: number;
-  /** A message with its topic. Default 1 MiB. */
+  /** Maximum size of a message with its topic. Default 1 MiB. */
   readonly frameBytes: number;
-  /** What waits for one node to read. Default 4 MiB. */
+  /** Maximum size of what is queued for one node. Default 4 MiB. */
   readonly queueBytes: number;
-  /** Unanswered asks to one node, and from one. Default 256. */
+  /** Maximum number of pending asks to one node, and from one. Default 256. */
   readonly asks: number;
-  /** Other nodes known at once. Default 256. */
+  /** Maximum number of other nodes. Default 256. */
   readonly peers: number;
-  /** Strangers in the middle of their greeting. Default 64. */
+  /** Maximum number of connections that have not completed the handshake. Default 64. */
   readonly greetings: number;
 }
 
@@ -52,27 +53,27 @@ const DEFAULT_LIMITS: ClusterLimits = {
   greetings: 64,
 };
 
-/** What a node of a cluster takes. */
+/** Options of `joinCluster`. */
 export interface ClusterOptions {
-  /** At least 32 bytes, the same for every node. A key of its own is derived from it. */
+  /** At least 32 bytes, the same for every node. The cluster derives a key of its own from it. */
   readonly secret: Uint8Array;
   readonly members: Members;
-  /** Default: drawn from entropy. `[a-z0-9]{16}`; never one that was used before. */
+  /** Default: random. `[a-z0-9]{16}`; never one that was used before. */
   readonly self?: string;
-  /** Where the others reach this node: `http://host:port`. Needed unless `listen` is given. */
+  /** Where other nodes reach this one: `http://host:port`. Required unless `listen` is given. */
   readonly url?: string;
-  /** A listener of its own, instead of `handle` mounted on another server. Default host 127.0.0.1, port 0: a free one. */
+  /** A server of its own, instead of `handle` mounted on another server. Default host 127.0.0.1, port 0: a free one. */
   readonly listen?: { readonly host?: string; readonly port?: number };
   readonly limits?: Partial<ClusterLimits>;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** Names, codes and sizes; never messages. */
+  /** Logs names, codes and sizes; never messages. */
   readonly log?: Log;
-  /** For tests: true loses what is told, after it was numbered. Asked once for each node. */
+  /** For tests: true loses a message after it was numbered. Called once for each node. */
   readonly drop?: (topic: string, message: Json) => boolean;
 }
 
-/** Options as the parts of a node use them. */
+/** The checked options, as the parts of a node use them. */
 export interface Settings {
   readonly self: string;
   readonly url: string;
@@ -107,7 +108,10 @@ export function settingsOf(options: ClusterOptions, url: string): Settings {
   return { self, url: checked, key: peersKey(options.secret), limits: limitsOf(options.limits), clock, entropy, log };
 }
 
-/** A node's url in its one form, `http://host:port`. Undefined: not one. Nodes speak HTTP/2 in cleartext, so https is none either. */
+/**
+ * The canonical form of a node's URL, `http://host:port`. Undefined if it is not one: nodes use HTTP/2 in cleartext, so https is not
+ * allowed.
+ */
 export function peerUrl(text: unknown): string | undefined {
   if (typeof text !== "string" || text.length > 512 || !URL.canParse(text)) return undefined;
   const { protocol, username, password, pathname, search, hash, hostname, origin } = new URL(text);
@@ -115,5 +119,5 @@ export function peerUrl(text: unknown): string | undefined {
   return plain && hostname !== "" ? origin : undefined;
 }
 
-/** For logs: a message may quote what was told. */
+/** For logs: the text of an error may quote a message. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -11,7 +11,7 @@ import { gapsOf, Nodes } from "./nodes.fixture.ts";
 import { peersKey, proofOf } from "./handshake.ts";
 import { acceptor, greet, stranger } from "./stranger.fixture.ts";
 
-/** What a node hears under a topic. */
+/** The messages that a node gets under a topic. */
 const hearing = (node: Cluster): Json[] => {
   const heard: Json[] = [];
   node.on("hint", (message) => void heard.push(message));
@@ -20,7 +20,7 @@ const hearing = (node: Cluster): Json[] => {
 const TELL = { type: "tell", n: 1, topic: "hint", message: "from a stranger" };
 const NAME = "abcdefgh01234567";
 
-test("whoever knows the secret gets in, by hand as well", async (t) => {
+test("a client that knows the secret is admitted, also one written by hand", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const heard = hearing(a);
@@ -35,7 +35,7 @@ test("whoever knows the secret gets in, by hand as well", async (t) => {
   );
 });
 
-test("numbers go on from where the greeting says they are", async (t) => {
+test("numbers continue from where the greeting starts", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const heard = hearing(a);
@@ -69,7 +69,7 @@ test("another secret keeps nodes apart, on either side #cluster.secret", async (
   assert.ok([a, b].every((node) => node.status().every((peer) => !peer.reached && !peer.heard)));
 });
 
-test("the door's own proof is no proof of whoever sends it back", async (t) => {
+test("the acceptor's own proof is rejected when it is sent back", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const one = stranger(t, a.url, a.self);
@@ -80,7 +80,7 @@ test("the door's own proof is no proof of whoever sends it back", async (t) => {
   assert.equal(nodes.count("peer-refused", "bad-proof"), 1);
 });
 
-test("a proof of another greeting opens nothing: name, url and nonces are part of it", async (t) => {
+test("a proof of another greeting is rejected: name, url and nonces are part of it", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   for (const change of [{ from: NAME }, { url: "http://127.0.0.1:10" }, { nonce: "0".repeat(64) }, { to: NAME }]) {
@@ -93,7 +93,7 @@ test("a proof of another greeting opens nothing: name, url and nonces are part o
   assert.deepEqual(a.status(), []);
 });
 
-test("a recorded stream, sent once more, opens nothing #cluster.secret", async (t) => {
+test("a replayed stream is rejected #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const port = Number(new URL(a.url).port);
@@ -115,7 +115,7 @@ test("a recorded stream, sent once more, opens nothing #cluster.secret", async (
   one.lines.write(TELL);
   await until("the node is heard", () => heard.length === 1);
   one.session.destroy();
-  await until("it has gone", () => a.status().every((peer) => !peer.heard));
+  await until("it was removed", () => a.status().every((peer) => !peer.heard));
 
   const again = connectSocket(port, "127.0.0.1");
   t.after(() => again.destroy());
@@ -127,7 +127,7 @@ test("a recorded stream, sent once more, opens nothing #cluster.secret", async (
   assert.ok(a.status().every((peer) => !peer.heard));
 });
 
-test("a door that does not know the secret is shown nothing", async (t) => {
+test("an acceptor that does not know the secret gets no proof", async (t) => {
   const nodes = new Nodes(t);
   let proven = false;
   const url = await acceptor(t, NAME, () => (proven = true), Buffer.alloc(32, 9));
@@ -138,7 +138,7 @@ test("a door that does not know the secret is shown nothing", async (t) => {
   assert.equal(proven, false);
 });
 
-test("a greeting is refused with a status: nonsense, another node's, other paths and verbs", async (t) => {
+test("an invalid greeting gets a status: nonsense, another node's, other paths and methods", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const cases: readonly (readonly [object, number])[] = [
@@ -167,7 +167,7 @@ test("a greeting is refused with a status: nonsense, another node's, other paths
   }
 });
 
-test("a stranger's words are bounded, and a node's #cluster.secret", async (t) => {
+test("frames of strangers, and of nodes, have a bounded size #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const early = stranger(t, a.url, a.self);
@@ -182,7 +182,7 @@ test("a stranger's words are bounded, and a node's #cluster.secret", async (t) =
   assert.equal(nodes.count("peer-lost", "too-long"), 1);
 });
 
-test("a node that sends nonsense is cut off, one that says what is new is not", async (t) => {
+test("a node that sends nonsense is cut off, one that sends unknown types is not", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const heard = hearing(a);
@@ -216,7 +216,7 @@ test("a node that sends nonsense is cut off, one that says what is new is not", 
   assert.equal(nodes.count("peer-lost", "bad-frame"), bad.length + 1);
 });
 
-test("strangers in the middle of a greeting are bounded, and have to come to an end #cluster.secret", async (t) => {
+test("pending handshakes are bounded in number and time #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join({ limits: { greetings: 2 } });
   const many = [0, 1, 2].map(() => stranger(t, a.url, a.self));
@@ -229,7 +229,7 @@ test("strangers in the middle of a greeting are bounded, and have to come to an 
   assert.equal(await next.lines.next("type"), "beat");
 });
 
-test("a connection that says nothing is ended", async (t) => {
+test("a silent connection is closed", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const socket = connectSocket(Number(new URL(a.url).port), "127.0.0.1");
@@ -244,7 +244,7 @@ test("a connection that says nothing is ended", async (t) => {
   });
 });
 
-test("a node that falls silent is taken for gone, from both sides", async (t) => {
+test("a silent node is considered dead, on both sides", async (t) => {
   const nodes = new Nodes(t);
   let removed = 0;
   const url = await acceptor(t, NAME, (stream) => {
@@ -265,7 +265,7 @@ test("a node that falls silent is taken for gone, from both sides", async (t) =>
   await until("it is a gap", () => gaps() > 0);
 });
 
-test("a node that does not read costs a bounded queue, and is told of what it missed", async (t) => {
+test("a node that does not read costs a bounded queue, and notices the gap", async (t) => {
   const nodes = new Nodes(t);
   let paused: { resume(): unknown; on(event: "data", run: (bytes: Buffer) => void): unknown } | undefined;
   const url = await acceptor(t, NAME, (stream) => (paused = stream));
@@ -277,15 +277,15 @@ test("a node that does not read costs a bounded queue, and is told of what it mi
     a.tell("hint", message);
     await turn();
   }
-  const { dropped = 0, told = 0 } = a.status()[0] ?? {};
-  assert.equal(told, 100);
-  // What the queue holds, and what two windows of 64 KiB and a socket may have taken.
+  const { dropped = 0, told: sent = 0 } = a.status()[0] ?? {};
+  assert.equal(sent, 100);
+  // The queue, plus two windows of 64 KiB and a socket's buffer.
   assert.ok(dropped >= 85, `${dropped} were dropped`);
   assert.equal(await a.ask(NAME, "hint", message), undefined, "an ask does not wait for room");
   let text = "";
   paused?.on("data", (bytes) => (text += bytes.toString()));
   paused?.resume();
-  await until("what was kept arrives", () => (text.match(/"type":"tell"/g) ?? []).length === told - dropped);
+  await until("what was queued arrives", () => (text.match(/"type":"tell"/g) ?? []).length === sent - dropped);
   await nodes.clock.advance(1_000);
   await until("the next heartbeat says how many there were", () => text.includes('{"type":"beat","n":100}'));
 });

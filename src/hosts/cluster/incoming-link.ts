@@ -1,3 +1,5 @@
+// Owns: streams that other nodes open: their handshake, messages, asks and heartbeats. Does not own: proofs (handshake.ts), what
+// listeners do (cluster-node.ts).
 import type { Http2Session, ServerHttp2Stream, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { countIn, noteIn, noteText, PeerStream } from "./peer-stream.ts";
@@ -8,21 +10,21 @@ import { PEERS_PATH, PEERS_PREFIX } from "./outgoing-link.ts";
 const BEAT = '{"type":"beat"}';
 
 export interface IncomingEvents {
-  /** The other side has shown that it knows the secret. False: there is no room for it. */
+  /** The other side has proved that it knows the secret. Returns false if there are too many nodes. */
   admitted(link: IncomingLink): boolean;
   gap(): void;
   deliver(topic: string, message: Json, from: string): Promise<Json | undefined>;
   closed(link: IncomingLink, why: string): void;
 }
 
-/** A stream another node opened: what it tells and asks comes in, answers go out. */
+/** A stream that another node opened: its messages and asks arrive, answers are sent. */
 export class IncomingLink {
   readonly session: Http2Session | undefined;
-  /** Whether the other side is a node of this cluster. */
+  /** True if the other side is a node of this cluster. */
   admitted = false;
   #from = "";
   #url = "";
-  /** The number of what was told last. The greeting brings the first one: what was told before it is a gap by itself. */
+  /** Number of the last message. The first one comes with the greeting: what was sent before that is a gap by itself. */
   #lastNumber = 0;
   #answering = 0;
   #receive: (frame: JsonObject) => void = (frame) => this.#onGreeting(frame);
@@ -35,7 +37,7 @@ export class IncomingLink {
   constructor(settings: Settings, stream: ServerHttp2Stream, events: IncomingEvents) {
     this.#settings = settings;
     this.#stream = stream;
-    // A stream forgets its session before it is closed.
+    // A stream loses its session before it is closed.
     this.session = stream.session;
     this.#events = events;
     const { limits, clock } = settings;
@@ -67,14 +69,14 @@ export class IncomingLink {
   }
 
   #onGreeting({ from, to, url: given, nonce }: JsonObject): void {
-    // What came before a reset is still read after it.
+    // Data that arrived before a reset is still read after it.
     if (this.#stream.closed || this.#stream.destroyed) return this.close("ended");
     const { self, key, entropy } = this.#settings;
     const url = peerUrl(given);
     if (!isNodeName(from) || from === self || !isNodeName(to) || url === undefined || url !== given || !isNonce(nonce)) {
       return this.#refuse(400, "bad-greeting");
     }
-    // Another node has this address now: whoever meant the one before shall find that out before anything is shown.
+    // Another node has this address now. Say so before any proof is sent.
     if (to !== self) return this.#refuse(421, "not-me");
     const greeting: Greeting = { from, to, url, nonce };
     const own = entropy.hex(32);
@@ -126,7 +128,7 @@ export class IncomingLink {
         if (id === undefined || note === undefined) return this.close("bad-frame");
         return this.#answer(id, note.topic, note.message);
       }
-      // A newer node may say more: what is not known is passed over.
+      // A newer node may send other types: ignore them.
       default:
     }
   }
@@ -136,7 +138,7 @@ export class IncomingLink {
     if (this.#answering >= limits.asks) return void this.#wire.send(`{"type":"answer","id":${id}}`);
     this.#answering += 1;
     let waiting = true;
-    // Nobody waits for longer: a listener that never settles holds no place.
+    // The asking node does not wait longer, so a listener that never settles must not count any more.
     const leave = (): void => {
       if (waiting) this.#answering -= 1;
       waiting = false;
@@ -155,13 +157,13 @@ export class IncomingLink {
 
   #onClosed(why: string): void {
     this.#undo();
-    // Such a session carries this one stream; left open, a half-open connection would stay.
+    // The session carries only this stream; left open, a half-open connection would remain.
     if (this.admitted) this.session?.destroy();
     this.#events.closed(this, why);
   }
 }
 
-/** Where other nodes come in: strangers until they have shown that they know the secret. */
+/** Accepts streams of other nodes. They are strangers until they have proved that they know the secret. */
 export class NodeListener {
   readonly #settings: Settings;
   readonly #events: IncomingEvents;
@@ -186,7 +188,7 @@ export class NodeListener {
     };
   }
 
-  /** Whether the path is one of the cluster's: then it is answered here. */
+  /** Returns true if the path is one of the cluster's; the request is then handled here. */
   handle(request: Http2ServerRequest, response: Http2ServerResponse): boolean {
     // CONNECT has no path.
     const path = request.method === "CONNECT" ? "" : (request.url.split("?", 1)[0] ?? "");
@@ -197,7 +199,7 @@ export class NodeListener {
     } else {
       request.resume();
       response.writeHead(status).end();
-      // Whatever else would be sent up is not waited for.
+      // Do not wait for the rest of the body.
       response.stream.close();
     }
     return true;
@@ -215,7 +217,7 @@ export class NodeListener {
     return this.#closed || this.#strangers.size >= this.#settings.limits.greetings ? 503 : 200;
   }
 
-  /** Strangers may come as often as they like; what is written of them may not. */
+  /** Rate-limits the log, since strangers may connect as often as they like. */
   #refused(why: string): void {
     if (this.#undoQuiet !== undefined) {
       this.#suppressed += 1;

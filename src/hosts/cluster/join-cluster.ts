@@ -1,3 +1,4 @@
+// Owns: starting a node, and its own server. Does not own: what the node does afterwards (cluster-node.ts).
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
 import { type Clock, TroupeError } from "../../core/contract/index.ts";
 import { type Cluster, ClusterNode } from "./cluster-node.ts";
@@ -11,23 +12,23 @@ interface PeerHandler {
   isPeer(session: ServerHttp2Session): boolean;
 }
 
-/** A port for nothing but peers. */
-export interface PeerServer extends AsyncDisposable {
+/** A server that serves nothing but peers. */
+interface PeerServer extends AsyncDisposable {
   readonly url: string;
-  /** Until then every request is answered with 404. */
+  /** Until it is called, every request gets a 404. */
   serve(peers: PeerHandler): void;
 }
 
-export interface PeerServerOptions {
+interface PeerServerOptions {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** Whoever has connected for so long and is no peer yet has to go. */
+  /** A session that has no peer after this time is closed. */
   readonly strangerMs: number;
 }
 
 /** Throws `BAD_ADDRESS`. */
-export async function openServer({ host, port, clock, strangerMs }: PeerServerOptions): Promise<PeerServer> {
+async function openServer({ host, port, clock, strangerMs }: PeerServerOptions): Promise<PeerServer> {
   let peers: PeerHandler | undefined;
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer({ settings: { enablePush: false, maxConcurrentStreams: STREAMS } }, (request, response) => {
@@ -46,7 +47,7 @@ export async function openServer({ host, port, clock, strangerMs }: PeerServerOp
       sessions.delete(session);
     });
   });
-  // A session that breaks the protocol is ended by Node: there is nothing to add.
+  // Node ends a session that breaks the protocol: nothing to add.
   server.on("sessionError", () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
@@ -70,14 +71,13 @@ export async function openServer({ host, port, clock, strangerMs }: PeerServerOp
   };
 }
 
-/** Stands for the url until the port is known. */
+/** Stands for the URL until the port is known. */
 const UNKNOWN_URL = "http://127.0.0.1";
 
 /**
- * Makes this process one of the cluster's nodes: seen by the others, telling them, hearing them. Settles once the registry was asked
- * for the first time, whether it answered or not; the others are reached afterwards, one by one.
- * With `listen` it has a port of its own; without, `handle` is to be mounted on a server that others reach by `url`.
- * Throws `BAD_OPTION`, `BAD_ADDRESS`.
+ * Makes this process a node of the cluster. Settles after the first request to the registry, whether that succeeded or not; other nodes are
+ * connected afterwards, one by one. With `listen` the node has a port of its own. Without it, mount `handle` on a server that other nodes
+ * reach by `url`. Throws `BAD_OPTION`, `BAD_ADDRESS`.
  */
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   const { listen, url } = options;

@@ -1,8 +1,10 @@
+// Owns: this node's lease in the registry, and which other nodes the registry lists. Does not own: connections to them
+// (cluster-node.ts).
 import type { Member } from "../../core/contract/index.ts";
 import { withTimeout } from "../../core/contract/internal.ts";
 import { nameOf, isNodeName, type ClusterOptions, type Settings, peerUrl } from "./cluster-options.ts";
 
-/** Keeps this node in the registry, and says who else is there. A registry that is away changes nothing. */
+/** Renews this node's lease in the registry and reports the other nodes. If the registry does not answer, nothing changes. */
 export class Membership {
   readonly #settings: Settings;
   readonly #members: ClusterOptions["members"];
@@ -17,7 +19,7 @@ export class Membership {
     this.#listed = listed;
   }
 
-  /** Renews once, and from then on by itself. Never rejects. */
+  /** Renews once, and schedules the next renewal. Never rejects. */
   async renew(): Promise<void> {
     const { self, url, clock, limits, log } = this.#settings;
     const every = Math.max(1, Math.floor(limits.forMs / 3));
@@ -32,7 +34,7 @@ export class Membership {
     if (!this.#stopped) this.#undo = clock.after(every, () => void this.renew());
   }
 
-  /** Never rejects: a lease that cannot be given back runs out. */
+  /** Never rejects: a lease that cannot be given back expires. */
   async leave(): Promise<void> {
     const { self, clock, limits, log } = this.#settings;
     this.#stopped = true;

@@ -1,36 +1,36 @@
+// Owns: the stream to one other node: connecting, reconnecting, numbered messages and asks. Does not own: proofs (handshake.ts),
+// framing (peer-stream.ts).
+//
+// It is HTTP/2 in cleartext with prior knowledge: it shares a port with other HTTP/2 services, has streams that both sides can write
+// indefinitely, and has flow control. HTTP/1.1 servers end a request whose body lasts. Each node opens one session with one stream to
+// each other node: with two streams per pair, nodes need not agree which one stays, and no other traffic can use up the window of a
+// session.
 import { connect } from "node:http2";
 import type { JsonObject, Member, Json } from "../../core/contract/index.ts";
 import type { Settings } from "./cluster-options.ts";
 import { type Greeting, isNonce, proofOf, sameProof } from "./handshake.ts";
 import { PeerStream, countIn } from "./peer-stream.ts";
 
-/**
- * HTTP/2 in cleartext, with prior knowledge: it shares a port with whatever else speaks it there, gives a stream that both sides write
- * for as long as they like, and brings flow control. HTTP/1.1 would not do: its servers end a request whose body lasts.
- * Each node opens one session with one stream to each other: two streams for a pair need no agreement on whose stays, and a
- * session to itself means that nobody else's traffic can use up its window.
- */
-
 export const PEERS_PREFIX = "/troupe/";
 export const PEERS_PATH = "/troupe/peers";
 
-export interface ConnectionEvents {
-  /** The number of what was told last. */
+interface ConnectionEvents {
+  /** The number of the last message. */
   lastNumber(): number;
-  /** The other side let this node in. */
+  /** The other side admitted this node. */
   up(wire: PeerStream): void;
   frame(frame: JsonObject): void;
-  /** Once, whether it was up or not. */
+  /** Called once, whether `up` was called or not. */
   down(why: string): void;
 }
 
-/** A stream to another node, from the first byte to the last. Settles when its session is gone. */
+/** A stream to another node. `close` settles when its session is closed. */
 export interface Connection {
   close(): Promise<void>;
 }
 
-/** Connects and greets. */
-export function connectTo(settings: Settings, to: Member, events: ConnectionEvents): Connection {
+/** Connects and runs the handshake. */
+function connectTo(settings: Settings, to: Member, events: ConnectionEvents): Connection {
   const { clock, limits, self, url, key, entropy } = settings;
   const session = connect(to.url, { settings: { enablePush: false } });
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ export function connectTo(settings: Settings, to: Member, events: ConnectionEven
     if (!isNonce(nonce) || !sameProof(proofOf(key, "acceptor", greeting, nonce), proof)) return wire.close("bad-proof");
     wire.send(JSON.stringify({ proof: proofOf(key, "caller", greeting, nonce), n: events.lastNumber() }));
     wire.trust();
-    // Up with its first word, not before: it may have no room for another node.
+    // Ready with its first frame, not before: the other side may have too many nodes.
     receive = (first) => {
       undo();
       receive = (later) => events.frame(later);
@@ -82,13 +82,13 @@ export function connectTo(settings: Settings, to: Member, events: ConnectionEven
 
 interface PendingAsk {
   readonly settle: (answer: Json | undefined) => void;
-  /** What is sent once the stream is up. */
+  /** Sent once the stream is ready. */
   readonly text: string;
 }
 
-/** What this node says to one other: numbered tells, asks and their answers, over a stream that is opened again and again. */
+/** What this node sends to another: numbered messages, asks and their answers, over a stream that is reopened when it breaks. */
 export class OutgoingLink {
-  /** How many were told, and how many of these never left. */
+  /** How many messages were sent, and how many of those never left. */
   sent = 0;
   dropped = 0;
   readonly #settings: Settings;
@@ -113,7 +113,7 @@ export class OutgoingLink {
     return this.#wire !== undefined;
   }
 
-  /** `note` is undefined when it cannot be sent: its number is used up all the same, so that the other side learns of it. */
+  /** Counts a `note` that is undefined, since it cannot be sent: the other side notices the gap. */
   tell(note: string | undefined): void {
     this.sent += 1;
     if (note !== undefined && this.#wire?.send(`{"type":"tell","n":${this.sent},${note}}`) === true) return;
@@ -145,7 +145,7 @@ export class OutgoingLink {
     });
   }
 
-  /** Something was heard of the other: no waiting until the next attempt. */
+  /** The other node is alive: reconnect now. */
   retryNow(): void {
     if (this.#undoRetry === undefined) return;
     this.#tries = 0;
@@ -187,12 +187,12 @@ export class OutgoingLink {
     this.#waitingBytes = 0;
     for (const { settle } of this.#pending.values()) settle(undefined);
     if (this.#closed) return;
-    // Once for each time it goes away: a node that is gone for good is tried until it is forgotten.
+    // Log once per outage: a node that never returns is retried until it is removed.
     if (!this.#reported) log("warning", { event: "peer-unreachable", node: this.#to.node, why });
     this.#reported = true;
     const full = Math.min(limits.retryMs * 2 ** Math.min(this.#tries, 30), limits.retryMaxMs);
     this.#tries += 1;
-    // Between half and all of it, so that nodes that lost each other at once do not return at once.
+    // Between half of it and all of it, so that nodes that lost each other at once do not reconnect at once.
     const wait = (full * (256 + Number.parseInt(entropy.hex(1), 16))) / 512;
     this.#undoRetry = clock.after(wait, () => this.#connect());
   }

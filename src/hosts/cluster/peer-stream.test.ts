@@ -24,7 +24,7 @@ const read = (bytes: Uint8Array, cuts: readonly number[], max: number): readonly
   return found;
 };
 
-test("lines come out the same however their bytes are cut", () => {
+test("lines are the same however their bytes are split", () => {
   const bytes = fc.array(fc.constantFrom(10, 65, 66, 200), { maxLength: 200 }).map((list) => Uint8Array.from(list));
   fc.assert(
     fc.property(bytes, fc.array(fc.nat(200), { maxLength: 20 }), fc.integer({ min: 1, max: 12 }), (text, cuts, max) => {
@@ -38,7 +38,7 @@ test("lines come out the same however their bytes are cut", () => {
   );
 });
 
-test("a line that comes byte by byte is whole, and a stopped reader reads nothing", () => {
+test("a line that arrives byte by byte is complete, and a stopped reader reads nothing", () => {
   const text = `${"x".repeat(5_000)}\nlast\n`;
   const bytes = Buffer.from(text);
   assert.deepEqual(read(bytes, Array.from(bytes.keys()), 5_000), ["x".repeat(5_000), "last"]);

@@ -1,3 +1,5 @@
+// Owns: frames on a stream between two nodes: lines of JSON, their bounds and checks. Does not own: what they mean (outgoing-link.ts,
+// incoming-link.ts).
 import { isUtf8 } from "node:buffer";
 import { constants, type Http2Stream } from "node:http2";
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
@@ -5,13 +7,13 @@ import { type JsonObject, isJsonObject, type Json } from "../../core/contract/in
 const NEWLINE = 10;
 const FIRST_BYTES = 1_024;
 
-/** Cuts bytes into lines. One growing buffer, since a list of pieces could cost a hundred times their bytes. */
+/** Splits bytes into lines. It uses one growing buffer, since a list of chunks could cost a hundred times their bytes. */
 export class LineReader {
   #gathered = Buffer.alloc(0);
   #used = 0;
   #stopped = false;
 
-  /** Every whole line, until `stop`. False: a line is longer than `maxBytes()`, and nothing is read any more. */
+  /** Passes on every complete line, until `stop`. Returns false if a line is longer than `maxBytes()`; nothing is read after that. */
   push(chunk: Uint8Array, maxBytes: () => number, onLine: (line: Uint8Array) => void): boolean {
     let start = 0;
     while (!this.#stopped) {
@@ -66,8 +68,8 @@ function deeperThan(value: unknown, max: number): boolean {
   return Object.values(value).some((member) => deeperThan(member, max - 1));
 }
 
-/** A line of text as one JSON object. Undefined: it is none, or too deep. */
-export function readFrame(line: Uint8Array): JsonObject | undefined {
+/** Parses a line as one JSON object. Undefined if it is not one, or nested too deeply. */
+function readFrame(line: Uint8Array): JsonObject | undefined {
   if (!isUtf8(line)) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8"));
@@ -77,20 +79,20 @@ export function readFrame(line: Uint8Array): JsonObject | undefined {
   }
 }
 
-/** A frame's number under that name. Undefined: there is none. */
+/** A whole number in a frame. Undefined if there is none. */
 export function countIn(frame: JsonObject, name: string): number | undefined {
   const value = frame[name];
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Undefined: the frame carries no topic with a message. */
+/** Undefined if the frame carries no topic with a message. */
 export function noteIn(frame: JsonObject): { readonly topic: string; readonly message: Json } | undefined {
   const { topic, message } = frame;
   if (typeof topic !== "string" || topic === "" || topic.length > TOPIC_LENGTH || message === undefined) return undefined;
   return { topic, message };
 }
 
-/** Members of a frame as text, without its braces. Undefined: this node may not send that, and none would take it. */
+/** Members of a frame as text, without its braces. Undefined if it is invalid: no node would accept it. */
 export function noteText(topic: string | undefined, message: Json, frameBytes: number): string | undefined {
   if (topic !== undefined && (topic === "" || topic.length > TOPIC_LENGTH)) return undefined;
   try {
@@ -104,9 +106,9 @@ export function noteText(topic: string | undefined, message: Json, frameBytes: n
   }
 }
 
-/** Enough for any greeting, too little to be worth a stranger's while. */
+/** Enough for any greeting, and too little for an attack. */
 const GREETING_BYTES = 2_048;
-/** A frame's own words beside its topic and message. */
+/** A frame's own members, in addition to topic and message. */
 const FRAME_MARGIN = 256;
 const SILENT_BEATS = 5;
 
@@ -115,11 +117,11 @@ export interface PeerStreamOptions {
   readonly frameBytes: number;
   readonly queueBytes: number;
   readonly receive: (frame: JsonObject) => void;
-  /** Once, with the reason. */
+  /** Called once, with the reason. */
   readonly closed: (why: string) => void;
 }
 
-/** One stream between two nodes: a JSON object per line, both ways, bounded both ways. */
+/** A stream between two nodes: one JSON object per line in both directions, bounded in both. */
 export class PeerStream {
   readonly #options: PeerStreamOptions;
   readonly #lines = new LineReader();
@@ -141,7 +143,7 @@ export class PeerStream {
     this.#lineBytes = this.#options.frameBytes + FRAME_MARGIN;
   }
 
-  /** False: it is not on its way, since the other side does not read, or has gone. */
+  /** Returns false if it was not sent, since the other side does not read or the stream is closed. */
   send(text: string): boolean {
     const { stream, queueBytes } = this.#options;
     if (this.#closed || stream.writableLength + Buffer.byteLength(text) > queueBytes) return false;
@@ -149,14 +151,14 @@ export class PeerStream {
     return true;
   }
 
-  /** Counts beats of silence, not time: a process that stood still finds what it was sent in the meantime before it gives up. */
+  /** Counts silent heartbeats, not time: a process that was suspended reads what arrived meanwhile before it gives up. */
   beat(text: string): void {
     this.#silent += 1;
     if (this.#silent > SILENT_BEATS) this.close("silent");
     else this.send(text);
   }
 
-  /** `end` is how the stream ends: by default at once. */
+  /** `end` ends the stream: by default at once. */
   close(why: string, end = (): void => this.#reset()): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -167,7 +169,7 @@ export class PeerStream {
 
   #reset(): void {
     const { stream } = this.#options;
-    // Destroyed alone, it would be reset without an error, after which the other side still waits for what it has not written.
+    // `destroy` alone would reset it without an error, and the other side would still wait for the rest.
     stream.close(constants.NGHTTP2_CANCEL);
     stream.destroy();
   }

@@ -1,3 +1,5 @@
+// Owns: the virtual objects of a kind (actor and archive) and the control service, as the SDK serves them. Does not own: what handlers
+// do (durable-actor.ts, delivery.ts, actor-reads.ts, archive.ts), import handlers (import-handlers.ts).
 import { faults } from "../../core/chain/internal.ts";
 import { EngineError, type ActorId, type Behaviour, isJsonObject, type Viewer } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
@@ -29,13 +31,13 @@ export interface ObjectOptions {
   readonly later?: SendLater | undefined;
 }
 
-/** Longer than any work takes to be told that its time is over. */
+/** Longer than any work needs to notice that its time is over. */
 const WORK_GRACE_MS = 30_000;
-/** For as long a caller's node sends a call again whose answer it did not get. */
+/** For this long, a caller's node repeats a call without an answer. */
 const RESEND_MS = 2 * MAX_PATIENCE_MS;
 /**
- * A kind of actor as the SDK serves it. Its state travels with each of its turns, since one that had to be fetched would cost
- * every turn another round trip: it is one short key, what is older is in the archive.
+ * The virtual object of a kind of actor. All of its state travels with each turn, since fetching it would cost every turn a round trip. So
+ * the actor's own key is short, and older events are in the archive.
  */
 export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Behaviour): SdkDefinition {
   const { kind, policy } = behaviour;
@@ -51,8 +53,8 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
   };
   const { exclusive, shared } = sdk.handlers.object;
   /**
-   * Runs a message to this very actor; what anybody else sends is answered, not tried again. `kept`: nobody waits who would
-   * send it anew, so what was sealed with another secret stays until a node comes that has it.
+   * Handles a message to this actor. Any other input gets a fault as its reply, so that the server does not retry it. `isRetried`: no
+   * caller would repeat the message, so one that was sealed with another secret waits for a node that has it.
    */
   const onMessage = (isRetried: boolean, act: (context: ExclusiveContext, input: TurnInput) => Promise<unknown>): unknown =>
     exclusive(options, async (context, value) => {
@@ -89,7 +91,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
       }),
       lives: shared(RETRY_FOREVER, (context, messageId) => reads.isInLife(durableReader(context), String(messageId))),
-      // For commands, which have no code of the kinds. Claims may be secret, and the server stores what it is sent.
+      // For commands, which do not have the code of the kinds. Claims may be secret, and the server stores its inputs.
       roles: onRead(async (_context, input) => {
         const viewer = isSealed(input) ? viewerIn(sealer.open(input)) : undefined;
         if (viewer === undefined) throw notForActor(kind);
@@ -101,7 +103,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
   });
 }
 
-/** Where older events and replies of a kind's actors are. */
+/** The virtual object that stores older events and replies of a kind's actors. */
 export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): SdkDefinition {
   const options = { ...RETRY_FOREVER, enableLazyState: true };
   const idOf = (key: string): ActorId => `${kind}/${key}`;
@@ -114,14 +116,14 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
         return { value: null };
       }),
       events: shared(options, (context, after) => guarded(archivedEvents(durableReader(context), idOf(context.key), seqOf(after)))),
-      // Exclusive, although it only reads: so it comes after what the actor has sent here before it asks.
+      // Exclusive although it only reads: it then runs after everything that the actor has sent here before.
       reply: exclusive(options, (context, key) => guarded(archivedReply(durableReader(context), String(key)))),
       ...archiveTransferHandlers({ sdk, host }, kind),
     },
   });
 }
 
-/** Ends an invocation by its id: what only a handler may do without the server's admin API. */
+/** Cancels an invocation by its id. Without the admin API only a handler can do that. */
 export const controlService = ({ sdk, host }: ObjectOptions): SdkDefinition =>
   sdk.service({
     name: host.names.control,

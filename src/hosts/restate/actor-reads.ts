@@ -1,3 +1,4 @@
+// Owns: reads of one actor, concurrent with its turns (law 2: all of it is durable). Does not own: queries over actors (queries.ts).
 import { type Kind, policyWith, upcast } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../../core/contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
@@ -5,20 +6,18 @@ import { blockLines, ACTOR_KEY, healthOf, readStoredActor, WORK_KEY, type Stored
 import { eventsIn } from "./event-lines.ts";
 import type { ActorHead } from "./outcome.ts";
 
-/** What is asked of an actor beside its turns (law 2: all of it is durable). */
-
-/** As this version of the behaviour understands it. */
+/** As the current version of the behaviour reads it. */
 export async function readSnapshot(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored === undefined) return undefined;
-  const { row, seq, head: head } = stored;
+  const { row, seq, head } = stored;
   const { state, failure: why } = upcast(kind, id, { state: stored.state, version: row.version });
   const health = await healthOf(context, stored);
   return {
     id,
     uid: row.uid,
     seq,
-    head: head,
+    head,
     status: why === undefined && health.why === undefined ? row.status : "failed",
     state,
     version: why === undefined ? kind.behaviour.version : row.version,
@@ -30,7 +29,7 @@ export async function readSnapshot(context: DurableReader, kind: Kind, id: Actor
   };
 }
 
-/** What work it is at. `parent`: who stops, and whose child it may be no more. */
+/** The invocation that runs the actor's work. Null if `parent`, which is stopping, is not its parent any more. */
 export async function readWork(context: DurableReader, parent: unknown): Promise<string | null> {
   const work = (await context.get(WORK_KEY)) ?? null;
   if (work === null || typeof parent !== "string") return work;
@@ -38,7 +37,7 @@ export async function readWork(context: DurableReader, parent: unknown): Promise
   return row?.status === "live" && row.parent !== parent ? null : work;
 }
 
-/** Without its state. */
+/** The snapshot without its state. */
 export async function readHead(
   context: DurableReader,
   kind: Kind,
@@ -46,14 +45,14 @@ export async function readHead(
 ): Promise<(ActorHead & { readonly owner?: string }) | undefined> {
   const snapshot = await readSnapshot(context, kind, id);
   if (snapshot === undefined) return undefined;
-  const { seq, head: head, status, owner } = snapshot;
-  return { seq, head: head, status, ...(owner === undefined ? {} : { owner }) };
+  const { seq, head, status, owner } = snapshot;
+  return { seq, head, status, ...(owner === undefined ? {} : { owner }) };
 }
 
-/** Of the actor's own key: those after a seq. */
+/** Events that are still with the actor, after a given seq. */
 export interface RecentEvents {
   readonly events: readonly ChainEvent[];
-  /** Of the last event that is in the archive, or on its way there. */
+  /** Seq of the last event that is in the archive, or on its way there. */
   readonly archived: number;
 }
 
@@ -62,13 +61,13 @@ export async function readEvents(context: DurableReader, id: ActorId, afterSeq: 
   if (stored === undefined) return { events: [], archived: 0 };
   const { seq, own, held, lines } = stored;
   const archived = seq - own - held.events;
-  // Whoever follows an actor asks for the newest alone.
+  // A reader that follows an actor needs only the newest events.
   const all = afterSeq < seq - own && held.events > 0;
   const [text, before] = all ? [`${await blockLines(context, id, stored)}\n${lines}`, archived] : [lines, seq - own];
   return { events: eventsIn(id, text, before + 1).slice(Math.max(0, afterSeq - before)), archived };
 }
 
-/** The reply kept under that key. `archived`: the archive may have it. */
+/** The stored reply to a keyed call. `archived`: the archive may have it. */
 export async function readReply(
   context: DurableReader,
   key: string,
@@ -81,7 +80,7 @@ export async function readReply(
   };
 }
 
-/** Whether the actor is in the life it sent this message in. */
+/** True if the actor is still in the life in which it sent this message. */
 export async function isInLife(context: DurableReader, messageId: string): Promise<boolean> {
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   return stored !== undefined && stored.row.status !== "stopped" && messageId.startsWith(`${stored.row.life}.`);

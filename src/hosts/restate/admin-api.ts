@@ -1,3 +1,8 @@
+// Owns: queries to the server's admin API: where an event is, which kinds are served, pending invocations. Does not own: reading the
+// events found (queries.ts).
+//
+// Events have no index by id, since every turn would pay for a search that is rare. Instead the server's own table of state is
+// searched.
 import { EngineError, type ActorId } from "../../core/contract/index.ts";
 import { isBlockKey, ACTOR_KEY } from "./stored-actor.ts";
 import { isObject } from "./handler-inputs.ts";
@@ -5,14 +10,9 @@ import { idStart } from "./event-lines.ts";
 import type { Names } from "./names.ts";
 import { seqRangeOf, type SeqRange } from "./archive.ts";
 
-/**
- * Where an event is, by its id alone. No index is written for that, since every turn would pay for what is asked by people who
- * look for a cause: the server's own table of state is searched, through its admin API.
- */
-
 export interface EventLocation {
   readonly id: ActorId;
-  /** In its archive, among those. Undefined: with the actor. */
+  /** The archived events among which it is. Undefined if it is with the actor. */
   readonly archived: SeqRange | undefined;
 }
 
@@ -28,9 +28,9 @@ export class AdminApi {
     this.#names = names;
   }
 
-  /** Where the id may occur. Throws `ENGINE_MISSING` where there is no admin API to ask. */
+  /** Where the id may occur. Throws `ENGINE_MISSING` if there is no admin API. */
   async locationsOf(eventId: string): Promise<readonly EventLocation[]> {
-    // It becomes part of a query.
+    // The id becomes part of a query.
     if (!/^[0-9a-f]{64}$/.test(eventId)) return [];
     const rows = await this.#query(
       `SELECT service_name, service_key, key FROM state WHERE (starts_with(service_name, '${this.#names.actors("")}') OR ` +
@@ -39,7 +39,7 @@ export class AdminApi {
     return rows.flatMap((row) => this.#location(row));
   }
 
-  /** True where there is no admin API to ask. */
+  /** True if there is no admin API to ask. */
   async serves(service: string): Promise<boolean> {
     if (this.#admin === undefined) return true;
     const response = await this.#fetch(`/services/${service}`, {});
@@ -58,7 +58,7 @@ export class AdminApi {
     });
   }
 
-  /** Id and `created_at` of invocations of that handler of actors that have not ended. */
+  /** Id and `created_at` of each invocation of that handler that has not ended, for all kinds of actors. */
   pendingInvocations(handler: string): Promise<readonly unknown[]> {
     return this.#query(
       `SELECT id, created_at FROM sys_invocation WHERE starts_with(target_service_name, '${this.#names.actors("")}') AND ` +
@@ -66,7 +66,7 @@ export class AdminApi {
     );
   }
 
-  /** Id and `entry_json` of what invocations were called with. */
+  /** Id and `entry_json` with the input of each invocation. */
   invocationInputs(invocations: readonly string[]): Promise<readonly unknown[]> {
     const ids = invocations.filter((id) => /^inv_[A-Za-z0-9]+$/.test(id)).map((id) => `'${id}'`);
     return this.#query(`SELECT id, entry_json FROM sys_journal WHERE index = 0 AND id IN (${ids.join(", ")})`);

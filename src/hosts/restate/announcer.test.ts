@@ -68,7 +68,7 @@ function stage() {
   };
 }
 
-void test("what is durable is told to whoever watches it, its kind or all, each time it has changed, until the watch is undone", () => {
+void test("a durable change notifies watchers of the actor, its kind or all, each time, until the watch is undone", () => {
   const { announcer, watch, heard, change } = stage();
   const undos = [A, A, "tally/*", "*/*", B].map((topic) => watch(topic));
   void announcer.announce(change(A, 1));
@@ -77,7 +77,7 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
     Array.from({ length: 4 }, () => `${A} 1 live`),
   );
   void announcer.announce(change(A, 1));
-  assert.deepEqual(heard, [], "told before");
+  assert.deepEqual(heard, [], "notified before");
   void announcer.announce(change(A, 1, { status: "failed" }));
   assert.equal(heard.splice(0).length, 4);
   undos[0]?.();
@@ -85,13 +85,13 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
   void announcer.announce(change(A, 3));
   assert.equal(heard.splice(0).length, 3);
   void announcer.announce(change(A, 2));
-  assert.deepEqual(heard, [], "what is older comes too late");
+  assert.deepEqual(heard, [], "older changes are ignored");
   for (const undo of undos) undo();
   void announcer.announce(change(A, 4));
   assert.deepEqual(heard, []);
 });
 
-void test("C2 a hint that comes before its turn is durable is told of once it is, and not before #cluster.hints", async () => {
+void test("C2 a hint before its turn is durable notifies once it is, and not before #cluster.hints", async () => {
   const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   is(A, 1);
@@ -100,16 +100,16 @@ void test("C2 a hint that comes before its turn is durable is told of once it is
   assert.deepEqual(heard, []);
   await clock.advance(50);
   assert.deepEqual(heard, []);
-  assert.ok(reads.length > 2, "it is asked again");
+  assert.ok(reads.length > 2, "it is read again");
   is(A, 2);
   await clock.advance(1_000);
   assert.deepEqual(heard, [`${A} 2 live`]);
   const { length } = reads;
   await clock.advance(10_000);
-  assert.equal(reads.length, length, "and not asked any more");
+  assert.equal(reads.length, length, "and not read any more");
 });
 
-void test("several hints of one actor are one question, and a later one is not taken for answered", async () => {
+void test("several hints of one actor share one read, and a later one is not lost", async () => {
   const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   for (const seq of [1, 2, 3]) announcer.hint(change(A, seq), `message ${seq}`);
@@ -123,7 +123,7 @@ void test("several hints of one actor are one question, and a later one is not t
   assert.deepEqual(heard, [`${A} 4 live`]);
 });
 
-void test("a hint that comes while another is being told of is asked for too", async () => {
+void test("a hint that arrives during a notification causes another read", async () => {
   const { announcer, heard, change, is, clock } = stage();
   is(A, 1);
   announcer.watch(A, ({ seq }) => {
@@ -141,7 +141,7 @@ void test("a hint that comes while another is being told of is asked for too", a
   );
 });
 
-void test("nobody is asked for what nobody watches, nor for what a caller here is about to be told", async () => {
+void test("unwatched actors are not read, nor those whose caller here is about to be notified", async () => {
   const { announcer, watch, heard, change, reads, awaited, is } = stage();
   is(A, 1);
   is(B, 1);
@@ -155,7 +155,7 @@ void test("nobody is asked for what nobody watches, nor for what a caller here i
   assert.deepEqual(heard, [`${A} 1 live`]);
 });
 
-void test("a turn that never becomes durable is given up, and what comes after it is told", async () => {
+void test("a turn that never becomes durable is dropped, and later changes are reported", async () => {
   const { announcer, watch, heard, change, reads, clock, is } = stage();
   watch(A);
   is(A, 1);
@@ -171,7 +171,7 @@ void test("a turn that never becomes durable is given up, and what comes after i
   assert.deepEqual(heard, [`${A} 2 live`]);
 });
 
-void test("a server that is away is a fault, and leaves nothing behind that is told later", async () => {
+void test("a server that is away is a fault, and causes no notification afterwards", async () => {
   const { announcer, watch, heard, change, faults, clock, is, breaks } = stage();
   watch(A);
   breaks(true);
@@ -185,7 +185,7 @@ void test("a server that is away is a fault, and leaves nothing behind that is t
   assert.deepEqual(heard, [`${A} 2 live`]);
 });
 
-void test("other nodes are told what a turn leaves; what they tell is asked about, and what is no hint is nothing", async () => {
+void test("other nodes get hints of a turn; their hints cause reads, and invalid ones are ignored", async () => {
   const { announcer, peers, watch, heard, notified, change, from, is } = stage();
   announcer.join(peers);
   watch("tally/*");
@@ -212,7 +212,7 @@ void test("other nodes are told what a turn leaves; what they tell is asked abou
   announcer.close();
 });
 
-void test("a hint that was lost is made up for when the peers know of a gap, and after a while when nobody does #cluster.hints", async () => {
+void test("a lost hint is recovered after a gap, and after a while without one #cluster.hints", async () => {
   const { announcer, peers, watch, heard, is, gaps, clock, change } = stage();
   announcer.join(peers);
   watch(A);
@@ -229,7 +229,7 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
   is(B, 4);
   await clock.advance(15_000);
   assert.deepEqual(heard.splice(0), [`${A} 4 live`]);
-  // Of all kinds: those that were told of.
+  // For all kinds: those that were reported.
   watch("*/*");
   is(A, 5);
   void announcer.announce(change(B, 4));
@@ -242,7 +242,7 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
   assert.equal(gaps.length, 0);
 });
 
-void test("a gap that is found while actors are being asked has them asked once more", async () => {
+void test("a gap that is found during a resync causes another resync", async () => {
   const { announcer, peers, watch, heard, is, gaps, reads } = stage();
   announcer.join(peers);
   watch(A);
@@ -258,7 +258,7 @@ void test("a gap that is found while actors are being asked has them asked once 
   announcer.close();
 });
 
-void test("C2 a lost hint of a turn that is durable only after the gap was found is made up for within seconds", async () => {
+void test("C2 a lost hint of a turn that is durable only after the gap was found is recovered within seconds", async () => {
   const { announcer, peers, watch, heard, is, gaps, clock, reads } = stage();
   announcer.join(peers);
   watch(A);
@@ -280,7 +280,7 @@ void test("C2 a lost hint of a turn that is durable only after the gap was found
   assert.equal(clock.pending, 0, "nothing is left to ring");
 });
 
-void test("law 2: an actor that has stopped is told of after its children, who are still asked about", async () => {
+void test("law 2: a stopped actor is reported after its children, which are still read", async () => {
   const { announcer, watch, heard, change, is, clock } = stage();
   watch("tally/*");
   is(B, 1);
@@ -295,7 +295,7 @@ void test("law 2: an actor that has stopped is told of after its children, who a
   assert.deepEqual(heard, [`${B} 2 stopped`, `${A} 9 stopped`]);
 });
 
-void test("lines that a turn emits are told once, without an event too, and only the newest while the server is slow", async () => {
+void test("emitted lines are reported once, without an event too, and only the newest while the server is slow", async () => {
   const { announcer, watch, heard, change, is, clock } = stage();
   watch(A);
   is(A, 1);
@@ -320,7 +320,7 @@ void test("lines that a turn emits are told once, without an event too, and only
   assert.match(heard[0] ?? "", /,4999]$/);
 });
 
-void test("C8 what was told is remembered of so many actors and no more; of the oldest it may be told once too often", () => {
+void test("C8 reported heads are remembered for a bounded number of actors; the oldest may be reported once too often", () => {
   const { announcer, watch, heard, change } = stage();
   watch("*/*");
   const id = (n: number): ActorId => `tally/${n}`;
@@ -332,7 +332,7 @@ void test("C8 what was told is remembered of so many actors and no more; of the 
   assert.deepEqual(heard, ["tally/0 1 live"]);
 });
 
-void test("a watcher that throws takes nothing from the others, and a closed announcer asks no more", async () => {
+void test("a watcher that throws does not affect others, and a closed announcer reads no more", async () => {
   const { announcer, watch, heard, change, faults, clock, reads } = stage();
   announcer.watch(A, () => {
     throw new Error("A watcher's bug.");

@@ -1,44 +1,45 @@
-/**
- * Who is told of what has changed, whichever node changed it.
- *
- * C2: what another node says, and what a turn of this one is about to leave, are hints only: the actor is asked before anybody is
- * told. A hint may be lost; then the actors that are watched are asked what they are now.
- */
+// Owns: notifying watchers of changes, whichever node made them. Does not own: transport of hints (hosts/cluster), rows of indexes
+// (indexes.ts).
+//
+// C2: a message from another node, or from a turn that is about to commit, is only a hint: the actor is read before anyone is notified.
+// If a hint is lost, all watched actors are read.
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isActorHead, type ActorHead } from "./outcome.ts";
 
 const TOPIC = "changed";
-/** A turn says what it leaves before that is durable: asked again after this, doubling. */
+/** A hint precedes its durable change. The actor is read again after this pause, which doubles. */
 const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 500;
-/** What is not durable after this long is never told of: its turn was run again elsewhere, or failed. */
+/** A change that is not durable by then is dropped: its turn was run again elsewhere, or failed. */
 const GIVE_UP_MS = 30_000;
-/** With other nodes: how long what was lost may go unnoticed, should nothing tell that it was. */
+/** With other nodes: the longest time for which a lost hint goes unnoticed. */
 const RESYNC_MS = 15_000;
-/** What was missed may not be durable yet, and nobody tells of it again: after a gap, asked again so much later each time. */
+/**
+ * After a gap, all watched actors are read again after these pauses: a missed change may not be durable yet, and its hint is not repeated.
+ */
 const RESYNC_AFTER_GAP_MS: readonly number[] = [250, 1_000, 4_000];
-/** How long the end of an actor waits for what may have ended before it. */
+/** How long the notification of a stopped actor waits for actors that may have stopped before it. */
 const ORDER_MS = 1_000;
-/** Asked at once when something may have been missed. */
+/** Actors that a resync reads at once. */
 const CONCURRENCY = 16;
-/** Actors told of; the oldest are forgotten, and told of once too often at worst. */
+/** Actors whose last notified head is remembered. The oldest are removed, and may be notified once too often. */
 const MAX_NOTIFIED = 10_000;
-/** Lines to tell with a change that is being looked for; older ones are dropped. */
+/** Emitted lines that wait for their change to be durable; older ones are dropped. */
 const MAX_LINES = 1_000;
 
 export interface AnnouncerHost {
   readonly clock: Clock;
   head(id: ActorId): Promise<ActorHead | undefined>;
-  /** Ids of that kind, the first thousand. */
+  /** Ids of that kind, at most a thousand. */
   ids(kind: string): Promise<readonly ActorId[]>;
-  /** A caller of this node waits for that message: told with its reply. */
+  /** A caller of this node waits for that message, and is notified with its reply. */
   awaits(messageId: string): boolean;
   fault(error: unknown, actor?: ActorId): void;
 }
 
-/** A change that is being looked for. */
+/** A hinted change that is not durable yet. */
 interface PendingHint {
   readonly seq: number;
   readonly status: ActorHead["status"];
@@ -105,14 +106,14 @@ export class Announcer {
     for (const undo of this.#undos.splice(0)) undo();
   }
 
-  /** What is durable. An actor that has stopped is told of after what had to end before it. */
+  /** Notifies of a durable change. A stopped actor is reported after the actors that had to stop before it. */
   announce(change: Change): void | Promise<void> {
     const pending = change.status === "stopped" ? [...this.#reading.values()] : [];
     if (pending.length === 0) return this.#notify(change);
     return this.#notifyAfter(pending, change);
   }
 
-  /** For a moment only: what is looked for may be another's turn that takes its time. */
+  /** Only for a moment: the pending read may concern another turn that takes its time. */
   async #notifyAfter(pending: readonly Promise<void>[], change: Change): Promise<void> {
     const moment = Promise.withResolvers<void>();
     const undo = this.#host.clock.after(ORDER_MS, moment.resolve);
@@ -121,16 +122,16 @@ export class Announcer {
     this.#notify(change);
   }
 
-  /** What a turn of this node is about to leave. */
+  /** Announces what a turn of this node is about to commit. */
   hint(change: Change, of: string): void {
     const { id, seq, head, status, emit } = change;
     this.#peers?.tell(TOPIC, { id, seq, head, status, of, ...(emit === undefined ? {} : { emit: [...emit] }) });
     this.#onHint(change, of);
   }
 
-  /** Something may have been missed: all that is watched is asked what it is. */
+  /** Reads all watched actors, since changes may have been missed. */
   resync(): Promise<void> {
-    // Some have been asked already by whoever runs now: before what is missed since then.
+    // A resync that is running may have read some actors already, before the change that was missed now.
     this.#syncAgain = true;
     this.#syncing ??= this.#runResyncs();
     return this.#syncing;
@@ -203,7 +204,7 @@ export class Announcer {
     this.#reading.set(id, this.#readUntil(id));
   }
 
-  /** Until it is what was hinted. */
+  /** Reads the actor until it has the hinted change. */
   async #readUntil(id: ActorId): Promise<void> {
     const { clock } = this.#host;
     const givesUpAt = clock.now() + GIVE_UP_MS;
@@ -227,7 +228,7 @@ export class Announcer {
     this.#endHint(id);
   }
 
-  /** Both at once, and before anybody is told: a hint that comes from here on is asked about anew. */
+  /** Both at once, and before anyone is notified: a hint that arrives from now on starts another read. */
   #endHint(id: ActorId): void {
     this.#hints.delete(id);
     this.#reading.delete(id);

@@ -71,7 +71,7 @@ void test("C7 events put in parts of any size are the chain again, byte for byte
   }
 });
 
-void test("C6 the same put again, as a server that lost an answer does, changes nothing", async () => {
+void test("C6 a repeated put, after a lost answer, changes nothing", async () => {
   const names = new Names();
   await putInArchive(names, ID, part(0, 10));
   await putInArchive(names, ID, part(10, 30));
@@ -82,7 +82,7 @@ void test("C6 the same put again, as a server that lost an answer does, changes 
   assert.deepEqual(await all(names), chain);
 });
 
-void test("events whose predecessors are missing are refused, and what is none writes nothing", async () => {
+void test("events without their predecessors are refused, and invalid input writes nothing", async () => {
   const names = new Names();
   await putInArchive(names, ID, part(0, 4));
   await assert.rejects(putInArchive(names, ID, part(6, 10)), { code: "STORE_CORRUPT" });
@@ -93,7 +93,7 @@ void test("events whose predecessors are missing are refused, and what is none w
   assert.equal(names.writes, before);
 });
 
-void test("what is under a name is told from the name alone", () => {
+void test("the name of a state key gives its range of events", () => {
   const names = ["events/0", "events/1", "events/12", "events/12.31", "over", "reply/events/1", "events/x", "events/1."];
   assert.deepEqual(names.map(seqRangeOf), [
     { after: 0, until: 32 },
@@ -108,7 +108,7 @@ void test("what is under a name is told from the name alone", () => {
   for (const [n, event] of chain.entries()) assert.equal(readHeader(importLine(exportLine(event))).seq, n + 1);
 });
 
-void test("C7 events of any length are the chain again, and no name holds more than the longest of them and a little", async () => {
+void test("C7 events of any length are the chain again, and no state key is much longer than the longest event", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   const sizes = [10, 300_000, 100, 70_000, 70_000, 70_000, 10, 200_000, 60_000, 40_000];
   for (let n = 0; n < 45; n += 1)
@@ -138,7 +138,7 @@ void test("C7 events of any length are the chain again, and no name holds more t
   }
 });
 
-void test("C7 a long event whose body was erased is what is left of it", async () => {
+void test("C7 a long event whose body was erased has its header left", async () => {
   const names = new Names();
   const [first, second] = chain;
   assert.ok(first !== undefined && second !== undefined);
@@ -149,7 +149,7 @@ void test("C7 a long event whose body was erased is what is left of it", async (
 
 const reply = (key: string, until: number): StoredReply => ({ key, call: "call", reply: { ok: key }, until, seq: 1, head: "head" });
 
-void test("C4 replies are found by their keys, and pages of those that are over are swept", async () => {
+void test("C4 replies are found by their keys, and pages of expired ones are removed", async () => {
   const names = new Names();
   const batch = (from: number, count: number, until: number, now: number): Promise<void> =>
     putInArchive(names, ID, part(0, 0, { replies: Array.from({ length: count }, (_, n) => reply(`key ${from + n}`, until)), now }));
@@ -162,7 +162,7 @@ void test("C4 replies are found by their keys, and pages of those that are over 
   await batch(8, 1, 5_000, 1_500);
   assert.equal(await archivedReply(names, "key 7"), undefined);
   assert.deepEqual(await archivedReply(names, "key 8"), reply("key 8", 5_000));
-  // On a page with some that are not over.
+  // On a page with some that have not expired.
   assert.deepEqual(await archivedReply(names, "key 70"), reply("key 70", 1_000));
   assert.deepEqual(await archivedReply(names, "key 107"), reply("key 107", 5_000));
   assert.equal(replies(), 200 - 64 + 1);
@@ -174,7 +174,7 @@ void test("C4 replies are found by their keys, and pages of those that are over 
   assert.ok(longest < 2_000);
 });
 
-void test("C4 of very many replies a put reads and writes as little as of few, and an export is told of all", async () => {
+void test("C4 with very many replies a put reads and writes as little as with few, and an export has all", async () => {
   const names = new Names();
   let characters = 0;
   const set = names.set.bind(names);
@@ -199,12 +199,12 @@ void test("C4 of very many replies a put reads and writes as little as of few, a
   }
   assert.equal(exported.size, PUTS * 8);
   assert.ok(answers > 1);
-  // All are over: two pages go with each put.
-  for (let n = 0; n < 40; n += 1) await putInArchive(names, ID, part(0, 0, { replies: [reply(`late ${n}`, 300_000)], now: 200_000 }));
+  // All have expired: each put removes two pages.
+  for (let n = 0; n < 40; n += 1) await putInArchive(names, ID, part(0, 0, { replies: [reply(`recent ${n}`, 300_000)], now: 200_000 }));
   assert.ok([...names.stored.keys()].filter((name) => name.startsWith("reply/")).length < 200);
 });
 
-void test("C4 the one list that archives began with is gone on with", async () => {
+void test("C4 the single list of the first version is continued", async () => {
   const names = new Names();
   const old = Array.from({ length: 200 }, (_, n) => reply(`old ${n}`, 1_000));
   for (const one of old) names.set(`reply/${one.key}`, JSON.stringify(one));
@@ -218,7 +218,7 @@ void test("C4 the one list that archives began with is gone on with", async () =
   assert.deepEqual(await archivedReply(names, "new"), reply("new", 9_000));
 });
 
-void test("C4 keys that are no whole text have replies of their own", async () => {
+void test("C4 keys that are not well-formed text have replies of their own", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   const keys = ["\ud800", "\udfff", "\ufffd", '"\\ud800"'];
   const calls = async (): Promise<readonly unknown[]> => {

@@ -1,3 +1,10 @@
+// Owns: what has left an actor's own key: older events in segments, older replies, and when those expire. Does not own: when they leave
+// (stored-actor.ts, turn-writes.ts), the form of events (event-lines.ts).
+//
+// It is a virtual object of its own, since all state keys of an object travel with each of its turns; from this one only what is
+// requested is read. A state key is read and written as a whole, and the server limits its length. So an event that is too long has a
+// key of its own, and its line in the segment has no body. Expiries are stored in pages, oldest first: one list would be rewritten with
+// every few keyed calls, and grow too long.
 import { StoreError, type ActorId, type ChainEvent } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { exportLine } from "../../core/chain/index.ts";
@@ -6,21 +13,16 @@ import { isObject } from "./handler-inputs.ts";
 import { isStoredReply, type StoredReply } from "./stored-actor.ts";
 import { eventsIn } from "./event-lines.ts";
 
-/**
- * What has left an actor's own key: older events, and older replies. An object of its own, since all keys of
- * an object travel with each of its turns; only what is asked for leaves this one.
- */
-
-/** Names are UTF-8, in which all halves of a pair of surrogates would be the same. */
+/** State keys are UTF-8, in which all lone surrogates would be the same. */
 const replyKey = (key: string): string => (key.isWellFormed() ? `reply/${key}` : `reply-escaped/${JSON.stringify(key)}`);
 
-/** What a turn hands to the archive. */
+/** What a turn moves to the archive. */
 export interface ArchiveInput {
-  /** Of the first event. */
+  /** Seq of the first event. */
   readonly seq: number;
-  /** How many events there are. */
+  /** Number of events. */
   readonly count: number;
-  /** `lines.ts`. */
+  /** As `event-lines.ts` writes them. */
   readonly lines: string;
   readonly replies: readonly StoredReply[];
   /** Milliseconds since 1970. */
@@ -31,7 +33,7 @@ interface ArchiveWriter extends SegmentWriter {
   clear(name: string): void;
 }
 
-/** Exclusive. The same again changes nothing. Throws where it cannot be kept: what an actor has handed over is nowhere else. */
+/** Exclusive and idempotent. Throws if it cannot be stored, since no one else has what an actor moved here. */
 export async function putInArchive(context: ArchiveWriter, id: ActorId, input: unknown): Promise<void> {
   if (!isArchiveInput(input)) throw new StoreError("STORE_CORRUPT", "This is nothing an actor puts into its archive.");
   await putEvents(context, id, input);
@@ -70,28 +72,23 @@ function isArchiveInput(value: unknown): value is ArchiveInput {
   );
 }
 
-/**
- * Where an archive's events are: so many under one name, as lines, and a long one under a name of its own, where its line has no
- * body. A name is read and written as a whole, and the server takes no text of any length.
- */
-
-/** Events under one name. */
+/** Events in one segment. */
 const SEGMENT_EVENTS = 32;
-/** A longer one stands aside. */
+/** A longer event has a state key of its own. */
 const MAX_EVENT_CHARACTERS = 65_536;
-/** Of bodies in one answer, which has one event at least. */
+/** Of bodies in one answer, which has at least one event. */
 const ANSWER_CHARACTERS = 1_048_576;
 
 const segmentKey = (index: number): string => `events/${index}`;
 const longEventKey = (index: number, within: number): string => `events/${index}.${within}`;
 
-/** Events of an archive: those after one seq, up to another. */
+/** A range of archived events: after one seq, up to another. */
 export interface SeqRange {
   readonly after: number;
   readonly until: number;
 }
 
-/** Which events are under that name. Undefined: there are none under it. */
+/** Which events are stored under that state key. Undefined if it stores none. */
 export function seqRangeOf(name: string): SeqRange | undefined {
   const [, segment, within] = /^events\/(\d+)(?:\.(\d+))?$/.exec(name) ?? [];
   if (segment === undefined) return undefined;
@@ -101,15 +98,15 @@ export function seqRangeOf(name: string): SeqRange | undefined {
     : { after: first + Number(within), until: first + Number(within) + 1 };
 }
 
-export interface SegmentWriter extends DurableReader {
+interface SegmentWriter extends DurableReader {
   set(name: string, text: string): void;
 }
 
-/** `seq` is of the first of them. The same again changes nothing. */
-export async function putEvents(context: SegmentWriter, id: ActorId, { seq, count, lines }: EventRun): Promise<void> {
+/** `seq` is that of the first event. Idempotent. */
+async function putEvents(context: SegmentWriter, id: ActorId, { seq, count, lines }: EventRun): Promise<void> {
   if (count === 0) return;
   const first = (seq - 1) % SEGMENT_EVENTS;
-  // As they come, mostly: what is long, or lies across names, is put there event by event.
+  // The usual case: a whole segment. Long events, and runs across segments, are written event by event.
   if (first === 0 && count <= SEGMENT_EVENTS && lines.length <= MAX_EVENT_CHARACTERS) {
     context.set(segmentKey((seq - 1) / SEGMENT_EVENTS), lines);
     return;
@@ -138,7 +135,7 @@ interface EventRun {
   readonly lines: string;
 }
 
-/** In order, at least the one after `afterSeq`; none where it is not here (yet). */
+/** In order, and at least the event after `afterSeq`. Empty if that is not here, or not yet. */
 export async function archivedEvents(context: DurableReader, id: ActorId, afterSeq: number): Promise<readonly ChainEvent[]> {
   const index = Math.floor(afterSeq / SEGMENT_EVENTS);
   const from = afterSeq % SEGMENT_EVENTS;
@@ -158,7 +155,7 @@ async function segmentAt(context: DurableReader, id: ActorId, index: number): Pr
   return lines === undefined ? [] : eventsIn(id, lines, index * SEGMENT_EVENTS + 1);
 }
 
-/** Undefined: its body was erased. */
+/** Undefined if its body was erased. */
 async function longEventAt(
   context: DurableReader,
   id: ActorId,
@@ -168,20 +165,15 @@ async function longEventAt(
   return line === undefined ? undefined : eventsIn(id, line, index * SEGMENT_EVENTS + within + 1)[0];
 }
 
-/**
- * When the replies of an archive are over: their keys in pages, oldest first. As one list it would be read and written as a whole with
- * every few keyed calls, and grow beyond what the server takes under one name.
- */
-
-/** A reply's key, and when it is over, in milliseconds since 1970. */
+/** A reply's key, and when it expires, in milliseconds since 1970. */
 export type Expiry = readonly [key: string, until: number];
 
-export interface ExpiryWriter extends DurableReader {
+interface ExpiryWriter extends DurableReader {
   set(name: string, text: string): void;
   clear(name: string): void;
 }
 
-/** The first page there is and the one that is being filled, and when all of the first are over: 0, where nobody has looked. */
+/** The first page and the page that is being filled, and when all of the first page has expired: 0 if that is not known. */
 interface ExpiryIndex {
   readonly first: number;
   readonly last: number;
@@ -190,7 +182,7 @@ interface ExpiryIndex {
 
 /** Keys on one page. */
 const EXPIRY_PAGE = 64;
-/** A reply is put with each, so that pages go sooner than they come. */
+/** Each put adds a reply and removes up to two pages, so pages are removed faster than they are added. */
 const SWEEP_PAGES = 2;
 /** Pages in one answer. */
 const ANSWER_PAGES = 16;
@@ -198,10 +190,10 @@ const EXPIRY_INDEX = "over";
 
 const expiryPageKey = (page: number): string => `over/${page}`;
 
-export async function addExpiries(context: ExpiryWriter, added: readonly Expiry[]): Promise<void> {
+async function addExpiries(context: ExpiryWriter, added: readonly Expiry[]): Promise<void> {
   const stored = tryParseJson(await context.get(EXPIRY_INDEX));
   const before = expiryIndexIn(stored);
-  // As one list, as archives began.
+  // The first version stored one list.
   let rest: readonly Expiry[] = [...(before === undefined ? expiriesIn(stored) : await expiryPageAt(context, before.last)), ...added];
   const { first, until } = before ?? { first: 0, until: 0 };
   let last = before?.last ?? 0;
@@ -213,8 +205,8 @@ export async function addExpiries(context: ExpiryWriter, added: readonly Expiry[
   context.set(EXPIRY_INDEX, JSON.stringify({ first, last, until } satisfies ExpiryIndex));
 }
 
-/** Lets go of pages of which all are over, but for the last one. `over` is told of each key on them. */
-export async function sweepExpiries(context: ExpiryWriter, now: number, onExpired: (key: string) => Promise<void>): Promise<void> {
+/** Removes pages on which all replies have expired, except the last one. Calls `onExpired` for each key on them. */
+async function sweepExpiries(context: ExpiryWriter, now: number, onExpired: (key: string) => Promise<void>): Promise<void> {
   const index = expiryIndexIn(tryParseJson(await context.get(EXPIRY_INDEX)));
   if (index === undefined || index.until > now) return;
   let { first, until } = index;
@@ -231,7 +223,7 @@ export async function sweepExpiries(context: ExpiryWriter, now: number, onExpire
     context.set(EXPIRY_INDEX, JSON.stringify({ first, last: index.last, until } satisfies ExpiryIndex));
 }
 
-/** Some of them, from a page on, and the page to go on with. */
+/** Some of the keys, starting at a page, and the page that follows. */
 export async function expiriesFrom(
   context: DurableReader,
   from: number,

@@ -13,18 +13,18 @@ for (const [how, bad] of [
   ["throws", throws],
   ["rejects", rejects],
 ] as const)
-  void test(`a caller's listener that ${how} reaches neither the work nor who passes it on, from this node or another`, async () => {
+  void test(`a caller's listener that ${how} affects neither the work nor other listeners, at this node or another`, async () => {
     const faults: unknown[] = [];
     const options: CallOptions = { onProgress: bad, onLog: bad };
-    let received: (received: Json) => unknown = () => assert.fail("nobody listens");
+    let received: (received: Json) => unknown = () => assert.fail("there is no listener");
     const peers: Pick<Peers, "self" | "on" | "ask" | "tell"> = {
       self: "here",
       on(_topic, run) {
         received = (one) => run(one, "there");
         return () => undefined;
       },
-      ask: () => assert.fail("nobody is asked"),
-      tell: () => assert.fail("nobody is told"),
+      ask: () => assert.fail("no node gets an ask"),
+      tell: () => assert.fail("no node gets a message"),
     };
     const hearing = new ProgressRelay(
       () => new Set([options]),
@@ -33,17 +33,17 @@ for (const [how, bad] of [
     hearing.join(peers);
     const { progress, log } = hearing.reportersFor("m1", "here");
     progress(1, 2, "half");
-    log("info", "said");
+    log("info", "line");
     assert.equal(received({ of: "m1", progress: [1, 2, "half"] }), null);
-    assert.equal(received({ of: "m1", log: ["info", "said", null] }), null);
+    assert.equal(received({ of: "m1", log: ["info", "line", null] }), null);
     await Promise.resolve();
     assert.deepEqual(faults, [mine, mine, mine, mine]);
   });
 
-void test("what work says is heard at another node as at its own", async () => {
+void test("progress of work arrives at another node as at its own", async () => {
   const sent: Json[] = [];
   const heard: unknown[] = [];
-  let received: (received: Json) => unknown = () => assert.fail("nobody listens");
+  let received: (received: Json) => unknown = () => assert.fail("there is no listener");
   const hearing = new ProgressRelay(
     () => new Set([{ onProgress: (...step) => void heard.push(step), onLog: (...line) => void heard.push(line) }]),
     () => assert.fail("nothing goes wrong"),
@@ -58,7 +58,7 @@ void test("what work says is heard at another node as at its own", async () => {
       sent.push(one);
       return null;
     },
-    tell: () => assert.fail("one node alone is asked"),
+    tell: () => assert.fail("only one node gets it"),
   });
   const { progress, log } = hearing.reportersFor("m1", "there");
   progress(1, 2, "half", { half: "done" });
@@ -70,10 +70,10 @@ void test("what work says is heard at another node as at its own", async () => {
   ]);
 });
 
-void test("what a turn reports to whom it will answer later is heard wherever that waits, and who repeats the call", () => {
+void test("a turn's report for a deferred reply arrives wherever its callers wait, also those that repeat the call", () => {
   const sent: Json[] = [];
   const heard: unknown[] = [];
-  let received: (received: Json) => unknown = () => assert.fail("nobody listens");
+  let received: (received: Json) => unknown = () => assert.fail("there is no listener");
   const hearing = new ProgressRelay(
     (of) => new Set(of === "here" ? [{ onProgress: (...step) => void heard.push(step.slice(0, 3)) }] : []),
     () => assert.fail("nothing goes wrong"),
@@ -84,7 +84,7 @@ void test("what a turn reports to whom it will answer later is heard wherever th
       received = (one) => run(one, "there");
       return () => undefined;
     },
-    ask: () => assert.fail("all are told"),
+    ask: () => assert.fail("all get it"),
     tell: (_topic, one) => void sent.push(one),
   });
   hearing.report("here", { done: 1, total: 2, text: "half" });

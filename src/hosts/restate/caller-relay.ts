@@ -1,8 +1,10 @@
+// Owns: messages between the node of a caller and the node of its work: progress and logs to the caller, that the caller left to the
+// work. Does not own: what a deadline ends (durable-work.ts), the message of aborted work (delivery.ts).
 import type { CallOptions, Json, Log, LogLevel, Peers, Progress, Step } from "../../core/contract/index.ts";
 import { omitUndefined, safeCall, MultiMap } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/** What work says while it runs, and turns of what is answered later, on the way to the node whose caller waits: never kept. */
+/** Passes progress and log lines of work, and reports of turns whose reply is deferred, to the node of the caller. Nothing is stored. */
 
 const PROGRESS_TOPIC = "said";
 
@@ -12,7 +14,7 @@ export class ProgressRelay {
   #peers: Pick<Peers, "self" | "on" | "ask" | "tell"> | undefined;
   #undo: (() => void) | undefined;
 
-  /** `fault`: of a caller's own listener, which neither the work nor the telling hears of. */
+  /** `fault` receives what a caller's own listener throws. */
   constructor(callers: (messageId: string) => ReadonlySet<CallOptions>, fault: (error: unknown) => void) {
     this.#callers = callers;
     this.#fault = fault;
@@ -30,7 +32,7 @@ export class ProgressRelay {
     this.#undo?.();
   }
 
-  /** `first`: the call that the message was forwarded for. No message says where its caller waits. */
+  /** `first`: the call that the message was forwarded for, since a message does not name the node of its caller. */
   reportersFor(messageId: string, node: string | undefined, first?: string): { readonly progress: Progress; readonly log: Log } {
     if (first !== undefined)
       return {
@@ -52,7 +54,7 @@ export class ProgressRelay {
     };
   }
 
-  /** Where callers wait for it is known to none but their nodes: who repeats a call may do so at another. */
+  /** Only the nodes themselves know which callers wait, and a repeated call may wait at another node. So all are notified. */
   report(of: string, { done, total, text }: Step): void {
     this.#peers?.tell(PROGRESS_TOPIC, { of, progress: [done, total ?? null, text ?? null] });
     this.#notify(of, (caller) => caller.onProgress?.(done, total, text));
@@ -80,15 +82,12 @@ const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "notice", "warnin
 const isLogLine = (value: unknown): value is readonly [level: LogLevel, data: Json, logger: Json] =>
   Array.isArray(value) && LEVELS.has(value[0]) && value[1] !== undefined;
 
-// Owns: forwarded work whose caller leaves, at whichever nodes they are: the work is aborted. Nodes notify each other, nothing is stored.
-// Does not own: what a deadline ends (durable-work.ts), or what becomes of the aborted work's message (delivery.ts).
-
 const LEFT_TOPIC = "left";
-/** The oldest are forgotten: work that begins for them later runs although no caller waits for it. */
+/** The oldest are removed: work that starts for them afterwards runs although no caller waits. */
 const MAX_LEFT = 10_000;
 
 export class LeftCallers {
-  /** What aborts work, by the first call that it was forwarded for. */
+  /** What aborts work, by the call for which it was forwarded. */
   readonly #working = new MultiMap<string, () => void>();
   readonly #left = new Set<string>();
   #peers: Pick<Peers, "on" | "tell"> | undefined;

@@ -10,7 +10,7 @@ import { Names } from "./names.ts";
 
 const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
 
-test("a stop aborts work that had only just begun, and was not known when it was asked for", async () => {
+test("a stop aborts work that has just started, and was not stored when it was first requested", async () => {
   const clock = new SimulatedClock();
   let requests = 0;
   let stopped: () => void = () => undefined;

@@ -1,9 +1,8 @@
-/**
- * Calls of actors through the server's ingress.
- *
- * C2: a reply is the outcome of an invocation the server has made durable.
- * C4: a call is one invocation however often it is sent: it is sent again until its outcome is known.
- */
+// Owns: calls of actors through the server's ingress. Does not own: retries of requests (ingress.ts), waiting for deferred replies
+// (waiting-callers.ts).
+//
+// C2: a reply is the outcome of an invocation that the server has made durable. C4: a call is one invocation however often it is sent,
+// and it is sent until its outcome is known.
 import { callHash, faults, isCancelledReply, scopedKey, type CallKey } from "../../core/chain/internal.ts";
 import {
   EngineError,
@@ -27,18 +26,18 @@ import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
 export interface CallsHost {
   readonly names: Names;
   readonly ingress: Ingress;
-  /** By which actors live. */
+  /** The clock of actors. */
   readonly clock: Clock;
-  /** By which the network is asked again. */
+  /** The clock of network retries. */
   readonly patience: Clock;
-  /** This node, where there are others. */
+  /** The name of this node, if there are other nodes. */
   node(): string | undefined;
   seal(message: Message, input: TurnInput): unknown;
-  /** The arguments without what is secret. */
+  /** The arguments without secrets. */
   redactedArgs(message: Message): Json;
   announce(change: Change): void | Promise<void>;
   readonly waitingCallers: WaitingCallers;
-  /** A call's only caller here has left; its reply is not known yet. */
+  /** The only caller of a call at this node has left, and the reply is not known yet. */
   callerLeft(messageId: string): void;
   fault(error: unknown, actor: ActorId): void;
 }
@@ -47,14 +46,14 @@ interface CallExtras extends Pick<TurnInput, "waiting"> {
   readonly idempotencyKey: string;
 }
 
-/** Another call, since the server has the outcome of the first. */
+/** A call with another id, since the server stores the outcome of the first. */
 const repeated = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
 
 const NO_CALLERS: ReadonlySet<CallOptions> = new Set();
 
 export class Calls {
   readonly #host: CallsHost;
-  /** Callers of this node, by the message they wait for. */
+  /** Callers of this node, by the message for which they wait. */
   readonly #waiting = new MultiMap<string, CallOptions>();
 
   constructor(host: CallsHost) {
@@ -93,7 +92,7 @@ export class Calls {
       if (later !== undefined || reply === undefined) {
         const first = later ?? message.id;
         const settled = await this.#wait(message, first, options);
-        // The caller of the first call left and this one did not: the call is made again.
+        // The caller of the first call left, and this one did not: repeat the call.
         return first !== message.id && isCancelledReply(settled)
           ? await this.#call(repeated(message), options, { ...extras, idempotencyKey: `${idempotencyKey}.again` })
           : settled;
@@ -105,9 +104,9 @@ export class Calls {
     }
   }
 
-  /** A repeated keyed call waits for its first, of which it hears too. */
+  /** A repeated keyed call waits for the first one, and gets its progress too. */
   async #wait({ id, to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
-    // A repeated call does not end the first one, whose caller may wait at another node. This caller is still among those that wait.
+    // A repeated call does not cancel the first one, whose caller may wait at another node. This caller is still counted.
     const onLeft = (): void => {
       if (of === id && this.callers(of).size <= 1) this.#host.callerLeft(of);
     };
@@ -130,7 +129,7 @@ export class Calls {
     return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.redactedArgs(message)) };
   }
 
-  /** A caller may leave, or its time be over: the invocation is taken back, unless it has been applied already. */
+  /** If the caller leaves, or its deadline passes, the invocation is cancelled unless it was applied already. */
   async #run(message: Message, input: TurnInput, idempotencyKey: string, signal: CancelSignal | undefined): Promise<Outcome> {
     const { ingress, names, clock } = this.#host;
     const { to, deadline } = message;
@@ -139,7 +138,7 @@ export class Calls {
     const cancelInvocation = (why: EngineError): void => {
       if (cancelledBy !== undefined) return;
       cancelledBy = why;
-      // Sent once more, it is the same invocation, whose name comes back at once.
+      // Sent once more under the same key, it returns the id of the same invocation at once.
       ingress
         .begin(invocation)
         .then((name) => this.cancel(name))
@@ -168,7 +167,7 @@ export class Calls {
     await ingress.begin({ object: names.control, handler: "cancel", input: invocation });
   }
 
-  /** Aborts what runs, then ends the actor. */
+  /** Aborts what runs, then stops the actor. */
   async end(message: Message, reason: string): Promise<void> {
     const { ingress, names } = this.#host;
     const input: StopInput = { message, reason, above: [] };
@@ -176,7 +175,7 @@ export class Calls {
     await Promise.all([this.#ended(message.to, ending), this.#abortUntil(ending, message.to)]);
   }
 
-  /** Work that has only just begun is not known yet, and whoever waits behind it would wait for all of it: asked again until then. */
+  /** Work that has just started is not stored yet, and `stop` would wait for all of it. So abort repeatedly until the stop is done. */
   async #abortUntil(ended: Promise<unknown>, id: ActorId): Promise<void> {
     let over = false;
     const settled = ended.then(
@@ -190,14 +189,14 @@ export class Calls {
     }
   }
 
-  /** Whatever work the actor is at. */
+  /** Aborts the current work of the actor. */
   async abort(id: ActorId): Promise<void> {
     const { ingress, names } = this.#host;
     try {
       const working = await ingress.invoke({ ...names.actor(id, "working"), input: null });
       if (typeof working === "string") await this.cancel(working);
     } catch (error) {
-      // Then it has its time.
+      // It then runs until its time is over.
       this.#host.fault(error, id);
     }
   }
@@ -216,8 +215,8 @@ export class Calls {
   }
 
   /**
-   * Actors whose work waits for each other would wait until their time is over. `run` differs whenever the work runs: what it calls is then
-   * another invocation, since the first one may have been withdrawn, or was for another call. The actor knows a repeated call by its key.
+   * Refuses a call in a cycle, which would wait until its time is over. `run` differs each time the work runs: its calls are then other
+   * invocations, since the first ones may have been cancelled or differ. The actor recognises a repeated call by its key.
    */
   inner(call: InnerCall, message: Message, { key, run }: { readonly key: string; readonly run: string }): Promise<Reply> {
     const { waiting, signal, work } = call;

@@ -5,12 +5,12 @@ import { tallyKind } from "../../testing/conformance/index.ts";
 import { replyOf, cancelledEverywhere, type Story } from "./story.fixture.ts";
 import type { World } from "./world.fixture.ts";
 
-// Cancelled at every wait: either nothing was applied and that is told, or all of it was.
+// Cancelled at every wait: either nothing was applied and the caller knows, or all of it was.
 
 const TALLY = "tally/main";
 const kinds: readonly Behaviour[] = [tallyKind("tally"), tallyKind("other")];
 
-/** What actors have, and what is on its way to them, whatever else was entered where they are found. */
+/** State of the actors, and messages in flight, without the directory. */
 const actors = (world: World): Json => ({
   ...Object.fromEntries(Object.entries(world.storedKeys("actor-"))),
   delivered: [...world.delivered],
@@ -49,7 +49,7 @@ const CALLS: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
 
 describe("C3 a cancelled call", () => {
   for (const [title, play] of Object.entries(CALLS))
-    test(`${title}: nothing is applied and its caller is told, or all of it`, async () => {
+    test(`${title}: nothing is applied and its caller knows, or all of it`, async () => {
       const ended: unknown[] = [];
       await cancelledEverywhere(
         { kinds, play },
@@ -77,8 +77,8 @@ const withChildren = async (world: World): Promise<void> => {
   await world.call({ to: "other/one", action: "send", args: { to: "tally/grandchild", action: "add", start: null } });
 };
 
-describe("what must come to its end does, whoever cancels it", () => {
-  test("law 2: a turn that stops its actor is not applied, or its children end too", async () => {
+describe("what must complete does, despite cancellation", () => {
+  test("law 2: a turn that stops its actor is not applied, or its children stop too", async () => {
     const story: Story = {
       kinds,
       async play(world) {
@@ -99,7 +99,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     assert.ok(stopped > 2);
   });
 
-  test("a stop by the engine ends its actor and all its children, at whichever of them it is cancelled #cluster.values", async () => {
+  test("a stop by the engine stops its actor and all its children, at whichever of them it is cancelled #cluster.values", async () => {
     const story: Story = {
       kinds,
       async play(world) {
@@ -117,7 +117,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     );
   });
 
-  test("C5 a delivery comes again", async () => {
+  test("C5 a delivery is repeated", async () => {
     const story: Story = {
       kinds,
       async play(world) {
@@ -131,13 +131,13 @@ describe("what must come to its end does, whoever cancels it", () => {
       async ({ cut, whole }) => {
         assert.deepEqual(cut.state("other/one"), whole.state("other/one"));
         assert.deepEqual(cut.state(TALLY), whole.state(TALLY));
-        // Cancelled, it lets go of the key and comes once more: what it does is done once.
+        // Once cancelled, it releases the key and is sent once more; its effect happens once.
         assert.deepEqual((await cut.chain("other/one")).length, (await whole.chain("other/one")).length);
       },
     );
   });
 
-  test("C5 a delivery that waits to be tried again is, and ends as a dead letter #cluster.values", async () => {
+  test("C5 a delivery that waits for a retry is retried, and ends as a dead letter #cluster.values", async () => {
     const story: Story = {
       kinds,
       async play(world) {
@@ -158,7 +158,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     );
   });
 
-  test("a wake comes again", async () => {
+  test("a timer fires again", async () => {
     for (const action of ["tick", "work", "add"]) {
       const story: Story = {
         kinds,
@@ -179,7 +179,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     }
   });
 
-  test("an actor that may end does", async () => {
+  test("an actor that may expire does", async () => {
     const story: Story = {
       kinds: [tallyKind("tally", { expireMs: 1_000 })],
       async play(world) {
@@ -194,7 +194,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     );
   });
 
-  test("what was restarted goes on", async () => {
+  test("a restart completes", async () => {
     const story: Story = {
       kinds: [tallyKind("tally", { restart: { max: 0, withinMs: 1_000 } })],
       async play(world) {

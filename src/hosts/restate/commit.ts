@@ -1,9 +1,8 @@
-/**
- * From a planned turn to what is set and sent.
- *
- * C5: what a turn sends is journalled after its state: the server delivers it in that order, once.
- * Law 2: an actor's stop is set first, then its children stop, then it is told of.
- */
+// Owns: committing a planned turn: what is set, sent and notified, in which order. Does not own: the texts that are set
+// (turn-writes.ts), delivery (delivery.ts).
+//
+// C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
+// then its children stop, then watchers are notified.
 import { hasParent, type CallKey, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
@@ -27,12 +26,12 @@ import { isMapList } from "./map-client.ts";
 import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
 import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
-/** How an actor ends that does not end by itself. */
+/** How an actor is stopped from outside. */
 export interface StopOptions {
-  /** Who is stopping already, and need not be told. */
+  /** Ancestors that are stopping already, and need no notice. */
   readonly above: readonly ActorId[];
   readonly parentKnows: boolean;
-  /** Its end is no message. Absent: it ends by one. */
+  /** Set if the stop is not a message of its own. */
   readonly lastMessageAt?: number;
 }
 
@@ -42,14 +41,14 @@ export interface Commit {
   readonly kind: Kind;
   readonly start: TurnStart;
   readonly plan: Plan;
-  /** Of a keyed call. */
+  /** Key of a keyed call. */
   readonly claim: CallKey | undefined;
-  /** A turn sent the message. */
+  /** The message was sent by a turn. */
   readonly isSent: boolean;
   readonly stopOptions: StopOptions;
 }
 
-/** A fault: nothing has been applied. Whatever the context rejects with once something was set only delays the rest. */
+/** A fault means that nothing was applied. Once something was set, a rejection of the context only delays the rest. */
 export async function commit(turn: Commit): Promise<Guarded<{ readonly change: ActorHead }>> {
   const { context, host, kind, start, plan, claim, stopOptions } = turn;
   const { id, message } = plan;
@@ -77,21 +76,21 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     if (entry !== undefined && error instanceof InvocationCancelled) removeFromDirectory(context, host.names, entry);
     throw error;
   }
-  const { text, life, archived: sealed, blocks, timers, out, change } = writes;
-  for (const part of sealed) context.send(host.names.archive(id, "put"), part);
+  const { text, life, archived, blocks, timers, out, change } = writes;
+  for (const part of archived) context.send(host.names.archive(id, "put"), part);
   for (const block of blocks)
     if (block.text === undefined) context.clear(block.name);
     else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
   sendChanges(context, host, kind.name, start, plan);
   if (plan.stop !== undefined) {
-    // One that ends with its parent is left out by that.
+    // A child that stops with its parent is removed by the parent.
     const { parent } = plan.extra;
     if (parent !== undefined && !stopOptions.parentKnows)
       context.send(mapHandler(host.names, childrenOf(parent), id, "delete"), { key: id });
     await stopChildren(context, host, id, stopOptions.above, message);
   }
-  // Before what it sends them: that is for who has been restarted.
+  // Before the messages to the child, which are for the restarted one.
   for (const child of plan.restart ?? []) {
     const restart: RestartInput = { by: id };
     if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
@@ -125,7 +124,7 @@ async function linesForArchive(
     return { value: await blockLines(context, id, stored) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // Nobody else writes during a turn: what does not fit now never will, and asking again would hold the key for ever.
+    // Nothing else writes during a turn, so a mismatch is permanent, and a retry would hold the key for ever.
     return { fault: faultOf(faults.fromStore(damagedBlocks(id, error))) };
   }
 }
@@ -135,11 +134,11 @@ const damagedBlocks = (id: ActorId, cause: StoreError): StoreError =>
     cause,
   });
 
-/** Escaped where its digest would be that of other keys. */
+/** Escaped if the digest would be equal to that of other keys. */
 export const claimKey = (kind: string, key: string): string =>
   sha256(key.isWellFormed() ? `${kind}\n${key}` : `${kind}\t${JSON.stringify(key)}`);
 
-/** A message that a turn sent: to its actor, or where no node serves such, to the dead letters. */
+/** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
 export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {
   const kind = kindOf(message.to);
   if (!host.knows(kind)) return toDeadLetters(context, host, message, faults.unknownKind(kind));
@@ -147,7 +146,7 @@ export function sendMessage(context: DurableContext, host: NodeHost, message: Me
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
-/** C5: a message that has failed too often is kept where people see it. */
+/** C5: a message that has failed too often becomes a dead letter, which operators can see. */
 export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
@@ -168,7 +167,7 @@ const directoryEntry = ({ start, plan: { id, life, extra } }: Commit): Directory
   parent: extra.parent,
 });
 
-/** Enters the actor where it is found. An error: it must not begin. */
+/** Adds the actor to the directory. An error means that it must not start. */
 async function enter(
   { context, host, plan: { id, message }, isSent: sent }: Commit,
   entry: DirectoryEntry,
@@ -177,12 +176,12 @@ async function enter(
   const error = await addToDirectory(context, host.names, entry);
   if (error !== undefined) return error;
   if (!sent || parent === undefined || message.from === undefined) return undefined;
-  // After the child can be found: either this sees that the parent has stopped, or the parent's stop sees the child.
+  // After the child can be found: either this call sees that the parent has stopped, or the parent's stop sees the child.
   const lives = await context.call(host.names.actor(parent, "lives"), message.id);
   return lives === true ? undefined : faults.parentStopped(id, parent);
 }
 
-/** C4: whose the key is. An error: it could not be noted. */
+/** C4: records which actor has the key. An error means that it could not be recorded. */
 async function putClaim({ context, host, plan: { id, message } }: Commit, key: string): Promise<EngineError | undefined> {
   const value = { id, until: message.at + host.keyMs };
   return isPut(await context.call(mapHandler(host.names, CLAIMS, key, "put"), { key, value })) ? undefined : directoryFull(id);
@@ -190,7 +189,10 @@ async function putClaim({ context, host, plan: { id, message } }: Commit, key: s
 
 const PAGE = 100;
 
-/** Children first, one after the other; none is left out, whatever becomes of the others, and whoever cancels: something was set. */
+/**
+ * Stops the children one after the other. None is skipped, whatever happens to the others and even if the invocation is cancelled, since
+ * the stop was set already.
+ */
 async function stopChildren(
   context: DurableContext,
   host: NodeHost,

@@ -13,7 +13,7 @@ import { MapClient } from "./map-client.ts";
 import { unsealed } from "./sealer.ts";
 import { World } from "./world.fixture.ts";
 
-/** A server's ingress that takes what is sent, once for each idempotency key, and loses its first answer. */
+/** An ingress that accepts sends once per idempotency key, and loses its first answer. */
 async function postOffice() {
   const world = new World({ kinds: [tallyKind("tally")] });
   const delivered: unknown[] = [];
@@ -54,7 +54,7 @@ async function postOffice() {
   };
 }
 
-void test("C5 a letter that is tried again is sent once, though the answer is lost, and once more when it has died again", async () => {
+void test("C5 a replayed dead letter is sent once although the answer is lost, and again if it fails again", async () => {
   await using office = await postOffice();
   const { letters, delivered } = office;
   const message = messageTo("tally/main", "m.1");
@@ -69,7 +69,7 @@ void test("C5 a letter that is tried again is sent once, though the answer is lo
   }
 });
 
-void test("a letter is found behind many, and none of another id", async () => {
+void test("a dead letter is found behind many, and none under another id", async () => {
   await using office = await postOffice();
   const { letters, delivered } = office;
   for (let n = 1; n <= 40; n += 1) await office.bury(messageTo("tally/main", `m.${n}`), n);

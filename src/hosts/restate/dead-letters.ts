@@ -1,3 +1,4 @@
+// Owns: listing, replaying and dropping messages that failed three times (C5). Does not own: when a message becomes one (delivery.ts).
 import type { Entropy, Json, DeadLetter, Message } from "../../core/contract/index.ts";
 import { asReplay, checkWholeNumber, kindOf } from "../../core/contract/internal.ts";
 import { DEAD_LETTERS } from "./directory.ts";
@@ -7,8 +8,6 @@ import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
 import type { Sealer } from "./sealer.ts";
 
-/** Sends that failed three times (C5), where people see them. */
-
 export interface DeadLettersHost {
   readonly ingress: Ingress;
   readonly names: Names;
@@ -17,7 +16,7 @@ export interface DeadLettersHost {
   readonly sealerFor: (kind: string) => Sealer;
 }
 
-/** A letter may be of several MiB. */
+/** A dead letter may be several MiB long. */
 const PAGE = 8;
 
 export class DeadLetters {
@@ -34,14 +33,14 @@ export class DeadLetters {
     return (await this.#map.list({ limit })).flatMap(([, value]) => this.#read(value));
   }
 
-  /** False: there is none of that id. */
+  /** False if there is no dead letter of that id. */
   async settle(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     for (let after: string | undefined; ;) {
       const entries = await this.#map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
       const found = entries.find(([key]) => key.endsWith(` ${messageId}`));
       if (found !== undefined) {
         const [letter] = this.#read(found[1]);
-        // Sent first: a crash between the two delivers it, and leaves the letter.
+        // Sent first: a crash between the two delivers it and leaves the dead letter.
         if (fate === "replay" && letter !== undefined) await this.#replay(letter.message);
         return this.#map.delete(found[0]);
       }
@@ -53,7 +52,7 @@ export class DeadLetters {
   async #replay(message: Message): Promise<void> {
     const { ingress, names, entropy, sealerFor } = this.#host;
     const input: TurnInput = { message: asReplay(message) };
-    // Not the message's own key: the server would take it for the delivery that has failed.
+    // Not the message's own key: the server would take it for the delivery that failed.
     const idempotencyKey = entropy.hex(16);
     await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input), idempotencyKey });
   }
@@ -63,7 +62,7 @@ export class DeadLetters {
   }
 }
 
-/** None where something else wrote it. */
+/** Empty if something else wrote it. */
 export function readDeadLetter(sealer: Pick<Sealer, "open">, value: Json): readonly DeadLetter[] {
   if (!isObject(value)) return [];
   const { message, why, at } = value;

@@ -1,10 +1,9 @@
-/**
- * What an actor is sent by turns and by time.
- *
- * C5: a message that fails is tried again while the key is held, so that none sent after it overtakes it; after three failures it
- * is a dead letter. To a missing actor it is sent again later instead, since holding the key would keep the actor from being started;
- * if the sender wants a reply, it is refused at once.
- */
+// Owns: delivery of what turns and timers send to an actor: retries, dead letters, expiry. Does not own: the turn itself
+// (durable-actor.ts).
+//
+// C5: a failed message is retried while the key is held, so that no later message overtakes it. After three failures it becomes a dead
+// letter. A message to a missing actor is sent again later instead, since holding the key would prevent the actor from being started;
+// if the sender wants a reply, it is refused at once.
 import { answerMessage, deadLetterAnswer, faults, finalRefusal, unhandledMessage, ownId } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../../core/contract/index.ts";
@@ -15,9 +14,9 @@ import type { ExpireInput, TimerInput, TurnInput } from "./handler-inputs.ts";
 import { errorFrom, type Fault } from "./outcome.ts";
 import { DELIVERY_ATTEMPTS, hasOwn } from "../../core/contract/internal.ts";
 
-/** A wake that its actor cannot take now is looked at again after this. */
+/** A timer that its actor cannot handle now is retried after this. */
 const POSTPONE_MS = 60_000;
-/** Better code, or a restart, helps: the wake waits for it. */
+/** New code or a restart helps, so the timer waits for it. */
 const POSTPONED: ReadonlySet<EngineCode | StoreCode> = new Set(["ACTOR_FAILED", "STATE_NEWER"]);
 const MISSING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED"]);
 const NOT_RUNNING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "ACTOR_FAILED"]);
@@ -43,7 +42,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
       return sendIf(context, host, deadLetterAnswer(message, { refused: { code: fault.code, message: fault.message } }, message.at));
     }
     const afterMs = host.retryMs * 4 ** Math.max(0, failures - 1);
-    // Cancelled, it was to make way for the actor's end: so it gives the key away too.
+    // It was cancelled because the actor is being stopped, so it must release the key too.
     if (NOT_RUNNING.has(fault.code) || fault.code === "CANCELLED") {
       const again: TurnInput = { message, failures };
       return context.send(host.names.actor(message.to, "deliver"), host.sealerFor(actor.kind.name).seal(again), afterMs);
@@ -72,10 +71,10 @@ export async function fireTimer(
   if (POSTPONED.has(fault.code)) return again(POSTPONE_MS);
   if (isTemporary(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;
-  // C5's measure for wakes: after three failures it is over, and the event says so.
+  // C5 for timers: after three failures the timer is dropped, and an event records that.
   if (failures < DELIVERY_ATTEMPTS) again(host.retryMs * 4 ** input.failures, { failures });
   else if (input.dropped === undefined) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
-  // Its event could not be written: without another ring it would be set for ever, and never come.
+  // That event could not be written. Without a retry the timer would be set for ever and never fire.
   else again(POSTPONE_MS);
 }
 

@@ -11,7 +11,7 @@ import { World } from "./world.fixture.ts";
 const GOLDEN = "golden/some%20one";
 const TALLY = "tally/main";
 
-/** Work, refusals, crashes, what is sealed, sends, two lives. */
+/** Work, refusals, crashes, sealed arguments, sends, two lives. */
 const goldenStory: Story = {
   kinds: [golden("distributed")],
   options: { now: 5_000 },
@@ -22,7 +22,7 @@ const goldenStory: Story = {
   },
 };
 
-/** Blocks, what leaves for the archive, and calls with keys. */
+/** Blocks, archived events, and keyed calls. */
 const tallyStory: Story = {
   kinds: [tallyKind("tally")],
   async play(world) {
@@ -43,7 +43,7 @@ const directly = ({ options, ...story }: Story, cuts: readonly number[] = []): S
 
 for (const [what, story] of Object.entries(stories))
   describe(`turns without the SDK: ${what}`, () => {
-    test("leave what they leave with it: chains, keys, sends, replies, hints, faults #cluster.direct", async () => {
+    test("leave the same chains, keys, sends, replies, hints and faults as with it #cluster.direct", async () => {
       const [one, other] = [await played(story), await played(directly(story))];
       assert.deepEqual(other.left, one.left);
       assert.deepEqual([other.world.hints, other.world.thrown], [one.world.hints, one.world.thrown]);
@@ -52,7 +52,7 @@ for (const [what, story] of Object.entries(stories))
     });
 
     for (const cuts of [[0], [1], [2], [3], [0, 1, 1], [1, 1, 1, 0], [2, 0, 1]])
-      test(`law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of #cluster.direct`, async () => {
+      test(`law 4: leave the same when attempts are cut after ${cuts.join(", ")} frames, with the same hints #cluster.direct`, async () => {
         const [one, other] = [await played(story), await played(directly(story, cuts))];
         assert.deepEqual(other.left, one.left);
         assert.deepEqual(new Set(other.world.hints), new Set(one.world.hints));
@@ -65,7 +65,7 @@ describe("a turn without the SDK", () => {
   const message = { id: "one", to: TALLY, action: "add", args: { by: 1 }, at: 5_000, seed: "0".repeat(32) };
   const PATH = "/invoke/actor-tally/turn";
 
-  /** An actor that is there, and turns of its kind. */
+  /** An existing actor, and turns of its kind. */
   async function begun(): Promise<{ readonly state: ReadonlyMap<string, string>; readonly turns: DirectTurns; readonly world: World }> {
     const world = new World({ kinds: [tallyKind("tally")] });
     await world.call({ to: TALLY, action: "add", args: null, start: null });
@@ -79,7 +79,7 @@ describe("a turn without the SDK", () => {
     return (await turns.answer(path, begunBy(bytes)))?.map(describeFrame);
   };
 
-  test("says its reply, then what it sets, the actor's own key last, then that it is over", async () => {
+  test("writes its reply, then what it sets, the actor's own key last, then the end", async () => {
     const { state } = await begun();
     const frames = (await requested(opening({ key: "main", state, input: { message } }))) ?? assert.fail();
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe("a turn without the SDK", () => {
     );
   });
 
-  test("is the SDK's, from its beginning, where it needs more than is here, and nobody is told of it twice", async () => {
+  test("goes to the SDK, from its beginning, if it needs more, and is reported once", async () => {
     const { state, world } = await begun();
     const with_ = (more: object): Buffer => opening({ key: "main", state, input: { message: { ...message, ...more } } });
     const other = frame(0x407, [[1, "actor"]]);
@@ -118,7 +118,7 @@ describe("a turn without the SDK", () => {
     assert.deepEqual(await requested(opening({ key: "main", state, input: { message }, journal: mine })), ["end"]);
   });
 
-  test("law 4: is the SDK's to complain of where it is not the turn whose reply is in the journal", async () => {
+  test("law 4: goes to the SDK, which complains, if it differs from the reply in the journal", async () => {
     const { state } = await begun();
     const again = (journal: readonly Buffer[], args: Json = message.args): ReturnType<typeof requested> =>
       requested(opening({ key: "main", state, input: { message: { ...message, args } }, journal }));
@@ -128,7 +128,7 @@ describe("a turn without the SDK", () => {
     assert.equal(await again(mine, { by: 2 }), undefined);
   });
 
-  test("of an action that needed more is the SDK's for a while, whatever it would need, unless it was begun here", async () => {
+  test("of an action that needed more goes to the SDK for a while, whatever it needs, unless it was begun here", async () => {
     const moody: Behaviour = {
       kind: "moody",
       version: 1,
@@ -158,7 +158,7 @@ describe("a turn without the SDK", () => {
     assert.deepEqual(later, [...later.slice(1).map(() => false), true]);
   });
 
-  test("is so again after one that hands older events to the archive", async () => {
+  test("is answered directly again after one that archives older events", async () => {
     const world = new World({ kinds: [tallyKind("tally")], direct: [] });
     for (let n = 0; n < 150; n += 1) await world.call({ to: TALLY, action: "add", args: { by: 1 }, start: null });
     const archived = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("send archive-"))).length;

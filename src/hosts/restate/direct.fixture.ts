@@ -40,7 +40,7 @@ export interface Begun {
   readonly partial?: boolean;
 }
 
-/** As the server begins an attempt. */
+/** As the server starts an attempt. */
 export const opening = ({ key, state, input, journal = [], partial = false }: Begun): Buffer =>
   Buffer.concat([
     frame(0, [
@@ -65,7 +65,7 @@ export const opening = ({ key, state, input, journal = [], partial = false }: Be
     ...journal,
   ]);
 
-/** A message's fields, all of which have a length. */
+/** Fields of a message, all of which have a length. */
 function fieldsIn(bytes: Buffer): ReadonlyMap<number, Buffer> {
   const found = new Map<number, Buffer>();
   for (let at = 0; at < bytes.length;) {
@@ -82,7 +82,7 @@ function fieldsIn(bytes: Buffer): ReadonlyMap<number, Buffer> {
   return found;
 }
 
-/** What a frame of an answer says: `set <name> <text>`, `output <text>` or `end`. */
+/** A frame of an answer as text: `set <name> <text>`, `output <text>` or `end`. */
 export function describeFrame(bytes: Buffer): string {
   const type = bytes.readUInt16BE(0);
   assert.equal(bytes.readUInt32BE(4), bytes.length - 8, "a frame says how long it is");
@@ -94,7 +94,7 @@ export function describeFrame(bytes: Buffer): string {
   return "end";
 }
 
-/** What is there whole. */
+/** A complete start of an invocation. */
 export function begunBy(bytes: Buffer): InvocationStart {
   const found = readInvocation(bytes);
   return typeof found === "number" ? assert.fail("An opening is not whole.") : found;
@@ -107,7 +107,7 @@ interface TurnInvocation {
   readonly input: unknown;
 }
 
-/** The server's part: attempts until one comes to its end, each cut after so many of its frames. Undefined: it is the SDK's. */
+/** The server's part: attempts until one ends, each cut after so many of its frames. Undefined if the turn goes to the SDK. */
 export async function directly(
   turns: DirectTurns,
   { path, key, keys, input }: TurnInvocation,

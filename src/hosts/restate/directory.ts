@@ -1,7 +1,8 @@
-/**
- * Where actors are found without their ids: by kind, owner, uid, parent. An actor is entered before it begins, so
- * whoever lists asks each one whether it is there; one that is there is never missing.
- */
+// Owns: the maps by which actors are found: by kind, owner, uid, parent, claimed key. Does not own: how maps are stored
+// (map-object.ts).
+//
+// An actor is entered before it starts, so a reader of the directory also asks each actor whether it exists. An actor that exists is
+// never missing.
 import { sha256 } from "../../core/chain/index.ts";
 import { type ActorId, EngineError } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
@@ -10,21 +11,21 @@ import type { Names } from "./names.ts";
 import { shardOf } from "./map-client.ts";
 import { isGuarded } from "./outcome.ts";
 
-/** A map, and over how many objects it is spread. */
+/** A map, and the number of virtual objects over which it is spread. */
 export interface DirectoryMap {
   readonly name: string;
   readonly shards: number;
 }
 
 export const actorsOfKind = (kind: string): DirectoryMap => ({ name: `kind/${kind}`, shards: 16 });
-/** By the digest: a principal may be anything. */
+/** By digest, since a principal may be any text. */
 export const actorsOfOwner = (owner: string): DirectoryMap => ({ name: `owner/${sha256(owner).slice(0, 32)}`, shards: 1 });
 export const UIDS: DirectoryMap = { name: "uid", shards: 64 };
 export const childrenOf = (parent: ActorId): DirectoryMap => ({ name: `children/${parent}`, shards: 1 });
 export const DEAD_LETTERS: DirectoryMap = { name: "letters", shards: 1 };
-/** Indexes over the contents of actors, by their names: what they are of. */
+/** The shape of each index over the contents of actors, by name. */
 export const INDEX_LIST: DirectoryMap = { name: "indexes", shards: 1 };
-/** Keyed calls of kinds that are reached by links: a link may lead elsewhere when the call comes again (C4). */
+/** Keyed calls to kinds that are reached by links: a link may point elsewhere when the call is repeated (C4). */
 export const CLAIMS: DirectoryMap = { name: "claims", shards: 64 };
 
 export const mapHandler = (names: Names, { name, shards }: DirectoryMap, key: string, handler: string): Handler => ({
@@ -36,14 +37,14 @@ export const mapHandler = (names: Names, { name, shards }: DirectoryMap, key: st
 export interface DirectoryEntry {
   readonly id: ActorId;
   readonly uid: string;
-  /** It never was before. */
+  /** The actor did not exist before. */
   readonly first: boolean;
   readonly owner: string | undefined;
   readonly ownerBefore: string | undefined;
   readonly parent: ActorId | undefined;
 }
 
-/** Settles when all of it is there. An error: not all of it fits. */
+/** Settles when all entries are stored. Returns an error if one does not fit. */
 export async function addToDirectory(
   context: DurableContext,
   names: Names,
@@ -63,17 +64,20 @@ export async function addToDirectory(
   return answers.every(isPut) ? undefined : directoryFull(id);
 }
 
-/** Whether a map has taken what it was to put. */
+/** True if the map stored the entry. */
 export const isPut = (answer: unknown): boolean => isGuarded(answer) && "value" in answer;
 
-/** An actor that exists is always found, so one that could not be must not begin. No `STORE_FULL`: no disk is, and trying again would not help. */
+/**
+ * An actor that exists can always be found, so one that cannot be entered must not start. It is not `STORE_FULL`, since no disk is full and
+ * a retry would not help.
+ */
 export const directoryFull = (id: ActorId): EngineError =>
   new EngineError(
     "STATE_TOO_LARGE",
     `${id} cannot be noted where actors are found: there are as many of its kind, owner or parent as fit. Use others, or shorter keys.`,
   );
 
-/** Takes back what `enter` put, or was about to: the actor does not begin. */
+/** Removes what `addToDirectory` added, or was about to add: the actor does not start. */
 export function removeFromDirectory(
   context: DurableContext,
   names: Names,

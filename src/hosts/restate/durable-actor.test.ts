@@ -24,7 +24,7 @@ import { World } from "./world.fixture.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
-/** Events under one name in the archive, and as many an actor's own key has at most. */
+/** Events of an archive segment, and the most that an actor's own key has. */
 const MOST_OWN = 32;
 
 const clockAt = (at: number): Clock => ({
@@ -78,7 +78,7 @@ void test("law 4: a turn that is cut anywhere and run again leaves the same chai
   });
 });
 
-void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too #cluster.values", async () => {
+void test("C3 what throws, refuses, needs or is not JSON sets no key and sends nothing, in work too #cluster.values", async () => {
   const { world, replies } = await playGolden();
   const turns = world.invoked.filter(({ handler }) => handler === "turn");
   assert.equal(turns.length, replies.length);
@@ -88,13 +88,13 @@ void test("C3 what throws, refuses, needs or is no JSON sets no key and sends no
     if (typeof value === "object" && value !== null && "ok" in value) continue;
     vain += 1;
     const left = effects.filter((effect) => !/^(set|clear) work/.test(effect));
-    assert.deepEqual(left, [], `turn ${index} was told ${JSON.stringify(value)}`);
+    assert.deepEqual(left, [], `turn ${index} got ${JSON.stringify(value)}`);
   }
   assert.ok(vain > 10);
-  assert.ok(!Object.keys(world.storedKeys("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
+  assert.ok(!Object.keys(world.storedKeys("actor-")).some((name) => name.endsWith(" work")), "the mark of work is removed with it");
 });
 
-void test("C5 a send that its receiver does not understand is told of, unless its sender asked for the answer", async () => {
+void test("C5 a send that its receiver does not handle is reported, unless its sender asks for the reply", async () => {
   const world = new World({ kinds: [tallyKind("tally", { persistence: "distributed" })] });
   const send = (args: { readonly [key: string]: Json }) => world.call({ to: "tally/a", action: "send", args, start: null });
   await send({ to: "tally/b", action: "taek", start: null });
@@ -104,7 +104,7 @@ void test("C5 a send that its receiver does not understand is told of, unless it
   assert.match(world.thrown[0] ?? "", /^tally\/b refused "taek" of tally\/a \(UNKNOWN\), and nobody asked for the answer/);
 });
 
-void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive #cluster.key", async () => {
+void test("C6 one state key is written per turn that leaves an event, once, after what is archived #cluster.key", async () => {
   const { world, events } = await playGolden();
   const writing = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("set actor ")));
   assert.equal(writing.length, events.length + (await world.chain("golden/other")).length);
@@ -123,7 +123,7 @@ void test("C6 one state key is written per turn that leaves an event, once, afte
   );
 });
 
-void test("C7 the chain verifies, runs again as it was recorded, and holds nothing secret", async () => {
+void test("C7 the chain verifies, runs again as recorded, and contains no secrets", async () => {
   const { world, events } = await playGolden();
   assert.equal(verify(events, { actor: ID }).flaw, undefined);
   assert.deepEqual(reexecute(golden("distributed"), events).mismatches, []);
@@ -198,9 +198,9 @@ const acrossClockChange = (from: string, expected: readonly [string, string, str
   options: { now: Date.parse(from) },
   async play(world) {
     const at = Date.parse(`${expected[0]}Z`);
-    const replies = await calls(world, [["wake", { name: "bell", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
+    const replies = await calls(world, [["wake", { name: "alarm", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
     await world.pass(72 * 3_600_000);
-    return [...replies, ...(await calls(world, [["cancel", { name: "bell" }]]))];
+    return [...replies, ...(await calls(world, [["cancel", { name: "alarm" }]]))];
   },
   check(world) {
     const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -252,15 +252,15 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.match(JSON.stringify(world.state(TALLY)), /answered.*ok.*answered.*refused.*answered.*ok/);
     },
   },
-  "C5 sends that fail end as dead letters, and whoever asked is told": {
-    kinds: [tally(), other(), tallyKind("gone")],
-    options: { unknown: ["gone"] },
+  "C5 sends that fail end as dead letters, and their senders get a reply": {
+    kinds: [tally(), other(), tallyKind("unserved")],
+    options: { unknown: ["unserved"] },
     async play(world) {
       const replies = await calls(world, [
         ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
-        ["send", { to: "other/nobody", action: "get", replyAs: "answered" }],
-        ["send", { to: "other/nobody", action: "get" }],
-        ["send", { to: "gone/away", action: "get" }],
+        ["send", { to: "other/missing", action: "get", replyAs: "answered" }],
+        ["send", { to: "other/missing", action: "get" }],
+        ["send", { to: "unserved/away", action: "get" }],
       ]);
       await world.pass(60_000);
       return replies;
@@ -269,11 +269,11 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       const letters = JSON.stringify(world.storedKeys("troupe-map/letters/"));
       for (const [code, sentence] of [
         ["CRASHED", "other/heap crashed at event"],
-        ["NO_ACTOR", "There is no actor other/nobody"],
+        ["NO_ACTOR", "There is no actor other/missing"],
         ["UNKNOWN_KIND", "There is no kind of actor"],
       ] as const) {
         assert.ok(letters.includes(`${code}: ${sentence}`), letters);
-        // Whoever looks after the nodes is told, too.
+        // Operators are informed, too.
         assert.ok(
           world.thrown.some((one) => one.startsWith(sentence)),
           world.thrown.join("\n"),
@@ -378,13 +378,13 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     kinds: [tally(), other()],
     async play(world) {
       await calls(world, [["add"]]);
-      await world.call({ to: TALLY, action: "send", args: { to: "other/late", action: "note", start: null } }, { settle: false });
+      await world.call({ to: TALLY, action: "send", args: { to: "other/delayed", action: "note", start: null } }, { settle: false });
       const ending = await world.stop(TALLY, "over");
       await world.pass(60_000);
       return [ending];
     },
     check(world) {
-      assert.equal(world.row("other/late"), undefined);
+      assert.equal(world.row("other/delayed"), undefined);
       for (const map of ["kind/other", "children"]) assert.deepEqual(world.storedKeys(`troupe-map/${map}`), {}, "and not counted");
       assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
     },
@@ -396,7 +396,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }],
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
-        ["call", { to: "other/nobody", action: "add" }],
+        ["call", { to: "other/missing", action: "add" }],
         ["work", { fail: true }],
         ["refuse-work"],
       ]),
@@ -469,7 +469,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
-  "expiry, put off by whoever looks": {
+  "expiry, postponed by reads": {
     kinds: [tally({ expireMs: 1_000 })],
     async play(world) {
       await calls(world, [["add"]]);
@@ -502,7 +502,7 @@ for (const [title, steps, ids] of [
   ["keyed calls", KEYED, [TALLY]],
   ["answers that come later", LATER, [TALLY, "other/asker"]],
   ["sends and their answers", SENDS, [TALLY, "other/heap"]],
-  // What the engine itself stops is told so under an id of its own; what comes after draws others.
+  // A stop by the engine has an id of its own; later ids differ.
   ["births and ends", BIRTHS.slice(0, -1), [TALLY, "other/two"]],
 ] as const)
   void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns #cluster.chains`, async () => {
@@ -526,7 +526,7 @@ for (const [title, steps, ids] of [
     }
   });
 
-void test("an attempt that asks for something else than the one before it fails the test, as the server would refuse it", async () => {
+void test("an attempt whose commands differ from the one before it fails the test, as the server would refuse it", async () => {
   const place = {
     invocation: "inv_1",
     keys: new MapText(),
@@ -559,7 +559,7 @@ void test("an attempt that asks for something else than the one before it fails 
   );
 });
 
-void test("an actor is entered where it is found before it begins, and its parent is asked after that", async () => {
+void test("an actor is entered in the directory before it starts, and its parent is checked after that", async () => {
   const world = new World({ kinds: [tally(), other({ owner: "starter" })] });
   await calls(world, [["send", { to: "other/child", action: "add", start: null }]]);
   const birth = world.invoked.find(({ handler }) => handler === "deliver") ?? assert.fail();
@@ -569,7 +569,7 @@ void test("an actor is entered where it is found before it begins, and its paren
   );
 });
 
-void test("an actor that has ended is found under its parent no more, and again once it begins anew", async () => {
+void test("a stopped actor is removed from its parent's children, and added when it starts again", async () => {
   const world = new World({ kinds: [tally(), other()] });
   const under = (): boolean => JSON.stringify(world.storedKeys("troupe-map/children")).includes("other/child");
   for (const end of [
@@ -586,7 +586,7 @@ void test("an actor that has ended is found under its parent no more, and again 
   assert.ok(!under());
 });
 
-void test("C4 work that is cut and runs again asks the same under the same key #cluster.again", async () => {
+void test("C4 work that is cut and runs again calls under the same keys #cluster.again", async () => {
   const ask = { to: "other/heap", action: "add", with: { by: 4 }, start: null };
   const world = new World({
     kinds: [tally(), other()],
@@ -597,7 +597,7 @@ void test("C4 work that is cut and runs again asks the same under the same key #
     ["call", ask],
   ]);
   const again = world.invoked.filter(({ outcome, effects }) => effects.length === 0 && "reply" in Object(outcome));
-  assert.ok(again.length >= 2, "it was asked again");
+  assert.ok(again.length >= 2, "it was called again");
   assert.deepEqual(world.state("other/heap"), { n: 8, log: ["begun heap"] });
   assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
 });
@@ -612,7 +612,7 @@ void test("C4 a call that repeats while its reply is on its way to the archive g
   assert.deepEqual(world.state(TALLY), { n: 16, log: [] });
 });
 
-void test("who waits for an answer gets it while it is on its way to the archive", async () => {
+void test("a waiting caller gets its reply while that is on its way to the archive", async () => {
   const world = new World({ kinds: [tally()] });
   const waiting: string[] = [];
   const call = (action: string) => world.call({ to: TALLY, action, args: { value: 7 }, start: null }, { settle: false });
@@ -627,7 +627,7 @@ void test("who waits for an answer gets it while it is on its way to the archive
   }
 });
 
-void test("an actor does not begin where it could not be found", async () => {
+void test("an actor that could not be found does not start", async () => {
   const world = new World({ kinds: [tally(), other()] });
   const to = `tally/${"m".repeat(100)}` as const;
   await world.call({ to: "other/heap", action: "add", args: null, start: null });
@@ -638,7 +638,7 @@ void test("an actor does not begin where it could not be found", async () => {
       isFull = "fault" in Object(await world.ask({ object, key, handler: "putMany" }, { entries }));
     }
   };
-  // Until there is room for no page more, and then for no such name on its page.
+  // Until no further page fits, and then no such name on its page.
   await fill(1_000, (n, m) => `tally/x${"x".repeat(800)}${n} ${m}`);
   for (const [letter, length] of [
     ["a", 800],
@@ -656,7 +656,7 @@ void test("an actor does not begin where it could not be found", async () => {
   assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /STATE_TOO_LARGE/);
 });
 
-void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {
+void test("law 4: what a turn decided by the clock stays decided when it runs again later #cluster.again", async () => {
   const cuts = [1, 2].map((step) => ({ step, place: "kept" }) as const);
   const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
   await calls(world, [["add"]]);
@@ -678,7 +678,7 @@ const slow: Behaviour<Json> = {
 
 const slowly = (world: World, action: string) => world.call({ to: "slow/one", action, args: null, start: null });
 
-void test("work past its time is aborted, what it returns then is dropped, and another run of the turn does not run it again", async () => {
+void test("work past its time is aborted, its result is dropped, and another run of the turn does not run it again", async () => {
   const world = new World({ kinds: [slow], faults: () => ({ cuts: [{ step: 3, place: "kept" }] }) });
   const outcome = await slowly(world, "work");
   assert.equal("fault" in outcome && outcome.fault.code, "WORK_TIMEOUT");
@@ -686,7 +686,7 @@ void test("work past its time is aborted, what it returns then is dropped, and a
   assert.deepEqual(world.storedKeys(), {});
 });
 
-/** Shows what state it was given. */
+/** Returns the state that it was given. */
 const versioned = (version: number): Behaviour<Json> => ({
   kind: "slow",
   version,
@@ -708,7 +708,7 @@ void test("a state of a lower version is migrated with the next turn, one of a h
   assert.ok(last && readBody(last)?.state !== undefined, "the first event of a new version holds the whole state");
 });
 
-void test("why a state could not be migrated is told to who runs the node, and not to the caller", async () => {
+void test("the cause of a failed migration is reported to operators, and not to the caller", async () => {
   const first = new World({ kinds: [versioned(1)] });
   await slowly(first, "v1");
   const broken = new World({ kinds: [{ ...versioned(2), migrate: () => assert.fail("no such field") }], after: first });
@@ -735,7 +735,7 @@ const textless: Behaviour<Json> = {
   },
 };
 
-void test("a turn that has no text is a crash, not an invocation that is tried for ever #cluster.values", async () => {
+void test("a turn that cannot be text is a crash, not an invocation that is retried for ever #cluster.values", async () => {
   for (const action of ["reply", "record", "send", "promise", "work"]) {
     const world = new World({ kinds: [textless] });
     const outcome = await slowly(world, action);

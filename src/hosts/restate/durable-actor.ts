@@ -1,14 +1,9 @@
-/**
- * One kind of actor on something that makes its turns durable. No SDK here: a turn is
- * tested without a server.
- *
- * C1: whoever calls these handlers runs one at a time per actor, work included.
- * C2: nothing is told before a turn ends, and its end is durable before the reply.
- * C3: a throw, a refusal or "needs" sets nothing.
- * C4: a reply is kept in the same write as the state it came with.
- * Law 4: a turn may run many times before its end is durable; what is not pure comes
- * from the context.
- */
+// Owns: the turns of one kind of actor, on whatever makes them durable; no SDK, so turns are tested without a server. Does not own:
+// what a commit writes (commit.ts), work (durable-work.ts), retries (delivery.ts).
+//
+// C1: the caller of these methods runs one at a time per actor, work included. C2: nothing is announced before a turn ends, and its end
+// is durable before the reply. C3: a throw, a refusal or "needs" sets nothing. C4: a reply is stored in the same write as the state it
+// came with. Law 4: a turn may run many times before its end is durable; what is not pure comes from the context.
 import {
   afterCrash,
   failedMessage,
@@ -59,21 +54,21 @@ import { faultOf, type Failed, forCaller, type Guarded, type Outcome } from "./o
 import { startFrom, InitialStateFailed, turnStart, type TurnStart } from "./turn-writes.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
-/** What a message led to, and whether whoever asked with `replyAs` has its answer in the commit. */
+/** The result of a message, and whether the commit contains the reply to a sender that used `replyAs`. */
 export interface MessageResult {
   readonly outcome: Outcome;
   readonly answered: boolean;
 }
 
-/** How a message is run beyond its own content. */
+/** How a message is run, beyond its own content. */
 interface TurnOptions {
   readonly key: CallKey | undefined;
   readonly wake: string | undefined;
-  /** A turn sent it: its sender must live if it is to be its parent. */
+  /** A turn sent it: if the sender becomes the parent, it must be running. */
   readonly isSent: boolean;
 }
 
-/** What is known of the actor when a message comes. */
+/** What is loaded of the actor when a message arrives. */
 interface LoadedActor {
   readonly stored: StoredActor | undefined;
   readonly health: Health;
@@ -90,12 +85,15 @@ export class DurableActor {
     this.#host = host;
   }
 
-  /** A caller's message. Ends in a value whatever the behaviour does; what it throws comes from the context and asks for another run. */
+  /**
+   * Handles a caller's message. Returns a value whatever the behaviour does; a rejection comes from the context and asks for another
+   * attempt.
+   */
   async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
     return forCaller((await this.run(context, input, { key: input.key, wake: undefined, isSent: false })).outcome);
   }
 
-  /** A message of any origin, once. */
+  /** Handles a message of any origin once. */
   async run(context: DurableContext, input: TurnInput, options: TurnOptions): Promise<MessageResult> {
     const { message } = input;
     try {
@@ -178,9 +176,9 @@ export class DurableActor {
     return { outcome: { ...reply, change, committed: true }, answered: plan.answered };
   }
 
-  // ── on the engine's account ───────────────────────────────────────────────
+  // ── stops, timers, restarts ───────────────────────────────────────────────
 
-  /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. Returns why it must come again. */
+  /** A timer is due. Unless it was cancelled or moved meanwhile, it runs like any message. Returns when it has to be retried. */
   async fireTimer(context: DurableContext, { name, life, at, dropped }: TimerInput, id: Message["to"]): Promise<TimerResult> {
     const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
     const wake = stored?.row.life === life && stored.row.status === "live" ? stored.row.wakes[name] : undefined;
@@ -218,9 +216,9 @@ export class DurableActor {
     const { stored, health } = loaded.value;
     if (stored === undefined) return { fault: faultOf(faults.noActor(message.to)) };
     const parent = above.at(-1);
-    // Found under who began it in a life before, it may have begun anew, as another's child or nobody's.
+    // It was a child of this parent in an earlier life, and may have another parent now, or none.
     if (parent !== undefined && stored.row.parent !== parent) return { reply: OK_NULL };
-    // A next life whose first state could not be made is none.
+    // A next life whose first state could not be made does not exist.
     if (stored.row.status === "stopped") return this.restart(context, {}, message.to);
     const options: TurnOptions = { key: undefined, wake: undefined, isSent: false };
     const parentKnows = stored.row.parent !== undefined && above.includes(stored.row.parent);
@@ -234,7 +232,7 @@ export class DurableActor {
     return (await this.#commit(context, planned.value.place, options, planned.value, { above, parentKnows, lastMessageAt })).outcome;
   }
 
-  /** How long until it may have to end; undefined: it will not, or has. */
+  /** How long until it may expire. Undefined if it will not, or has stopped already. */
   async expiresAfter(context: DurableContext, { life }: ExpireInput): Promise<number | undefined> {
     const stored = readStoredActor(await context.get(ACTOR_KEY));
     if (stored === undefined || stored.row.life !== life || stored.row.status !== "live") return undefined;
@@ -243,7 +241,7 @@ export class DurableActor {
     return (await lastMessageOf(context, stored)) + expireMs - (await this.#now(context));
   }
 
-  /** Forgets crashes and failures. The state stays. By a parent's word alone that of a child that has failed. */
+  /** Forgets crashes and failures, but leaves the state. On behalf of a parent, only for a child that has failed. */
   async restart(context: DurableContext, { ifUnborn, by }: RestartInput, id: Message["to"]): Promise<Outcome> {
     const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
     const { why } = await uncancellable(() => healthOf(context, stored));
@@ -270,7 +268,7 @@ export class DurableActor {
     return { value: { stored, health: await healthOf(context, stored) } };
   }
 
-  /** C4: the reply that call has had already, or that it is due. */
+  /** C4: the reply to an earlier call under this key, or that its reply is deferred. */
   async #earlierReply(
     context: DurableContext,
     stored: StoredActor | undefined,
@@ -348,7 +346,7 @@ export class DurableActor {
     return plan;
   }
 
-  /** C3: whatever the behaviour throws becomes a value that says nothing was applied. */
+  /** C3: whatever the behaviour throws becomes a value, and nothing is applied. */
   #guarded<T>(message: Message, loaded: LoadedActor | undefined, where: "turn" | "work" | "load", step: () => T): Guarded<T> {
     try {
       return { value: step() };
@@ -356,7 +354,7 @@ export class DurableActor {
       const refusal = invalidMessageReply(error, message);
       if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error)), refusal };
       if (error instanceof EngineError) {
-        // A state that could not be brought to this version: the caller is not told why.
+        // A state that could not be migrated: the caller does not get the cause.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
         if (faults.isAuthors(error)) this.#host.fault(error, { where, message });
         return { fault: faultOf(error, this.#thrown(error.cause, message)) };
@@ -375,20 +373,20 @@ export class DurableActor {
     return thrownText(error, this.kind.behaviour.redact !== undefined && this.kind.behaviour.redact(message) !== message.args);
   }
 
-  /** A beginning that failed fails the actor, for a while. */
+  /** An actor whose initial state throws is failed for a while. */
   #failStart(context: DurableContext, id: Message["to"], stored: StoredActor | undefined): void {
     context.set(HEALTH_KEY, JSON.stringify({ times: [], why: INITIAL_STATE_FAILED }));
-    // Whoever makes up keys and beginnings that throw must not fill the disk.
+    // A client that invents keys whose initial state throws must not fill the disk.
     const input: RestartInput = { ifUnborn: true };
     context.send(this.#host.names.actor(id, "restart"), input, this.kind.plain.policy.idleMs);
     if (stored !== undefined) this.#host.hint({ id, seq: stored.seq, head: stored.head, status: "failed" });
   }
 
-  /** What a failure leaves behind: a crash counts where its kind bounds them. */
+  /** Records a failure: a crash counts if its kind bounds crashes. */
   async #failed(context: DurableContext, message: Message, { stored, health }: LoadedActor, failure: Failed): Promise<MessageResult> {
     if (failure.refusal !== undefined) return { outcome: { reply: failure.refusal }, answered: false };
     const { code } = failure.fault;
-    // What has not begun has nothing to go on from.
+    // An actor that has not started needs no record.
     if (stored?.row.status === "live" && code === "CRASHED") {
       const { restart } = startFrom(this.kind, message.to, stored, false).base.extra.policy;
       if (restart !== undefined) {
@@ -400,7 +398,7 @@ export class DurableActor {
         const { seq, head } = stored;
         const notice = fails ? failedMessage(stored.row, message.to, why, message, now) : undefined;
         if (notice !== undefined) sendMessage(context, this.#host, notice);
-        // Without the message: the fault that its caller gets says nothing of this.
+        // Without the message: the caller's fault does not mention this.
         if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" });
       }
     }
@@ -412,23 +410,23 @@ export class DurableActor {
   }
 }
 
-/** What became of a wake. */
+/** The outcome of a timer. */
 export interface TimerResult {
   readonly done?: MessageResult;
   readonly message?: Message;
   readonly againAfterMs?: number;
 }
 
-/** When a timer fires, by the clock as it is now, once its time has come by Restate's. */
+/** When a timer fires by the current clock, once it is due by Restate's clock. */
 function fireTime({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): number {
-  // If it was set, or last fired, at a time that is still to come, the clock was set back, and only Restate's is right.
+  // If the timer was set, or last fired, at a time in the future, the clock was set back, and only Restate's clock is right.
   if (rang === undefined || rang <= now) return at;
   return cron === undefined ? now : tickOfSetBack(cron, timeZone, at, rang, now);
 }
 
 const INITIAL_STATE_FAILED = "its first state could not be made";
 
-/** When its last message came, one that left no event included. */
+/** When the last message arrived, including one that left no event. */
 async function lastMessageOf(context: DurableContext, { row }: StoredActor): Promise<number> {
   const seen = tryParseJson(await uncancellable(() => context.get(SEEN_KEY)));
   return Math.max(row.lastMessageAt, isJsonObject(seen) && typeof seen["at"] === "number" ? seen["at"] : 0);

@@ -1,7 +1,6 @@
-/**
- * Work on something durable: all of it in one journalled step. A crash before the step
- * is kept runs it again, so what it does outside happens at least once.
- */
+// Owns: running work as one journalled step, and what ends it early. Does not own: the commit of its turn (commit.ts).
+//
+// A crash before the step is journalled runs it again, so its effects outside happen at least once.
 import { type CallKey, cancelledWith, faults } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -9,13 +8,13 @@ import { isGuardedTurn, type Guarded } from "./outcome.ts";
 import type { Sealer } from "./sealer.ts";
 import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
 
-/** A call of an actor by another's work. */
+/** A call that one actor's work makes to another actor. */
 export interface InnerCall {
-  /** The message the work began with. */
+  /** The message that started the work. */
   readonly work: Message;
-  /** Of a keyed call. */
+  /** Key of a keyed call. */
   readonly key: CallKey | undefined;
-  /** The nth call of that work: the same in every run of it. */
+  /** Index of the call: the same in every run of the work. */
   readonly n: number;
   readonly outgoing: Outgoing;
   readonly endsAt: number;
@@ -23,19 +22,19 @@ export interface InnerCall {
   readonly signal: AbortSignal;
 }
 
-/** What turns need of the process they run in. */
+/** What turns need of the process in which they run. */
 export interface WorkHost {
-  /** Runs once after `ms`; returns its undo. */
+  /** Runs once after `ms`. Returns its undo. */
   after(ms: number, run: () => void): () => void;
   now(): number;
   call(call: InnerCall): Promise<Reply>;
-  /** The events of an actor after that number. */
+  /** The events of an actor after that seq. */
   history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent>;
-  /** Ways to the caller of that message, at that node. */
+  /** Progress and log of the caller of that message, at that node. */
   reporters(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
-  /** Work begins that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
+  /** Registers work that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
   abortWithCaller(call: string, abort: () => void): () => void;
-  /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
+  /** A behaviour threw. For `outbox`, the message became a dead letter. */
   fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
 }
 
@@ -47,13 +46,13 @@ export interface WorkRun {
   readonly waiting: readonly ActorId[];
   readonly workMs: number;
   readonly past: Past | undefined;
-  /** Throws what the commit would: it must be known before the turn becomes text, which hides what is no JSON. */
+  /** Throws what the commit would throw. It runs before the turn becomes text, which hides what is not JSON. */
   readonly checkPlan: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;
   readonly sealer: Sealer;
 }
 
-/** The turn the work ended in, as JSON. Rejects with `Withdrawn` where its caller has left or the actor is stopped. */
+/** The resulting turn, as JSON. Rejects with `InvocationCancelled` if the caller left or the actor is being stopped. */
 export async function runWork(context: DurableContext, host: WorkHost, job: WorkRun): Promise<Guarded<Turn<unknown>>> {
   const cancelled = new AbortController();
   const superseded = context.superseded();
@@ -62,7 +61,7 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Work
       (turn) => ({ turn }),
       (error: unknown) => ({ error }),
     );
-    // Another attempt has taken over, or must: what this one found counts for nothing.
+    // Another attempt has started, or must start: discard this result.
     if (superseded.aborted) throw new Error("The work was cut off, and runs again.");
     return job.sealer.seal(
       job.guarded(() => {
@@ -91,7 +90,7 @@ interface AbortSignals {
   readonly superseded: AbortSignal;
 }
 
-/** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
+/** Once its time is over, or it has returned, every method throws `TURN_OVER` and its results are dropped. */
 async function runFenced(
   host: WorkHost,
   { work, message, key, node, waiting, workMs, past }: WorkRun,
@@ -100,7 +99,7 @@ async function runFenced(
   const { to, deadline } = message;
   const external = AbortSignal.any([cancelled, superseded]);
   const abort = new AbortController();
-  /** Of its calls. Not where another attempt takes over: that gets their replies. */
+  /** Aborts its calls. Not if another attempt starts, which gets their replies. */
   const callsAbort = new AbortController();
   const { progress, log } = host.reporters(message, node);
   let over = false;
@@ -138,7 +137,7 @@ async function runFenced(
   let undo: (() => void) | undefined;
   const ended = Promise.withResolvers<never>();
   const end = (error: unknown): void => {
-    // First: what the work returns on being aborted comes too late.
+    // First: what the work returns after being aborted must be ignored.
     ended.reject(error);
     over = true;
     abort.abort(error);
@@ -149,7 +148,7 @@ async function runFenced(
   external.addEventListener("abort", cut, { once: true });
   const forwardedFor = cancelledWith(message);
   const unregister = forwardedFor === undefined ? undefined : host.abortWithCaller(forwardedFor, () => end(faults.callerLeft(to)));
-  // The invocation of a forwarded message is not withdrawn when its caller's deadline passes.
+  // The invocation of a forwarded message is not cancelled when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
   undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),

@@ -26,7 +26,7 @@ const status = async (session: ClientHttp2Session): Promise<unknown> => {
   return Object(headers)[":status"];
 };
 
-void test("a connection on which a large piece waits takes other turns", async () => {
+void test("a connection on which a large value waits accepts other turns", async () => {
   const { direct } = new World({ kinds: [] });
   const endpoint = await Endpoint.open({ sdk: sdk(), services: [], host: "127.0.0.1", port: 0, identityKeys: [], direct });
   let waits = 0;
@@ -58,7 +58,7 @@ interface Met extends AsyncDisposable {
   cut(): void;
 }
 
-/** A request under way, both ends of it. */
+/** A request in progress, both ends of it. */
 async function meet(): Promise<Met> {
   const server = createServer({ Http2ServerRequest: TurnRequest });
   const loopback = await onLoopback(server);
@@ -88,13 +88,13 @@ const textOf = async (request: TurnRequest): Promise<string> => {
 };
 
 describe("a request to run a turn", () => {
-  it("has the headers that were sent, and its path and method apart", async () => {
+  it("has the headers that were sent, and its path and method separately", async () => {
     await using met = await meet();
     const { headers, url, method } = met.request;
     assert.deepEqual([{ ...headers }, url, method], [{ "content-type": "text/plain" }, "/invoke", "POST"]);
   });
 
-  it("gives its body as it comes, to whoever asks before and after", async () => {
+  it("returns its body as it arrives, to reads before and after", async () => {
     await using met = await meet();
     const body = met.request[Symbol.asyncIterator]();
     const first = body.next();
@@ -107,7 +107,7 @@ describe("a request to run a turn", () => {
     assert.deepEqual(await body.next(), { done: true, value: undefined });
   });
 
-  it("gives each piece to one of those who asked before it came, the first one first", async () => {
+  it("gives each chunk to one pending read, oldest first", async () => {
     await using met = await meet();
     const body = met.request[Symbol.asyncIterator]();
     const reads = [body.next(), body.next(), body.next(), body.next()];
@@ -122,7 +122,7 @@ describe("a request to run a turn", () => {
     ]);
   });
 
-  it("fails whoever asks, when it is over already", async () => {
+  it("rejects a read after it was closed", async () => {
     await using met = await meet();
     const over = once(met.request.stream, "close");
     met.client.close(8);
@@ -133,7 +133,7 @@ describe("a request to run a turn", () => {
     assert.equal(await met.request.body.peek(() => ["something"]), undefined);
   });
 
-  it("shows what has come once it is as long as it must be, and takes nothing of it", async () => {
+  it("peeks at what has arrived once it is long enough, and consumes nothing", async () => {
     await using met = await meet();
     const { body } = met.request;
     const looked: string[] = [];
@@ -152,7 +152,7 @@ describe("a request to run a turn", () => {
     assert.equal(await textOf(met.request), "onetwo!");
   });
 
-  it("shows what is longer than it holds ahead, and gives it after that", async () => {
+  it("peeks at more than it reads ahead, and returns it afterwards", async () => {
     await using met = await meet();
     const { body } = met.request;
     const sent = "0123456789".repeat(200_000);
@@ -163,7 +163,7 @@ describe("a request to run a turn", () => {
     assert.equal(await textOf(met.request), sent);
   });
 
-  it("does not hold what would be too long, and lets the rest go once nobody asks", async () => {
+  it("does not hold a body that would be too long, and discards the rest", async () => {
     await using met = await meet();
     const { body, stream } = met.request;
     const found = body.peek(() => 2 ** 32 - 1);
@@ -178,7 +178,7 @@ describe("a request to run a turn", () => {
     assert.equal(stream.rstCode, 0);
   });
 
-  it("shows nothing where what is looked for does not come, and fails where it cannot be read", async () => {
+  it("peeks at nothing if the expected data does not arrive, and rejects if it cannot be read", async () => {
     await using met = await meet();
     const { body } = met.request;
     const never = body.peek(() => 4);
@@ -192,7 +192,7 @@ describe("a request to run a turn", () => {
     assert.equal(await textOf(met.request), "one");
   });
 
-  it("loses nothing of a body that is longer than it holds", async () => {
+  it("loses nothing of a body that is longer than it reads ahead", async () => {
     await using met = await meet();
     const body = met.request[Symbol.asyncIterator]();
     const sent = "0123456789".repeat(200_000);
@@ -204,7 +204,7 @@ describe("a request to run a turn", () => {
     assert.equal(text, sent);
   });
 
-  it("closes in silence once both ends are done", async () => {
+  it("closes silently once both ends are done", async () => {
     await using met = await meet();
     let closed = false;
     met.request.on("close", () => (closed = true));
@@ -220,7 +220,7 @@ describe("a request to run a turn", () => {
     ["is reset", (met: Met) => met.client.close(8)],
     ["loses its connection", (met: Met) => met.cut()],
   ] as const)
-    it(`tells when it ${how}`, async () => {
+    it(`emits close when it ${how}`, async () => {
       await using met = await meet();
       const body = met.request[Symbol.asyncIterator]();
       met.response.write("working");
@@ -235,7 +235,7 @@ describe("a request to run a turn", () => {
       assert.equal(await next, true);
     });
 
-  it("tells when it is reset after its body was whole", async () => {
+  it("emits close when it is reset after its body was complete", async () => {
     await using met = await meet();
     met.client.end("all");
     assert.equal(await textOf(met.request), "all");

@@ -1,3 +1,4 @@
+// Owns: the HTTP/2 endpoint of this node, and reading requests to run turns. Does not own: answering them (direct-turns.ts, the SDK).
 import { once } from "node:events";
 import {
   createServer,
@@ -13,32 +14,32 @@ import { TroupeError } from "../../core/contract/index.ts";
 import type { DirectTurns } from "./direct-turns.ts";
 import type { SdkDefinition, RestateSdk } from "./sdk.ts";
 
-/** Whether it took the request. */
+/** Returns true if it handled the request. */
 export type ExtraHandler = (request: Http2ServerRequest, response: Http2ServerResponse) => boolean;
 
 export interface EndpointOptions {
   readonly sdk: RestateSdk;
-  /** What the SDK made. */
+  /** Created by the SDK. */
   readonly services: readonly SdkDefinition[];
-  /** Default: loopback. Whoever reaches this port runs turns: keep it on a private network. */
+  /** Default: loopback. A client that reaches this port can run turns, so use a private network. */
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: a free port. */
   readonly port: number;
   readonly identityKeys: readonly string[];
-  /** What is answered without the SDK. */
+  /** Turns that are answered without the SDK. */
   readonly direct: DirectTurns;
 }
 
 /**
- * What may wait to be sent on one connection. With Node's default of 10, a connection refused all other turns while one large piece was
- * being sent, and a turn may send several of up to 31 MiB each.
+ * Memory for unsent data of one connection. With Node's default of 10, a connection refused all other turns while one large value was being
+ * sent, and a turn may send several of up to 31 MiB each.
  */
 const SESSION_MEGABYTES = 128;
 
-/** Where the server finds the actors of this node, and other nodes find it: HTTP/2 in clear. */
+/** The HTTP/2 endpoint, in cleartext, by which the server invokes this node's handlers and other nodes connect. */
 export class Endpoint {
   readonly url: string;
-  /** Asked before the SDK. */
+  /** Called before the SDK. */
   extra: ExtraHandler | undefined;
   readonly #server: ReturnType<typeof createServer>;
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -84,7 +85,7 @@ export class Endpoint {
     return endpoint;
   }
 
-  /** Takes no new turns. Settles when those that run have ended, or `signal` is aborted. */
+  /** Accepts no new turns. Settles when running turns have ended, or `signal` is aborted. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#server.close();
     for (const session of this.#sessions) session.close();
@@ -95,7 +96,7 @@ export class Endpoint {
     });
   }
 
-  /** What still runs counts for nothing: the server has it run again. */
+  /** Cuts what still runs: the server runs it again. */
   async close(): Promise<void> {
     const closed = this.#server.listening || this.#sessions.size > 0 ? once(this.#server, "close") : undefined;
     if (this.#server.listening) this.#server.close();
@@ -104,17 +105,17 @@ export class Endpoint {
   }
 }
 
-/** So much may come before it is asked for. */
+/** How much is read before it is requested. */
 const READ_AHEAD_BYTES = 65_536;
-/** More than the server sends of one invocation, unless it is told to. */
+/** The server sends no more of one invocation, unless it is configured otherwise. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
 /**
- * A request to run a turn. Its body is read as it comes: a second stream, and an iterator of it, took as long as the turn. And one
- * that ends as it should does so in silence: whoever serves it aborts, with an error and its stack, at each end it is told of.
+ * A request to run a turn. Its body is read as it arrives: a second stream with an iterator took as long as the turn itself. A request that
+ * ends normally emits no "close", since the SDK would abort it then, with an error and its stack.
  */
 export class TurnRequest extends Http2ServerRequest {
-  /** Without those of HTTP/2 itself: whoever serves it copies each of them more than once. */
+  /** Without HTTP/2 pseudo-headers: the SDK copies each header more than once. */
   override readonly headers: IncomingHttpHeaders = {};
   #body: RequestBody | undefined;
 
@@ -140,13 +141,13 @@ export class TurnRequest extends Http2ServerRequest {
 const isDone = ({ writableFinished, aborted, rstCode }: ServerHttp2Stream): boolean =>
   writableFinished && !aborted && rstCode === constants.NGHTTP2_NO_ERROR;
 
-/** What comes, for whoever asks next. */
+/** A body, which can be peeked at and then read. */
 class RequestBody implements NodeJS.AsyncIterator<Buffer> {
   ended = false;
   readonly #stream: ServerHttp2Stream;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Whoever asked before it came, the first one first. */
+  /** Pending reads, oldest first. */
   readonly #readers: PromiseWithResolvers<IteratorResult<Buffer, undefined>>[] = [];
   #peeking: (() => void) | undefined;
   #failure: Error | undefined;
@@ -157,13 +158,13 @@ class RequestBody implements NodeJS.AsyncIterator<Buffer> {
     stream.on("data", (chunk: Buffer) => this.#onChunk(chunk));
     stream.on("end", () => this.#onEnd());
     stream.on("close", () => this.#onClose());
-    // Then nobody says so any more.
+    // A destroyed stream emits no further events.
     if (stream.destroyed) this.#onClose();
   }
 
   /**
-   * What `read` finds in all that has come, however long that is; or it says how long it must be at least, and is asked again once it
-   * is. Nothing is taken. Undefined: no more comes, or it is too long to be held.
+   * Applies `read` to all data so far, without consuming it. If `read` returns a number, it needs at least that many bytes, and is called
+   * again once they have arrived. Undefined if no more data comes, or it would be too long.
    */
   peek<T extends object>(read: (bytes: Buffer) => T | number): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
@@ -190,7 +191,7 @@ class RequestBody implements NodeJS.AsyncIterator<Buffer> {
     return promise;
   }
 
-  /** Nobody asks any more: what is here and comes is let go, or its stream would never be over. */
+  /** Discards the rest: an unread stream would never end. */
   discard(): void {
     this.#discarded = true;
     this.#chunks.length = 0;

@@ -9,7 +9,7 @@ import { eventsIn, startLines, idStart, appendEvent } from "./event-lines.ts";
 const ID = "tally/main";
 
 interface Step {
-  /** `roll`: another text begins. `came`: so does one, with an event as an import brings it. */
+  /** `roll`: another text starts. `came`: likewise, with an imported event. */
   readonly as: "next" | "roll" | "born" | "came";
   readonly erased: boolean;
   readonly action: string;
@@ -18,7 +18,7 @@ interface Step {
   readonly more: Readonly<Record<string, Json>>;
 }
 
-/** Like one another, or not at all; and with what looks like a part of a line. */
+/** Similar to each other, or not at all; and with text that looks like a part of a line. */
 const text = fc.oneof(
   fc.constantFrom("", "add", '"', '\\"', "\\", "\n", " ", "life 1 -", '"2"x"4"', "{", '"}', "☃", "𝒳", "\ud800", "0", "1e9"),
   fc.string({ unit: "binary", maxLength: 12 }),
@@ -36,7 +36,7 @@ const any: fc.Arbitrary<Step> = fc.record({
   ),
 });
 
-/** Most turns of an actor are of few shapes. */
+/** Most turns of an actor have few shapes. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   any,
   fc
@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     .map(([one, action, note]) => ({ ...one, action, cause: "why", args: { note }, more: {} })),
 );
 
-/** The event a turn would leave. */
+/** The event that a turn would leave. */
 function event(seq: number, life: string, parent: string | null, { action, cause, args, more }: Omit<Step, "as" | "erased">): ChainEvent {
   const at = 1_704_067_200_000 + seq;
   const expected = { id: `${life}.${seq}`, to: ID, action, args, at, seed: "0".repeat(32), ...(cause === undefined ? {} : { cause }) };
@@ -76,7 +76,7 @@ function chainOf(steps: readonly Step[]): Chain {
   return { events, texts };
 }
 
-/** A step that differs from another of its shape in little. */
+/** A step that differs little from another of its shape. */
 const add = (by: number, more: Step["more"] = {}): Omit<Step, "as" | "erased"> => ({ action: "add", cause: "why", args: { by }, more });
 
 /** One life of them, as text, and its lines. */
@@ -86,7 +86,7 @@ function written(steps: readonly Omit<Step, "as" | "erased">[]): { events: reado
 }
 
 describe("C7 events as lines", () => {
-  test("come out as they went in, over rolls, lives, imports and what was erased", () => {
+  test("are read as they were written, over blocks, lives, imports and erased bodies", () => {
     const seen = { differences: 0, whole: 0, exported: 0 };
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 24 }), (steps) => {
@@ -105,7 +105,7 @@ describe("C7 events as lines", () => {
     for (const [what, times] of Object.entries(seen)) assert.ok(times > 250, `${times} ${what}`);
   });
 
-  test("follow an exported one in its life, whether or not that life is told before it", () => {
+  test("follow an exported one in its life, whether or not that life precedes it", () => {
     const { events } = written([add(1), add(1), add(2)]);
     const [first, second, third] = events;
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
@@ -113,18 +113,18 @@ describe("C7 events as lines", () => {
     assert.deepEqual(eventsIn(ID, lines, 1), events);
   });
 
-  test("of a body that is like the last whole one, only what differs is there, after its number", () => {
+  test("store only the difference to the last complete body, after its number", () => {
     const { events, lines } = written([add(1), add(1), add(22)]);
     const [first, ...others] = events.map(({ id }) => idStart(id));
     assert.equal(lines[0], `${first} ${events[0]?.body}`);
-    // Cut at its quotes: the message's id, its arguments' end, its time's, and the reply.
+    // Split at its quotes: the message's id, its arguments' end, its time's, and the reply.
     assert.deepEqual(lines.slice(1), [
       `${others[0]}"5"life-0.2"20":1704067200002,"36":2}}`,
       `${others[1]}"5"life-0.3"18":22},"20":1704067200003,"36":3}}`,
     ]);
   });
 
-  test("the next of another shape stands whole, and is what those after it are like", () => {
+  test("store a body of another shape completely, as the reference for later ones", () => {
     const other = { patch: { n: [1], log: ["one", "two"] } };
     const { events, lines } = written([add(1), add(2), add(3, other), add(4, other), add(5)]);
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe("C7 events as lines", () => {
     for (const n of [1, 3]) assert.ok((lines[n] ?? "").length < (events[n]?.body ?? "").length / 3, lines[n]);
   });
 
-  test("no line is longer than its body: where little is alike it stands whole", () => {
+  test("are never longer than their bodies: with little in common they are complete", () => {
     const pad = (n: number): Omit<Step, "as" | "erased"> => add(1, { record: `${n}`.repeat(800) });
     const { events, lines } = written([pad(1), pad(2), pad(2), add(1, { record: "short" })]);
     for (const [n, line] of lines.entries()) assert.ok(line.length <= 12 + 1 + (events[n]?.body ?? "").length, `${n}`);
@@ -152,7 +152,7 @@ describe("C7 events as lines", () => {
   });
 });
 
-test("C7 a text of which any character was changed is STORE_CORRUPT, whatever became of it", () => {
+test("C7 a text with any changed character is STORE_CORRUPT", () => {
   const list = { record: Array.from({ length: 60 }, (_, n) => `item ${n}`) };
   const last = { record: Array.from({ length: 60 }, (_, n) => (n === 41 ? "123456789" : `item ${n}`)) };
   const { texts, events } = chainOf([list, list, last, last].map((more, n) => ({ ...add(n, more), as: "next", erased: false })));
@@ -164,7 +164,7 @@ test("C7 a text of which any character was changed is STORE_CORRUPT, whatever be
   const refused = (changed: string, what: string): void =>
     assert.throws(() => eventsIn(ID, changed, 1), { name: "StoreError", code: "STORE_CORRUPT" }, what);
   let changes = 0;
-  // `e` makes a number of places that no text has room for.
+  // `e` makes a number of pieces that no memory has room for.
   for (let at = second; at < lines.length; at += 1)
     for (const other of ["0", "9", "e", '"', " ", "{", "\n", "☃"]) {
       if (lines[at] === other) continue;

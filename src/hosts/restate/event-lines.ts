@@ -1,23 +1,22 @@
+// Owns: the text form of recent events. Does not own: where it is stored (stored-actor.ts, archive.ts).
+//
+// The text is rewritten often, so it is short. Of an event it has the body, from which header and id follow, and a prefix of the id, by
+// which the event is found on the server. What does not follow precedes the first event, and the first of each life: `life <uuid>
+// <parent, or ->`. An exported line may replace any line.
+//
+// If a body is similar to the last complete one, only the difference is stored: both are split at their quotes, and the pieces that
+// differ follow the id's prefix, each after its number: `<id>"2"<piece>"11"<piece>`.
 import { exportLine, importLine, readHeader } from "../../core/chain/index.ts";
 import { sealText } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type ChainEvent } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/**
- * Events as text that is written again and again, so short: of an event its body is kept, from which its header follows, and from
- * that its id. The id's beginning is there as well: by it an event is found on the server. Before the first of them, and of each
- * life, stands what does not follow: `life <uuid> <parent, or ->`. A line as it is exported may stand in place of any.
- *
- * Of a body that is like the last one that stands there whole, only what differs is kept: both are cut at their quotes, and the
- * pieces that are other ones follow the id's beginning, each after its number: `<id>"2"<piece>"11"<piece>`.
- */
-
-/** So much of an id tells where to look. */
+/** A prefix of an id is enough to find it. */
 const ID_LENGTH = 12;
 export const idStart = (id: string): string => id.slice(0, ID_LENGTH);
 
-/** With an event that follows the last one, in the same life. */
+/** Appends an event of the same life. */
 export function appendEvent(lines: string, event: ChainEvent): string {
   if (event.body === undefined) return `${lines}\n${exportLine(event)}`;
   const start = idStart(event.id);
@@ -26,7 +25,7 @@ export function appendEvent(lines: string, event: ChainEvent): string {
   return differences === undefined ? `${lines}\n${start} ${event.body}` : `${lines}\n${start}${differences}`;
 }
 
-/** With one that follows none here. */
+/** Starts a text with its first event. */
 export const startLines = (event: ChainEvent, life: string, parent: string | null): string =>
   appendEvent(`life ${life} ${parent ?? "-"}`, event);
 
@@ -39,7 +38,7 @@ function lastFullBody(lines: string): string | undefined {
   return undefined;
 }
 
-/** Undefined where that is not much shorter. */
+/** Undefined if that is not much shorter. */
 function difference(reference: string, body: string): string | undefined {
   const [before, after] = [reference.split('"'), body.split('"')];
   if (before.length !== after.length) return undefined;
@@ -53,14 +52,14 @@ function applyDifference(reference: string, differences: string): string {
   const [, ...changes] = differences.split('"');
   for (let n = 0; n + 1 < changes.length; n += 2) {
     const at = Number(changes[n]);
-    // A number that was changed could ask for more pieces than there is memory: no body comes of it.
+    // A corrupt number could ask for more pieces than there is memory.
     if (pieces[at] === undefined) return "";
     pieces[at] = changes[n + 1] ?? "";
   }
   return pieces.join('"');
 }
 
-/** In order; `seq` is of the first. Throws `STORE_CORRUPT` where a line is no event. */
+/** In order; `seq` is that of the first. Throws `STORE_CORRUPT` if a line is not an event. */
 export function eventsIn(id: ActorId, text: string, seq: number): readonly ChainEvent[] {
   const events: ChainEvent[] = [];
   let position: ChainPosition = { life: "", parent: null };

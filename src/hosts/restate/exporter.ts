@@ -1,3 +1,7 @@
+// Owns: exporting actors, keyed calls, messages in flight and dead letters from a server. Does not own: requests to it
+// (transfer-client.ts), imports (importer.ts).
+//
+// Each actor is exported as of one moment. What nodes do meanwhile is included or not, actor by actor.
 import {
   type Closable,
   StoreError,
@@ -20,11 +24,9 @@ import { unexpectedStoreAnswer, eachWithStoreErrors, TransferClient, type Transf
 import { isQueuePage, importQueueHandler } from "./import-queue.ts";
 import { isMessage, isTurnInput, isObject } from "./handler-inputs.ts";
 
-/** `Exporter` on a Restate server: each actor of one moment. What nodes do meanwhile is in it or not, actor by actor. */
-
 const PAGE = 500;
 
-/** Nodes must be up. Throws `STORE_IO` where the server, or a node that serves a kind, does not answer. */
+/** Nodes must be up. Throws `STORE_IO` if the server, or a node that serves a kind, does not answer. */
 export const restateExporter = (options: TransferOptions): Exporter & Closable => new RestateExporter(new TransferClient(options));
 
 class RestateExporter implements Exporter, Closable {
@@ -34,10 +36,10 @@ class RestateExporter implements Exporter, Closable {
   #open = true;
 
   constructor(client: TransferClient) {
-    const { clock, ingress: steps, names, maps, patience, admin } = client;
+    const { clock, ingress, names, maps, patience, admin } = client;
     this.at = clock.now();
     this.#client = client;
-    this.#queries = new Queries({ reads: steps, names, maps, kinds: [], patience, admin });
+    this.#queries = new Queries({ reads: ingress, names, maps, kinds: [], patience, admin });
   }
 
   actors(kind?: string): AsyncGenerator<LeavingActor> {
@@ -70,7 +72,7 @@ class RestateExporter implements Exporter, Closable {
       for await (const [id] of this.#entries(name, shards)) {
         if (!isAddress(id)) continue;
         const answer = await this.#ask(id, "whole", null);
-        // It was entered, and never began.
+        // It is in the directory, but never started.
         if (answer === null) continue;
         if (!isActorRecord(answer)) throw unexpectedStoreAnswer(id);
         const { row, seq, head } = answer;
@@ -86,7 +88,7 @@ class RestateExporter implements Exporter, Closable {
     }
   }
 
-  /** What came after the row was read is another export's. */
+  /** Events after the row was read are not part of this export. */
   async *#events(id: ActorId, last: number): AsyncGenerator<ChainEvent> {
     let seq = 0;
     for await (const event of this.#queries.history(id, 0)) {
@@ -97,7 +99,7 @@ class RestateExporter implements Exporter, Closable {
     }
   }
 
-  /** Those that came here and were not set going yet, then those on their way. */
+  /** Imported messages that were not delivered yet, then messages in flight. */
   async *#undelivered(): AsyncGenerator<Undelivered> {
     const { names } = this.#client;
     for (let from: number | undefined = 0; from !== undefined;) {
@@ -138,11 +140,11 @@ class RestateExporter implements Exporter, Closable {
 }
 
 const KEYS = 64;
-/** As keyed replies are kept by default: how long a call that is due is looked for by its key. */
+/** The default time for which keyed replies are stored. A pending call is exported with it. */
 const PENDING_CALL_MS = 24 * 3_600_000;
 
-/** C4: keyed calls that have not expired, by the bytes of their keys: what is due, then what was answered, here or in the archive. */
-export async function* callsOf(
+/** C4: keyed calls that have not expired, ordered by the bytes of their keys: pending calls and replies, from the actor and its archive. */
+async function* callsOf(
   client: TransferClient,
   id: ActorId,
   { row, replies, archived }: ActorRecord,
@@ -193,12 +195,12 @@ async function requestReplies(client: TransferClient, id: ActorId, keys: readonl
   });
 }
 
-/** To a caller who was told "later" and waits: no call's key. */
+/** The key of a deferred reply is not the key of a call. */
 const isDeferredReplyKey = (key: string): boolean => /^later [^\n]*$/.test(key);
 
 /**
- * Messages on their way. On the server these are invocations that have not ended; its admin API tells them and what they were
- * called with, also of those that wait for another, or for a time.
+ * Messages in flight. On the server these are invocations that have not ended. Its admin API lists them with their inputs, including those
+ * that wait for another invocation or for a time.
  */
 
 const BATCH = 64;
@@ -208,14 +210,14 @@ interface PendingInvocation {
   readonly at: string;
 }
 
-/** By the time they were sent; those of one sender in the order it sent them. */
-export async function* undeliveredMessages(client: TransferClient): AsyncGenerator<Undelivered> {
+/** Ordered by send time, and by send order for each sender. */
+async function* undeliveredMessages(client: TransferClient): AsyncGenerator<Undelivered> {
   const api = new AdminApi(client.admin, client.names);
   const begun = (await api.pendingInvocations("deliver")).flatMap(pendingInvocationIn);
   begun.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   for (let from = 0; from < begun.length;) {
     let until = Math.min(begun.length, from + BATCH);
-    // Those of one moment are told apart by what they hold.
+    // Messages with the same time are ordered by what they contain.
     while (until < begun.length && begun[until]?.at === begun[until - 1]?.at) until += 1;
     const batch = begun.slice(from, until);
     from = until;
@@ -229,7 +231,7 @@ export async function* undeliveredMessages(client: TransferClient): AsyncGenerat
         inputs.set(id, { message: input.message, failures: input.failures ?? 0 });
       }
     }
-    // What has ended since is not there any more.
+    // An invocation that has ended meanwhile is missing.
     const left = batch.flatMap(({ id, at }) => {
       const undelivered = inputs.get(id);
       return undelivered === undefined ? [] : [{ at, undelivered, place: sendOrder(undelivered.message.id) }];
@@ -241,7 +243,7 @@ export async function* undeliveredMessages(client: TransferClient): AsyncGenerat
 
 type SendOrder = readonly [life: string, seq: number, n: number];
 
-/** Ids of what turns sent are `life.seq.n`. */
+/** A turn's messages have ids `life.seq.n`. */
 function sendOrder(id: string): SendOrder {
   const [, life, seq, n] = /^(.*)\.(\d+)\.(\d+)$/s.exec(id) ?? [];
   return [life ?? id, Number(seq ?? 0), Number(n ?? 0)];
@@ -253,7 +255,7 @@ const compare = ([life, seq, n]: SendOrder, [otherLife, otherSeq, otherN]: SendO
 const pendingInvocationIn = (row: unknown): readonly PendingInvocation[] =>
   isObject(row) && typeof row["id"] === "string" && typeof row["created_at"] === "string" ? [{ id: row["id"], at: row["created_at"] }] : [];
 
-/** Of the journal's first entry: `{Command: {Input: {payload: bytes}}}`. */
+/** Input in the journal's first entry: `{Command: {Input: {payload: bytes}}}`. */
 function payloadIn(row: unknown): readonly [id: string, payload: unknown] {
   if (!isObject(row) || typeof row["id"] !== "string" || typeof row["entry_json"] !== "string") throw unreadable("?");
   const { id, entry_json: text } = row;

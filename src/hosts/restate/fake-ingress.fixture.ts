@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { until, type SimulatedClock } from "../../testing/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
-/** What the ingress was asked. */
+/** A request to the ingress. */
 interface ReceivedRequest {
   readonly path: string;
   readonly key: string | undefined;
@@ -11,7 +11,7 @@ interface ReceivedRequest {
 }
 
 interface Call extends ReceivedRequest {
-  /** From 1. */
+  /** Starts at 1. */
   readonly nth: number;
   readonly response: ServerResponse;
   /** Cuts the connection. */
@@ -22,13 +22,13 @@ export interface FakeIngress extends AsyncDisposable {
   readonly base: string;
   /** All calls, in order. */
   readonly requests: readonly ReceivedRequest[];
-  /** How often its health was asked for. */
+  /** How often its health was requested. */
   probes: number;
-  /** It says so, or cuts the connection. */
+  /** True: it answers probes. False: it cuts the connection. */
   up: boolean;
 }
 
-/** A server's ingress that does with each call what it is told to; by default nothing, as one that hangs. */
+/** An ingress that answers each call with `answer`; by default never. */
 export async function fakeIngress(answer: (call: Call) => void | Promise<void> = () => undefined): Promise<FakeIngress> {
   const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
@@ -62,7 +62,7 @@ export async function fakeIngress(answer: (call: Call) => void | Promise<void> =
 /** Every pause between attempts is a multiple of it. */
 const STEP_MS = 50;
 
-/** What became of it, while time passes only where a further attempt is waited for: beside the timer of what goes on. */
+/** The result, while time passes only when a further attempt is pending, in addition to the timer of the running one. */
 export async function patiently<T>(clock: SimulatedClock, asking: Promise<T>): Promise<PromiseSettledResult<T>> {
   const over = new AbortController();
   const settled = Promise.allSettled([asking]).then(([result]) => {

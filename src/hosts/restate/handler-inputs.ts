@@ -1,53 +1,53 @@
+// Owns: inputs of an actor's handlers, and their checks, since any client of the ingress can send anything. Does not own: what handlers
+// answer (outcome.ts).
 import type { ActorId, Message } from "../../core/contract/index.ts";
 import type { CallKey } from "../../core/chain/internal.ts";
 import { isAddress } from "../../core/contract/internal.ts";
 
-/** What came from elsewhere and has keys to look at. */
+/** A value from outside that has properties. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 
-/** What the handlers of an actor are called with. Whoever reaches the ingress can send anything. */
-
-/** A message from a caller who waits, or sent by a turn. */
+/** A message of a waiting caller, or one that a turn sent. */
 export interface TurnInput {
   readonly message: Message;
-  /** C4: its reply is kept under it. */
+  /** C4: its reply is stored under this key. */
   readonly key?: CallKey;
-  /** The node whose caller hears of progress. */
+  /** The node whose caller gets progress. */
   readonly node?: string;
-  /** Actors whose work waits for this call, the first one first. */
+  /** Actors whose work waits for this call, outermost first. */
   readonly waiting?: readonly ActorId[];
-  /** Sent by a turn: how often it has failed. */
+  /** How often the delivery of a turn's message has failed. */
   readonly failures?: number;
 }
 
-/** A wake that has come. */
+/** A timer that is due. */
 export interface TimerInput {
   readonly name: string;
   readonly life: string;
-  /** As the wake said. */
+  /** As the timer was set. */
   readonly at: number;
   readonly failures: number;
-  /** It has failed too often: what its last failure was. */
+  /** It failed too often: the last failure. */
   readonly dropped?: string;
 }
 
-/** The engine's own end of an actor. */
+/** A stop by the engine. */
 export interface StopInput {
   readonly message: Message;
   readonly reason: string;
-  /** Who is stopping already, and need not be told. */
+  /** Ancestors that are stopping already, and need no notice. */
   readonly above: readonly ActorId[];
 }
 
-/** An actor nobody wrote to may have to end. */
+/** An idle actor may have to expire. */
 export interface ExpireInput {
   readonly life: string;
 }
 
-/** `ifUnborn`: forgets a beginning that failed, of whatever never began. */
+/** `ifUnborn`: forgets a failed start, and only that. */
 export interface RestartInput {
   readonly ifUnborn?: boolean;
-  /** The parent whose word it is. Absent: an operator's. */
+  /** The parent on whose behalf it is. Absent: an operator's. */
   readonly by?: ActorId;
 }
 

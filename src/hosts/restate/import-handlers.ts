@@ -1,3 +1,4 @@
+// Owns: handlers for export and import, as the SDK serves them. Does not own: what they do (imported-actor.ts, import-queue.ts).
 import { faults, type Kind } from "../../core/chain/internal.ts";
 import { EngineError, StoreError, type ActorId } from "../../core/contract/index.ts";
 import { putInArchive } from "./archive.ts";
@@ -28,8 +29,6 @@ import {
 } from "./imported-actor.ts";
 import { listQueue, resumeQueue, enqueue } from "./import-queue.ts";
 
-/** The handlers by which actors come from another place and leave for one, as the SDK serves them. */
-
 export interface TransferObjectOptions {
   readonly sdk: RestateSdk;
   readonly host: NodeHost;
@@ -38,7 +37,7 @@ export interface TransferObjectOptions {
 
 type Handlers = Readonly<Record<string, unknown>>;
 
-/** Of an actor. */
+/** Handlers of an actor. */
 export function actorTransferHandlers({ sdk, host, later }: TransferObjectOptions, kind: Kind): Handlers {
   const { exclusive, shared } = sdk.handlers.object;
   const exclusiveStep = (run: (context: DurableContext, id: ActorId, input: unknown) => Promise<unknown>): unknown =>
@@ -58,7 +57,7 @@ export function actorTransferHandlers({ sdk, host, later }: TransferObjectOption
   };
 }
 
-/** Of its archive. */
+/** Handlers of its archive. */
 export function archiveTransferHandlers({ sdk }: TransferObjectOptions, kind: string): Handlers {
   const options = { ...RETRY_FOREVER, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
@@ -75,7 +74,7 @@ export function archiveTransferHandlers({ sdk }: TransferObjectOptions, kind: st
   };
 }
 
-/** One for all: what has to be set going once everything is there. */
+/** The virtual object of the import queue; there is one. */
 export function importQueueObject({ sdk, host, later }: TransferObjectOptions): SdkDefinition {
   const options = { ...RETRY_FOREVER, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
@@ -91,7 +90,7 @@ export function importQueueObject({ sdk, host, later }: TransferObjectOptions): 
   });
 }
 
-/** Nothing was set before what waits here: whoever cancels it is told so, where trying again would never end. */
+/** Nothing was set before the pending step, so a cancellation is returned as a fault: a retry would never end. */
 async function guardedImport(exclusiveStep: Promise<unknown>): Promise<Guarded<unknown>> {
   try {
     return await guarded(exclusiveStep);

@@ -1,3 +1,7 @@
+// Owns: imported messages and timers, until everything has been imported. Does not own: imported actors (imported-actor.ts).
+//
+// Started earlier, a message might reach an actor that is not imported yet, and an actor with newer events could not be distinguished
+// from a different one. C5: ids of imported messages are remembered, so the same import again sends nothing twice.
 import { faults } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { StoreError, type ActorId } from "../../core/contract/index.ts";
@@ -9,21 +13,14 @@ import { isMessage, type TurnInput, isObject } from "./handler-inputs.ts";
 import type { Names } from "./names.ts";
 import { isGuarded } from "./outcome.ts";
 
-/**
- * What came from another place and has to be set going once all of it is there: messages, and the timers of actors. Before that
- * a message would reach an actor that is still to come, and an actor that has gone on could not be told from another one.
- *
- * C5: it is remembered what came under which id, so the same import again sends nothing twice.
- */
-
-/** An actor whose timers are to be set. */
+/** An actor whose timers have to be set. */
 interface QueuedTimers {
   readonly actor: ActorId;
-  /** It came with. */
+  /** The head with which it was imported. */
   readonly head: string;
 }
 
-/** A message that is to be delivered, or that is dead; sealed where the importer has a secret. */
+/** A message to deliver, or a dead letter; sealed if the importer has a secret. */
 interface QueuedMessage {
   readonly id: string;
   readonly message: unknown;
@@ -33,7 +30,7 @@ interface QueuedMessage {
 
 export type QueueEntry = QueuedTimers | QueuedMessage;
 
-/** Whether it is new. A conflict is a value. */
+/** `fresh`: it is new. A conflict is a value. */
 export interface EnqueueResult {
   readonly fresh: boolean;
   readonly conflict?: string;
@@ -41,7 +38,7 @@ export interface EnqueueResult {
 
 export interface QueuePage {
   readonly entries: readonly QueuedMessage[];
-  /** Where the next page begins. Absent: there are no more. */
+  /** Where the next page starts. Absent: this was the last. */
   readonly next?: number;
 }
 
@@ -80,7 +77,7 @@ export async function enqueue(context: DurableContext, host: NodeHost, entry: un
   return { fresh: true };
 }
 
-/** A message that died here is among the letters, and came from nowhere. */
+/** A message that failed here is among the dead letters, and was not imported. */
 async function existingDeadLetter(
   context: DurableContext,
   host: NodeHost,
@@ -114,7 +111,7 @@ export async function listQueue(context: DurableReader, from: unknown): Promise<
   return { entries };
 }
 
-/** Exclusive. How many are left: the server has sent the others, once, in the order they came. */
+/** Exclusive. Returns how many are left. The server delivers the others once, in the order in which they were imported. */
 export async function resumeQueue(context: DurableContext, host: NodeHost): Promise<number> {
   const first = numberIn(await context.get(FIRST_KEY));
   const next = numberIn(await context.get(NEXT_KEY));

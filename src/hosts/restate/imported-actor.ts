@@ -1,3 +1,8 @@
+// Owns: exporting and importing one actor, on the server. Does not own: the client's side (exporter.ts, importer.ts), queued messages
+// (import-queue.ts).
+//
+// While an actor is being imported it must not start, so its health says that it has failed, and why. Its events and replies go to its
+// archive first, which is not read before the actor's own key is written, in one turn.
 import { importLine, readHeader } from "../../core/chain/index.ts";
 import { atMostBytes, hasParent, type Kind, type SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type Json, type Row, type KeyedCall } from "../../core/contract/index.ts";
@@ -22,12 +27,7 @@ import { eventsIn } from "./event-lines.ts";
 import { isGuarded } from "./outcome.ts";
 import { archivedReply, expiriesFrom, type Expiry, isExpiry } from "./archive.ts";
 
-/**
- * An actor on its way in from another place, or out to one. While it comes it is kept from beginning here: its key says that it
- * has failed, and why. What came of it is in its archive, where nobody looks before its own key is written, in one turn.
- */
-
-/** All that an actor's own key tells beside its events. */
+/** What an actor's own key contains, except its events. */
 export interface ActorRecord {
   readonly row: Row;
   readonly seq: number;
@@ -36,7 +36,7 @@ export interface ActorRecord {
   readonly archived: boolean;
 }
 
-/** What an actor that comes is answered. A conflict is a value: to be told so is no reason to ask again. */
+/** The answer to an import of an actor. A conflict is a value, since a retry would not help. */
 export interface ImportStart {
   readonly there: boolean;
   /** Keyed calls of its kind are found by their keys alone. */
@@ -44,14 +44,14 @@ export interface ImportStart {
   readonly conflict?: string;
 }
 
-/** The last word on an actor that has come. */
+/** Completes an import. */
 export interface CommitImportInput {
   readonly row: Row;
   readonly state: Json;
   readonly seq: number;
   readonly head: string;
   readonly since: SinceFull;
-  /** The last event, as it is exported; those before it are in the archive. */
+  /** The last event, as it is exported; earlier ones are in the archive. */
   readonly line: string;
   readonly archived: boolean;
 }
@@ -67,13 +67,13 @@ export async function readActorRecord(context: DurableReader): Promise<ActorReco
   return { row, seq, head, replies, archived: archived === true };
 }
 
-/** Exclusive, as all that follow. */
+/** Exclusive, like all that follow. */
 export async function beginImport(context: DurableContext, host: NodeHost, kind: Kind, id: ActorId, head: string): Promise<ImportStart> {
   const { names } = host;
   const claims = hasParent(kind);
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored !== undefined) {
-    // One that came with that head may have gone on since.
+    // An actor that was imported with that head may have more events by now.
     if (stored.head === head || valueOf(await context.call(names.archive(id, "arrived"), null)) === head) return { there: true, claims };
     return { there: true, claims, conflict: `${id} is there already with another chain: its event ${stored.seq} is ${stored.head}.` };
   }
@@ -83,14 +83,14 @@ export async function beginImport(context: DurableContext, host: NodeHost, kind:
   return { there: false, claims };
 }
 
-/** Nothing of it stays. */
+/** Removes everything that was imported of it. */
 export async function abortImport(context: DurableContext, host: NodeHost, id: ActorId, head: string): Promise<void> {
   if (!(await isImporting(context, head)) || (await context.get(ACTOR_KEY)) !== undefined) return;
   await context.call(host.names.archive(id, "clear"), null);
   context.clear(HEALTH_KEY);
 }
 
-/** From here on it is there. Undefined, or why not. */
+/** The actor exists from here on. Returns a conflict, or undefined. */
 export async function commitImport(
   context: DurableContext,
   host: NodeHost,
@@ -123,7 +123,7 @@ export async function commitImport(
   return undefined;
 }
 
-/** Sets the timers of what has come. Twice is once: a timer whose wake has rung finds nothing to do. */
+/** Sets the timers of an imported actor. Idempotent: a timer that has fired already finds nothing to do. */
 export async function startTimers(context: DurableContext, host: NodeHost, id: ActorId): Promise<void> {
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored === undefined || stored.row.status === "stopped") return;
@@ -155,7 +155,7 @@ function importedActorText(id: ActorId, { row, state, seq, head, since, line, ar
       since,
       own: 1,
       held: NO_BLOCKS,
-      // As `lines.ts` has it: those that follow it are told by their life and by what is before them.
+      // In the format of `event-lines.ts`: later events need the life and the parent of the first one.
       lines: `life ${row.life} ${parent ?? "-"}\n${line}`,
       replies: [],
       ...(archived ? { archived } : {}),
@@ -181,7 +181,7 @@ export const isActorRecord = (value: unknown): value is ActorRecord =>
 export const isImportStart = (value: unknown): value is ImportStart =>
   isObject(value) && typeof value["there"] === "boolean" && typeof value["claims"] === "boolean";
 
-/** Whoever reaches the ingress can send anything; what is in it is held to its form where it is kept. */
+/** Clients of the ingress can send anything; the contents are checked when they are stored. */
 export const isCommitImportInput = (value: unknown): value is CommitImportInput =>
   isObject(value) &&
   isObject(value["row"]) &&
@@ -193,24 +193,22 @@ export const isCommitImportInput = (value: unknown): value is CommitImportInput 
   typeof value["line"] === "string" &&
   typeof value["archived"] === "boolean";
 
-/** What an archive does for actors that come from another place, or leave for one. */
-
-/** A keyed call that was told "later", as it was taken. */
+/** A keyed call whose reply is deferred. */
 export type PendingCall = Omit<KeyedCall, "reply">;
 
-/** Of replies, and of what is due. */
+/** Keys of replies, and pending calls. */
 export interface ArchivedCalls {
   readonly keys: readonly Expiry[];
   readonly due: readonly PendingCall[];
-  /** Where to go on asking; absent: that is all. */
+  /** Where to continue. Absent: this was the last page. */
   readonly next?: number;
 }
 
-/** Calls that came without their reply. */
+/** Calls that were imported without a reply. */
 const PENDING_CALLS_KEY = "due";
-/** With which head the actor came. */
+/** The head with which the actor was imported. */
 const IMPORTED_HEAD_KEY = "arrived";
-/** Of JSON in one answer, which has one reply at least. */
+/** Of JSON in one answer, which has at least one reply. */
 const MAX_ANSWER_CHARACTERS = 262_144;
 
 interface Writer extends DurableReader {
@@ -230,16 +228,16 @@ export function setImportedHead(context: Writer, head: unknown): void {
   context.set(IMPORTED_HEAD_KEY, String(head));
 }
 
-/** Shared. Undefined: it began here. */
+/** Shared. Undefined if the actor started here. */
 export const importedHead = (context: DurableReader): Promise<string | undefined> => context.get(IMPORTED_HEAD_KEY);
 
-/** Shared. `from`: where the answer before said to go on. */
+/** Shared. `from`: from the previous answer. */
 export async function archivedCalls(context: DurableReader, from: unknown): Promise<ArchivedCalls> {
   if (typeof from === "number") return { ...(await expiriesFrom(context, from)), due: [] };
   return { ...(await expiriesFrom(context, 0)), due: readPendingCalls(tryParseJson(await context.get(PENDING_CALLS_KEY))) };
 }
 
-/** Shared. In the order of `keys`; ends early where that is enough for one answer. Null: there is none. */
+/** Shared. In the order of `keys`; may end early, to bound the answer. Null: there is no reply. */
 export async function archivedReplies(context: DurableReader, keys: unknown): Promise<readonly (StoredReply | null)[]> {
   const found: (StoredReply | null)[] = [];
   let characters = 0;

@@ -1,3 +1,8 @@
+// Owns: importing actors, keyed calls and messages into a server. Does not own: the handlers (import-handlers.ts), exports
+// (exporter.ts).
+//
+// Every step is durable when it is answered, and an actor is visible only after its last step. Imported actors start to act with
+// `resumeImported`.
 import {
   type Closable,
   EngineError,
@@ -24,18 +29,13 @@ import { claimKey } from "./commit.ts";
 import type { StoredReply } from "./stored-actor.ts";
 
 /**
- * `Importer` on a Restate server. Every step is durable when it is answered, and none shows an actor before the last one of its
- * own; what has come begins to act with `resumeImported` only.
- */
-
-/**
- * Nodes that serve the kinds must be up, and serve nobody meanwhile. Messages and the timers of wakes wait for `resumeImported`;
- * what was begun and not ended is refused to callers as failed, and completed by the same import again.
- * Throws `STORE_IO` where the server, or a node that serves a kind, does not answer.
+ * Nodes that serve the kinds must be up, and must serve no clients meanwhile. Messages and timers wait for `resumeImported`. An actor whose
+ * import was not completed is refused to callers as failed; the same import again completes it. Throws `STORE_IO` if the server, or a node
+ * that serves a kind, does not answer.
  */
 export const restateImporter = (options: TransferOptions): Importer & Closable => new RestateImporter(new TransferClient(options));
 
-/** Sets going all that was imported: messages are delivered in the order they came, wakes ring, each once. Throws `StoreError`. */
+/** Starts all that was imported: delivers messages in the order of import, and sets timers, each once. Throws `StoreError`. */
 export function resumeImported(options: TransferOptions): Promise<void> {
   const client = new TransferClient(options);
   return withStoreErrors(async () => {
@@ -45,7 +45,7 @@ export function resumeImported(options: TransferOptions): Promise<void> {
 
 class RestateImporter implements Importer, Closable {
   readonly #client: TransferClient;
-  /** Kinds whose messages must be sealed, and others. */
+  /** Whether a kind's messages must be sealed. */
   readonly #secret = new Map<string, boolean>();
   #open = true;
 
@@ -120,7 +120,7 @@ class RestateImporter implements Importer, Closable {
       try {
         is = (await this.#client.ask(this.#client.names.actor(`${kind}/any`, "secret"), null)) === true;
       } catch (error) {
-        // Nobody takes such messages: it will be a dead letter.
+        // No node serves the kind: the message will become a dead letter.
         if (!(error instanceof EngineError) || error.code !== "ENGINE_MISSING") throw error;
         is = false;
       }
@@ -143,21 +143,21 @@ const secretMissing = ({ id, to }: Message): StoreError =>
     `Message ${id} to ${to} may hold what is secret, and would lie open on the server: import with the secret that the nodes share.`,
   );
 
-/** Of one step, unless a single line has more. */
+/** Of one step, unless a single line is longer. */
 const STEP_BYTES = 524_288;
 const STEP_CLAIMS = 500;
 
-/** One actor on its way in. */
-export class ImportedActor {
+/** One actor that is being imported. */
+class ImportedActor {
   readonly #client: TransferClient;
   readonly #actor: ExportedActor;
-  /** Calls are found by their keys alone. */
+  /** Keyed calls are found by their keys alone. */
   readonly #claims: boolean;
   #since: SinceFull = NOTHING_SINCE;
   #seq = 0;
   /** Events in the archive. */
   #sent = 0;
-  /** Of those that are not with the server yet. */
+  /** Of what has not been sent to the server yet. */
   #bytes = 0;
   #lines: string[] = [];
   #replies: StoredReply[] = [];
@@ -174,7 +174,7 @@ export class ImportedActor {
   async event(event: ChainEvent, full: boolean): Promise<void> {
     this.#since = sinceAfter(this.#since, { event, full });
     const line = exportLine(event);
-    // The last one is in the actor's own key.
+    // The last event goes into the actor's own key.
     if (this.#seq + 1 < this.#actor.seq) {
       await this.#reserve(line);
       this.#lines.push(line);
@@ -202,7 +202,7 @@ export class ImportedActor {
     await this.#send();
     const acts = row.status !== "stopped" && (Object.keys(row.wakes).length > 0 || row.policy?.expireMs !== undefined);
     if (acts) {
-      // Before it is there: a crash between the two would leave it without its timers.
+      // Before the actor exists: a crash between the two would leave it without its timers.
       const waiting: QueueEntry = { actor: id, head };
       await this.#client.once(importQueueHandler(names, "take"), waiting);
     }
@@ -222,7 +222,7 @@ export class ImportedActor {
     this.#bytes += bytes;
   }
 
-  /** The same again changes nothing. */
+  /** Idempotent. */
   async #send(): Promise<void> {
     const { names } = this.#client;
     const { id } = this.#actor;

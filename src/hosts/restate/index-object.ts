@@ -1,3 +1,5 @@
+// Owns: the virtual object of index parts, as the SDK serves it, and sending the changes of turns to it. Does not own: how a part
+// stores rows (index-shard.ts).
 import { EngineError, type IndexVerdict, type ActorId, type IndexedRow, type Json } from "../../core/contract/index.ts";
 import type { IndexChanges, Plan } from "../../core/chain/internal.ts";
 import { encodedKeyOf, omitUndefined } from "../../core/contract/internal.ts";
@@ -12,12 +14,10 @@ import { definitionHash, partHandler, partOf } from "./index-replica.ts";
 import type { RowChange } from "./index-shard.ts";
 import type { TurnStart } from "./turn-writes.ts";
 
-/** Indexes over the contents of actors as the SDK serves them: one virtual object for each part of each index, and what only code can do. */
-
 /** What the object needs of the node that serves it. */
 interface IndexHost {
   readonly names: Names;
-  /** Rows of that part are about to change: the nodes that watch the index update their copies. */
+  /** Rows of that part are about to change: nodes that watch the index update their copies. */
   indexHint(part: string, head: shard.ShardHead): void;
   indexRebuild(name: string): Promise<number>;
   indexVerify(name: string): Promise<IndexVerdict>;
@@ -69,7 +69,7 @@ export function indexObject({ sdk, host }: IndexObjectOptions): SdkDefinition {
         shard.pull(context, { epoch: String(epoch), version: typeof version === "number" ? version : 0 }),
       ),
       list: reading((context, { after }) => shard.list(context, typeof after === "string" ? after : undefined)),
-      // For commands, which have no code of the kinds.
+      // For commands, which do not have the code of the kinds.
       rebuild: shared({ ...options, inactivityTimeout: LONG_MS, abortTimeout: LONG_MS }, (context) =>
         guarded(host.indexRebuild(nameIn(context.key))),
       ),
@@ -80,13 +80,11 @@ export function indexObject({ sdk, host }: IndexObjectOptions): SdkDefinition {
   });
 }
 
-/** Of the key of one of its parts. */
+/** The index name in the key of one of its parts. */
 const nameIn = (key: string): string => key.slice(0, key.lastIndexOf("/"));
 
 const badCall = (): EngineError =>
   new EngineError("BAD_ID", "This is no call of an index that this version understands: register the deployment that fits.");
-
-/** From a committed turn to the parts of indexes that its actor's rows are in. */
 
 interface RowsHost {
   readonly names: Names;
@@ -94,8 +92,8 @@ interface RowsHost {
 }
 
 /**
- * What a turn changes. The server delivers it once, in the order of the actor's turns; what waits for its part is older than the state, so
- * a query may miss it for a moment.
+ * Sends the row changes of a turn. The server delivers them once, in the order of the actor's turns. They arrive after the state, so a
+ * query may miss a change for a moment.
  */
 export function sendChanges(context: DurableContext, host: RowsHost, kind: string, { base, born }: TurnStart, plan: Plan): void {
   const before = { id: plan.id, state: base.state, isAlive: !born };
@@ -103,7 +101,7 @@ export function sendChanges(context: DurableContext, host: RowsHost, kind: strin
     sendRow(context, host, index, { id: plan.id, seq: plan.seq, row: after, owner: plan.extra.owner });
 }
 
-/** Of an actor that came from another place. */
+/** Sends the rows of an imported actor. */
 export function sendRows(
   context: DurableContext,
   host: RowsHost,

@@ -1,4 +1,4 @@
-// Indexes on Restate without a server: rows follow turns once and in order, whatever is cut and however late they come.
+// Indexes on Restate without a server: rows follow turns once and in order, whatever is cut and however delayed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -141,9 +141,11 @@ test("while nodes of two versions run, queries of the older fail, and the newer 
   assert.equal((await next.rows.query(changed, { count: true, limit: 1 })).count, 2);
   await assert.rejects(world.rows.query(open), { code: "UNAVAILABLE", message: /another definition/u });
   // A node of the older version still runs turns: those rows are computed again by the next query.
-  await call(world, "k2", "report", { title: "late", severity: 9 });
+  await call(world, "k2", "report", { title: "delayed", severity: 9 });
   assert.equal((await next.rows.list())[0]?.state, "stale");
-  assert.deepEqual((await next.rows.query(changed, { where: { title: "late" } })).items, [{ id: "incident/k2", key: "k2", title: "late" }]);
+  assert.deepEqual((await next.rows.query(changed, { where: { title: "delayed" } })).items, [
+    { id: "incident/k2", key: "k2", title: "delayed" },
+  ]);
   assert.equal((await next.rows.list())[0]?.state, "complete");
 });
 

@@ -1,9 +1,7 @@
-/**
- * The indexes of one node: queries from its copies of their rows, watchers, building. Turns of any node change the rows, after their
- * commits (`index-sends.ts`).
- *
- * C2: watchers hear of rows that have been read back, so what a hint announces is durable.
- */
+// Owns: the indexes of one node: queries, watchers, declaring, building, verifying. Does not own: row changes of turns
+// (index-object.ts).
+//
+// C2: watchers are notified of rows that have been read back, so the change is durable.
 import { type IndexChanges, indexShape } from "../../core/chain/internal.ts";
 import {
   type ActorId,
@@ -43,19 +41,19 @@ import type { Names } from "./names.ts";
 import { wait, retryPauses } from "./ingress.ts";
 
 const TOPIC = "indexed";
-/** Actors read at once. */
+/** Actors that are read at once. */
 const CONCURRENCY = 16;
 /** Of JSON in one `put`. */
 const PUT_BYTES = 1_048_576;
-/** A node that builds an index renews its claim more often than that; after it, another node takes over. */
+/** A node that builds an index renews its claim more often than that. When the claim expires, another node takes over. */
 const CLAIM_MS = 15_000;
 /** How long a query waits for an index that is being built. */
 const QUERY_WAITS_MS = 30_000;
-/** What is being watched is read again after this, should nothing say that it changed. */
+/** A watched index is read again after this, in case all hints were lost. */
 const RESYNC_MS = 15_000;
-/** A hint comes before its change is durable: the change is requested until this time is over. */
+/** A hint precedes its durable change: the change is requested for this long. */
 const HINT_MS = 30_000;
-/** The changes of turns may be on their way: a row that seems wrong is compared again so often. */
+/** Row changes may be in flight: a row that seems wrong is compared again this many times. */
 const VERIFY_TRIES = 5;
 const VERIFY_PAUSE_MS = 300;
 const MAX_FLAWS = 100;
@@ -70,7 +68,7 @@ export interface IndexesHost {
   readonly clock: Clock;
   readonly entropy: Entropy;
   read(id: ActorId): Promise<Snapshot | undefined>;
-  /** In order, those that have stopped included. */
+  /** In order, including those that have stopped. */
   ids(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]>;
   count(kind: string): Promise<number>;
   fault(error: unknown): void;
@@ -82,10 +80,10 @@ interface Declared {
   readonly definition: string;
   readonly replica: IndexReplica;
   readonly listeners: Listeners<{ readonly listener: (event: IndexEvent) => void }>;
-  /** What hints said of its parts. */
+  /** The newest hint of each part. */
   readonly wanted: Map<string, Pick<ShardHead, "epoch" | "version">>;
   following: Promise<void> | undefined;
-  /** Of the one timer that reads it again. */
+  /** Cancels the one timer that reads it again. */
   undoResync: () => void;
   working: Promise<void> | undefined;
 }
@@ -94,7 +92,7 @@ export class RestateIndexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
   readonly #list: ShardedMap;
-  /** By which it claims a build. */
+  /** The name under which it claims a build. */
   #node: string | undefined;
   readonly #undos: (() => void)[] = [];
   #peers: Peers | undefined;
@@ -162,7 +160,7 @@ export class RestateIndexes implements IndexOperations {
     if (!isVisible) return { items: [], ...(checked.count ? { count: 0 } : {}) };
     await this.#declare();
     await this.#ready(declared);
-    // One more than the page has, to know whether there is a next one.
+    // One more than the page needs, to know whether there is a next one.
     return indexPage<R>(index, checked, declared.replica.query({ ...checked, limit: checked.limit + 1 }));
   }
 
@@ -176,7 +174,7 @@ export class RestateIndexes implements IndexOperations {
     );
   }
 
-  /** Its rows are here, as new as they were when this was called. */
+  /** Waits until the rows are here, as new as they were when this was called. */
   async #ready(declared: Declared): Promise<void> {
     const { index, definition, replica } = declared;
     const givesUpAt = this.#host.clock.now() + QUERY_WAITS_MS;
@@ -213,7 +211,7 @@ export class RestateIndexes implements IndexOperations {
     return () => declared.listeners.delete(watcher);
   }
 
-  /** That part has, or is about to have, changes up to there. */
+  /** Announces that the part has changed, or is about to change, up to that version. */
   hint(part: string, { epoch, version }: ShardHead): void {
     this.#peers?.tell(TOPIC, { part, epoch, version });
     this.#onHint(part, { epoch, version });
@@ -230,7 +228,7 @@ export class RestateIndexes implements IndexOperations {
     for (const declared of this.#byName.values()) if (!declared.listeners.none) this.#follow(declared);
   }
 
-  /** Reads what has changed, until it has what hints announced; and once more after a while, as hints may be lost. */
+  /** Reads changes until all hinted ones have arrived; and once more after a while, as hints may be lost. */
   #follow(declared: Declared): void {
     declared.following ??= this.#followed(declared)
       .catch((error: unknown) => this.#host.fault(error))
@@ -250,7 +248,7 @@ export class RestateIndexes implements IndexOperations {
     for (let pauseMs = 4; !this.#isClosed; pauseMs = Math.min(500, pauseMs * 2)) {
       await replica.fresh();
       for (const [part, hint] of wanted) if (replica.has(part, hint)) wanted.delete(part);
-      // What a hint announced may never become durable: its turn was run again elsewhere.
+      // A hinted change may never become durable: its turn was run again elsewhere.
       if (this.#host.clock.now() > givesUpAt) wanted.clear();
       if (wanted.size === 0) return;
       await wait(this.#host.clock, pauseMs);
@@ -279,7 +277,7 @@ export class RestateIndexes implements IndexOperations {
     return this.#declaring;
   }
 
-  /** Deletes those that its kinds no longer have, too: no node would maintain them. */
+  /** Also deletes indexes that its kinds no longer have, since no node would maintain them. */
   async #declareAll(): Promise<void> {
     for (const declared of this.#byName.values()) await this.#declareOne(declared, this.#host.entropy.hex(8), false);
     for (const { name, kind } of await listed(this.#list)) {
@@ -292,7 +290,7 @@ export class RestateIndexes implements IndexOperations {
   async #declareOne({ index, definition }: Declared, epoch: string, anew: boolean): Promise<void> {
     const { name, ...shape } = indexShape(index);
     const value: Json = JSON.parse(JSON.stringify(shape));
-    // First: a node that drops what its kinds no longer have finds it.
+    // First: a node that deletes unknown indexes must find it.
     await this.#list.put(name, value);
     await Promise.all(
       partsOf(name).map(async (part) => {
@@ -301,7 +299,7 @@ export class RestateIndexes implements IndexOperations {
     );
   }
 
-  /** One step towards complete rows, if no other node is at it. */
+  /** One step towards complete rows, if no other node is building them. */
   async #work(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
     const { index, definition } = declared;
     if (stateOf(heads, definition) === "building") {
@@ -345,7 +343,7 @@ export class RestateIndexes implements IndexOperations {
     if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
   }
 
-  /** As their states say, whichever version of the kind wrote them. */
+  /** Computed from states, whichever version of the kind wrote them. */
   async #rows({ index }: Declared, ids: readonly ActorId[]): Promise<readonly RowChange[]> {
     const rows: RowChange[] = [];
     for (let at = 0; at < ids.length; at += CONCURRENCY) {
@@ -361,7 +359,7 @@ export class RestateIndexes implements IndexOperations {
     return { key: encodedKeyOf(id), seq, row: row ?? null, ...omitUndefined({ owner }) };
   }
 
-  /** False: the index was declared anew meanwhile. */
+  /** False if the index was declared again meanwhile. */
   async #put({ index: { name } }: Declared, heads: readonly (ShardHead | undefined)[], rows: readonly RowChange[]): Promise<boolean> {
     const parts = partsOf(name);
     for (const [part, changes] of Map.groupBy(rows, ({ key }) => partOf(name, key)))
@@ -463,7 +461,7 @@ export async function storedIndexes(
   return Promise.all(
     shapes.map(async (shape): Promise<StoredIndex> => {
       const pulls = partsOf(shape.name).map((part) =>
-        // The epoch is none, so no rows come with it.
+        // No part has an empty epoch, so no rows are returned.
         ingress.read({ ...partHandler(names, part, "pull"), input: { epoch: "", version: 0 } }),
       );
       const heads = (await Promise.all(pulls)).map((answer) => (isPulled(answer) ? answer.head : undefined));

@@ -12,10 +12,10 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 const UNKNOWN = { name: "EngineError", code: "OUTCOME_UNKNOWN", applied: "unknown" };
 
 describe("one request to an ingress", () => {
-  test("says what is called, under which key and with what, and how", async () => {
-    await using server = await fakeIngress(({ response }) => void response.end('{"said":"☃"}'));
+  test("has the handler's address, the key and the input, and the mode", async () => {
+    await using server = await fakeIngress(({ response }) => void response.end('{"text":"☃"}'));
     const send = sendTo(server.base);
-    assert.deepEqual(await send(REQUEST).answer, { said: "☃" });
+    assert.deepEqual(await send(REQUEST).answer, { text: "☃" });
     await send(REQUEST, "begin").answer;
     await send({ object: "control", handler: "cancel", input: null }).answer;
     assert.deepEqual(server.requests, [
@@ -25,7 +25,7 @@ describe("one request to an ingress", () => {
     ]);
   });
 
-  test("an answer comes in pieces, cut within a character; an empty one is nothing; what is no JSON is unknown", async () => {
+  test("an answer may arrive in chunks, cut within a character; an empty one is undefined; invalid JSON is unknown", async () => {
     await using server = await fakeIngress(async ({ nth, response }) => {
       if (nth === 2) response.end();
       else if (nth === 3) response.end("no JSON");
@@ -75,17 +75,17 @@ describe("one request to an ingress", () => {
     for (let n = 0; n < 2; n += 1) await assert.rejects(send(REQUEST).answer, UNKNOWN);
   });
 
-  test("whoever leaves is told at once that the outcome is unknown, also within an answer", async () => {
+  test("an abandoned request rejects at once with an unknown outcome, also within an answer", async () => {
     await using server = await fakeIngress(({ nth, response }) => {
       if (nth === 2) response.writeHead(200, { "content-length": "100" }).write("true");
     });
     const send = sendTo(server.base);
     for (let n = 1; n <= 2; n += 1) {
-      const { answer, abandon: leave } = send(REQUEST);
-      await until("it is asked", () => server.requests.length === n);
-      leave();
+      const { answer, abandon } = send(REQUEST);
+      await until("it gets a request", () => server.requests.length === n);
+      abandon();
       await assert.rejects(answer, UNKNOWN);
-      leave();
+      abandon();
     }
   });
 
@@ -105,7 +105,7 @@ describe("one request to an ingress", () => {
     });
   });
 
-  test("https is spoken where the address says so", async () => {
+  test("https is used if the address has it", async () => {
     const first = Promise.withResolvers<number | undefined>();
     await using server = await onLoopback(
       createServer((socket) =>
@@ -124,7 +124,7 @@ describe("one request to an ingress", () => {
 const CALL = { object: "actor-tally", key: "main", handler: "turn", input: { n: 1 }, idempotencyKey: "once" };
 const ATTEMPT_MS = 15_000;
 const PATIENCE_MS = 5_000;
-/** 50, 100, … up to a second: so many attempts begin before patience is over. */
+/** 50, 100, … up to a second: this many attempts start before patience is over. */
 const ATTEMPTS = 9;
 
 const on = (base: string, patienceMs = PATIENCE_MS) => {
@@ -149,7 +149,7 @@ describe("C4 a call through the ingress", () => {
     assert.equal(server.probes, 0);
   });
 
-  test("that is begun is sent again too, and named by its invocation; any other answer says nothing", async () => {
+  test("that is begun is sent again too, and returns its invocation; any other answer is unknown", async () => {
     await using server = await fakeIngress(({ nth, response, lose }) => {
       if (nth === 1) return lose();
       response.writeHead(202).end(nth === 2 ? '{"invocationId":"inv_1"}' : "{}");
@@ -185,7 +185,7 @@ describe("C4 a call through the ingress", () => {
     assert.equal(server.requests.length, ATTEMPTS);
   });
 
-  test("is never sent for longer than the server is told to remember its key", async () => {
+  test("is never retried for longer than the server remembers its key", async () => {
     const clock = new SimulatedClock();
     const start = clock.now();
     await using server = await fakeIngress(({ lose }) => lose());
@@ -194,14 +194,14 @@ describe("C4 a call through the ingress", () => {
     assert.ok(tookMs <= MAX_PATIENCE_MS && tookMs > MAX_PATIENCE_MS - 2_000, `${tookMs} ms`);
   });
 
-  test("that hangs at a server that is up is asked anew under its key, however long it takes", async () => {
+  test("that hangs at a server that is up is sent again under its key, however long it takes", async () => {
     await using server = await fakeIngress(({ nth, response }) => {
       if (nth === 8) response.end('"done"');
     });
     const { clock, ingress } = on(server.base);
     const answer = ingress.invoke(CALL);
     for (let n = 1; n < 8; n += 1) {
-      await until("it is asked again", () => server.requests.length === n);
+      await until("it gets another request", () => server.requests.length === n);
       assert.equal(server.probes, n - 1);
       await clock.advance(ATTEMPT_MS - 1);
       assert.equal(server.probes, n - 1, "it has time");
@@ -213,9 +213,9 @@ describe("C4 a call through the ingress", () => {
     assert.equal(clock.pending, 0);
   });
 
-  test("that hangs at a server that is not up is OUTCOME_UNKNOWN in the end; patience begins anew where it has been up", async () => {
+  test("that hangs at a server that is not up ends as OUTCOME_UNKNOWN; patience restarts when it has been up", async () => {
     await using server = await fakeIngress(({ nth, lose }) => {
-      // What hangs at last would otherwise count from the first that was lost.
+      // Otherwise the last attempts would count from the first one that was lost.
       if (nth !== 3 && nth !== 5) lose();
     });
     const { clock, ingress } = on(server.base);
@@ -233,7 +233,7 @@ describe("C4 a call through the ingress", () => {
     assert.equal(server.requests.length, 5);
   });
 
-  test("that a server does not know yet is sent again until it does, and for two seconds at most", async () => {
+  test("that a server does not know yet is retried until it does, and for two seconds at most", async () => {
     for (const way of ["invoke", "begin"] as const) {
       const clock = new SimulatedClock();
       const start = clock.now();
@@ -248,7 +248,7 @@ describe("C4 a call through the ingress", () => {
       assert.deepEqual(times, [0, 50, 150, 350, 750, 1_550]);
       assert.equal(clock.pending, 0);
     }
-    // That it is away later is waited for as long as ever.
+    // A server that is away afterwards is waited for as usual.
     await using server = await fakeIngress(({ nth, response, lose }) => {
       if (nth < 3) response.writeHead(404).end();
       else if (nth < ATTEMPTS) lose();
@@ -284,7 +284,7 @@ const retryingOn = (ingress: string, patienceMs = RETRY_MS) => {
 
 const codeOf = (ended: PromiseSettledResult<unknown>): unknown => (ended.status === "rejected" ? ended.reason.code : "none");
 
-describe("C4 what is asked of a map or an actor, patiently", () => {
+describe("C4 a call of a map or an actor, with retries", () => {
   test("a write whose answer is lost is sent again under its key, another write under another; a read under none", async () => {
     await using server = await fakeIngress(({ nth, response, lose }) => {
       if (nth % 3 === 0) response.end(`{"value":${nth}}`);
@@ -302,7 +302,7 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     assert.equal(clock.pending, 0, "nothing is left to happen");
   });
 
-  test("a fault is told as it is, and only what changed meanwhile is asked again", async () => {
+  test("a fault is returned as it is, and only conflicts are retried", async () => {
     const answers = [
       { fault: { code: "STORE_CONFLICT", message: "Ask again." } },
       { fault: { code: "STORE_CONFLICT", message: "Ask again." } },
@@ -316,13 +316,13 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     assert.equal(server.requests.length, 3);
     assert.equal(codeOf(await patiently(clock, steps.read(MAP_CALL))), "STORE_CORRUPT");
     assert.equal(server.requests.length, 4);
-    // What answers so may be replaced meanwhile.
+    // The object that answers so may be replaced meanwhile.
     const ended = await patiently(clock, steps.read(MAP_CALL));
     assert.equal(codeOf(ended), "OUTCOME_UNKNOWN");
     assert.match(ended.status === "rejected" ? ended.reason.message : "", /troupe-map answered something else/);
   });
 
-  test("what is away, or changes with each attempt, is given up once patience is over, and is not sent after that", async () => {
+  test("a server that is away, or conflicts, are given up once patience is over, and nothing is sent after that", async () => {
     for (const [what, code] of [
       ["away", "OUTCOME_UNKNOWN"],
       ["changing", "STORE_CONFLICT"],
@@ -343,7 +343,7 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     }
   });
 
-  test("what hangs is left when patience is over, whichever attempt it is, and is not sent again", async () => {
+  test("a call that hangs is abandoned when patience is over, whichever attempt it is, and is not sent again", async () => {
     for (const hangs of [1, 3]) {
       await using server = await fakeIngress(({ nth, lose }) => {
         if (nth < hangs) lose();
@@ -383,7 +383,7 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     assert.equal(codeOf(await ended), "OUTCOME_UNKNOWN");
   });
 
-  test("a handler that a server does not know yet is waited for, and for two seconds at most", async () => {
+  test("a handler that a server does not know yet is retried, for two seconds at most", async () => {
     const clock = new SimulatedClock();
     const start = clock.now();
     const times: number[] = [];
@@ -407,7 +407,7 @@ describe("C4 what is asked of a map or an actor, patiently", () => {
     [409, "CANCELLED"],
     [400, "NOT_APPLIED"],
   ] as const)
-    test(`what is refused with ${status} is ${code}, and is sent once`, async () => {
+    test(`a call that is refused with ${status} is ${code}, and is sent once`, async () => {
       await using server = await fakeIngress(({ response }) => void response.writeHead(status).end());
       const { clock, steps } = retryingOn(server.base);
       assert.equal(codeOf(await patiently(clock, steps.write(MAP_CALL))), code);

@@ -1,3 +1,5 @@
+// Owns: calls of handlers through the server's HTTP ingress, and when they are retried. Does not own: whether the server is lost
+// (server-health.ts).
 import { request as plain } from "node:http";
 import { request as secure } from "node:https";
 import { type Clock, EngineError, systemClock, systemEntropy, type Entropy } from "../../core/contract/index.ts";
@@ -11,43 +13,43 @@ import { errorFrom, isGuarded } from "./outcome.ts";
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
 
-/** How long to wait before each further attempt, without end. */
+/** The pauses between attempts, without end. */
 export function* retryPauses(): Generator<number, never> {
   for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, MAX_PAUSE_MS)) yield ms;
 }
 
 /**
- * The servers of a cluster learn of a deployment one after another: some 100 ms after its registration, one may not know a handler yet. So a
- * call that was refused with `ENGINE_MISSING`, which did nothing, is sent again so often: with these pauses, for some two seconds.
+ * How often a call that was refused with `ENGINE_MISSING`, which did nothing, is retried: with these pauses, for some two seconds. The
+ * servers of a cluster learn of a deployment one after another, so for some 100 ms after its registration one may not know a handler yet.
  */
-export const UNKNOWN_RETRIES = 5;
+const UNKNOWN_RETRIES = 5;
 
 export const wait = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
 
-/** One call of one handler of one virtual object, or of a service. */
+/** A call of a handler of a virtual object, or of a service. */
 export interface Invocation extends Handler {
   /** JSON. */
   readonly input: unknown;
-  /** The server runs a call once for each key, and answers later ones with the first one's outcome, while its retention lasts. */
+  /** While its retention lasts, the server runs one call per key and answers later ones with its outcome. */
   readonly idempotencyKey?: string;
 }
 
-/** A request on its way. */
+/** A request in flight. */
 export interface PendingRequest {
-  /** Throws `OUTCOME_UNKNOWN` where it cannot be known what became of the call. */
+  /** Throws `OUTCOME_UNKNOWN` if the outcome of the call is not known. */
   readonly answer: Promise<unknown>;
-  /** Waits no longer: `answer` throws `OUTCOME_UNKNOWN`, the server goes on. */
+  /** Stops waiting: `answer` throws `OUTCOME_UNKNOWN`, and the server continues. */
   readonly abandon: () => void;
 }
 
-/** Makes one request. `begin`: the server answers with the invocation's name as soon as it has durably taken the call. */
+/** Makes one request. `begin`: the server answers with the invocation's id as soon as the call is durable. */
 export type Send = (invocation: Invocation, how?: "begin") => PendingRequest;
 
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
 /**
- * Requests to Restate's HTTP ingress at `base`, which is taken apart once: a URL costs as much as the text of a request.
- * `onAnswer`: the server, and not what stands before it, has answered one.
+ * Requests to Restate's HTTP ingress at `base`, which is parsed once: a URL costs as much as the text of a request. `onAnswer` is called
+ * when the server, and not a proxy, has answered.
  */
 export function sendTo(base: string, onAnswer?: () => void): Send {
   const { protocol, hostname, port, host } = new URL(base);
@@ -58,7 +60,7 @@ export function sendTo(base: string, onAnswer?: () => void): Send {
     const length = Buffer.byteLength(body);
     if (length > PIECE_BYTES) return { answer: Promise.reject(requestTooLong(length)), abandon: () => undefined };
     const { idempotencyKey } = invocation;
-    // A list goes out as it is; an object's names and values are each looked at again.
+    // Node sends an array of headers as it is; it validates each name and value of an object again.
     const headers = ["host", host, "content-type", "application/json", "content-length", String(length)];
     if (idempotencyKey !== undefined) headers.push("idempotency-key", idempotencyKey);
     const outgoing = request({ ...address, path: how === "begin" ? `${pathOf(invocation)}/send` : pathOf(invocation), headers });
@@ -88,18 +90,18 @@ export function sendTo(base: string, onAnswer?: () => void): Send {
       });
     });
     outgoing.end(body);
-    return { answer, abandon: () => outgoing.destroy(new Error("Nobody waits any longer.")) };
+    return { answer, abandon: () => outgoing.destroy(new Error("The request was abandoned.")) };
   };
 }
 
 const pathOf = ({ object, key, handler }: Handler): string =>
   key === undefined ? `/${object}/${handler}` : `/${object}/${encodeURIComponent(key)}/${handler}`;
 
-/** It might come to the server, and then to no node. */
+/** The server might accept it, and no node could. */
 const requestTooLong = (length: number): EngineError =>
   new EngineError("NOT_APPLIED", `This call has ${length} bytes, and the Restate server takes at most ${PIECE_BYTES}: send less at once.`);
 
-export const connectionLost = (cause: unknown): EngineError =>
+const connectionLost = (cause: unknown): EngineError =>
   new EngineError(
     "OUTCOME_UNKNOWN",
     "The Restate server went away during the call: call again with the same key to learn what became of it.",
@@ -119,29 +121,31 @@ function refused(status: number, text: string): EngineError {
     );
   if (status >= 400 && status < 500 && status !== 408 && status !== 429)
     return new EngineError("NOT_APPLIED", `The Restate server does not take this call (${status}): ${excerpt}`);
-  // Not told apart further: a handler's own outcome always arrives with status 200.
+  // No further cases: the outcome of a handler always has status 200.
   return new EngineError("OUTCOME_UNKNOWN", `The Restate server answered ${status}: ${excerpt}`, { applied: "unknown" });
 }
 
 export interface IngressOptions {
   readonly base: string;
-  /** By which the server is tried again. */
+  /** The clock of retries. */
   readonly clock: Clock;
-  /** For how long. */
+  /** How long a call is retried. */
   readonly patienceMs: number;
   /** The server has answered a call. */
   readonly onAnswer?: () => void;
 }
 
-/** Longer than this no call is sent again: the server must remember each one's key for longer, and of every call. */
+/** No call is retried for longer: the server must remember the key of every call for longer than that. */
 export const MAX_PATIENCE_MS = 60_000;
-/** Without an answer for this long, the server is asked whether it is up. */
+/** After this time without an answer, the health of the server is checked. */
 const ATTEMPT_MS = 15_000;
 const PROBE_MS = 3_000;
 /** The server is away, or does not know the handler yet. */
 const RETRIED_CODES: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "ENGINE_MISSING"]);
 
-/** Calls handlers, again while the server is away: only those that may be called twice, by their idempotency key or by what they do. */
+/**
+ * Calls handlers, and retries while the server is away. Only for calls that may be repeated, by their idempotency key or by what they do.
+ */
 export class Ingress {
   readonly #options: IngressOptions;
   readonly #send: Send;
@@ -151,19 +155,19 @@ export class Ingress {
     this.#send = sendTo(options.base, options.onAnswer);
   }
 
-  /** Throws `OUTCOME_UNKNOWN` where it cannot be known what became of it. */
+  /** Throws `OUTCOME_UNKNOWN` if the outcome of the call is not known. */
   invoke(invocation: Invocation): Promise<unknown> {
     return this.#retry(() => this.#send(invocation));
   }
 
-  /** Settles when the server has durably taken the call, with the invocation's name: the one of that idempotency key, where there is one. */
+  /** Settles when the call is durable, with the invocation's id: that of the first call with the same idempotency key, if there was one. */
   async begin(invocation: Invocation): Promise<string> {
     const answer = await this.#retry(() => this.#send(invocation, "begin"));
     if (isObject(answer) && typeof answer["invocationId"] === "string") return answer["invocationId"];
     throw connectionLost(undefined);
   }
 
-  /** What the server does may take long, so patience counts from when it does not answer at all. */
+  /** A call may take long, so the time limit starts when the server does not answer at all. */
   async #retry(send: () => PendingRequest): Promise<unknown> {
     const { clock, patienceMs } = this.#options;
     let givesUpAt: number | undefined;
@@ -171,15 +175,15 @@ export class Ingress {
     let waits = retryPauses();
     for (;;) {
       let silent = false;
-      const { answer, abandon: leave } = send();
+      const { answer, abandon } = send();
       const undo = clock.after(ATTEMPT_MS, () => {
         silent = true;
-        leave();
+        abandon();
       });
       try {
         return await answer;
       } catch (error) {
-        // It is asked anew for the same invocation: one that hangs, or a network that was cut, says nothing by itself.
+        // The same invocation is requested again: a call that hangs, or a cut connection, tells nothing by itself.
         if (silent && (await isUp(this.#options.base, PROBE_MS))) {
           givesUpAt = undefined;
           waits = retryPauses();
@@ -199,11 +203,11 @@ export class Ingress {
 }
 
 export interface RetryingIngressOptions {
-  /** Of the server's HTTP ingress. */
+  /** URL of the server's HTTP ingress. */
   readonly ingress: string;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** How long a call waits, and is sent again while the server is away, in all. At most 5 minutes. Default 60 s. */
+  /** How long a call waits and is retried in all, while the server is away. At most 5 minutes. Default 60 s. */
   readonly patienceMs?: number;
   /** The server has answered a call. */
   readonly onAnswer?: () => void;
@@ -211,12 +215,12 @@ export interface RetryingIngressOptions {
 
 type Call = Omit<Invocation, "idempotencyKey">;
 
-/** Half of what the server remembers a write's key for. */
+/** Half of the time for which the server remembers a write's key. */
 const MAX_WAIT_MS = 300_000;
-/** The server is away, does not know the handler yet, or pages changed with every attempt to read them. */
+/** The server is away, does not know the handler yet, or pages changed during every attempt to read them. */
 const RETRIED_OR_CONFLICT: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "ENGINE_MISSING", "STORE_CONFLICT"]);
 
-/** Calls handlers that answer a `Guarded`, until it is known what became of it. Throws `EngineError`. */
+/** Calls handlers that answer a `Guarded`, until the outcome is known. Throws `EngineError`. */
 export class RetryingIngress {
   readonly #send: Send;
   readonly #clock: Clock;
@@ -235,7 +239,7 @@ export class RetryingIngress {
     return this.#retry({ ...call, idempotencyKey: this.#entropy.hex(16) });
   }
 
-  /** Sees all that was written before it. */
+  /** Sees everything that was written before it. */
   read(call: Call): Promise<unknown> {
     return this.#retry(call);
   }
@@ -251,7 +255,7 @@ export class RetryingIngress {
     const waits = retryPauses();
     let over = false;
     let sent: PendingRequest | undefined;
-    // A server whose node is away holds the call, and would answer with the node's return.
+    // A server whose node is away holds the call, and would answer when the node returns.
     const undo = clock.after(this.#patienceMs, () => {
       over = true;
       sent?.abandon();

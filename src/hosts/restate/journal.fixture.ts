@@ -2,8 +2,8 @@ import { type DurableContext, type Handler, InvocationCancelled } from "./durabl
 import type { MapText } from "./map-text.fixture.ts";
 
 /**
- * Where an attempt ends: at its nth step, of which nothing is kept (`before`), or which goes on by itself (`during`), or
- * whose end is lost (`done`), or kept. What is not run by the attempt itself is kept by whoever runs it.
+ * Where an attempt ends at its nth step: nothing of it is journalled (`before`), it goes on by itself (`during`), its end is lost (`done`),
+ * or it is journalled (`kept`). What the attempt does not run itself is journalled by what runs it.
  */
 export interface Cut {
   readonly step: number;
@@ -13,20 +13,20 @@ export interface Cut {
 export const PLACES = ["before", "during", "done", "kept"] as const;
 
 export interface Faults {
-  /** One for each attempt; the one after the last of them goes on to its end. */
+  /** One per attempt; the attempt after the last of them runs to its end. */
   readonly cuts?: readonly Cut[];
-  /** The nth wait ends by being told that the invocation was cancelled. `begun`: what it waited for was under way. */
+  /** The nth wait ends with a cancellation. `begun`: what it waited for was in progress. */
   readonly cancelled?: { readonly wait: number; readonly begun: boolean };
 }
 
-/** What the invocation is on. */
+/** The environment of the invocation. */
 export interface InvocationEnvironment {
   readonly invocation: string;
   readonly keys: MapText;
   call(to: Handler, input: unknown): Promise<unknown>;
   send(to: Handler, input: unknown, afterMs: number | undefined): void;
   sleep(ms: number): Promise<void>;
-  /** Another attempt begins. */
+  /** Another attempt starts. */
   again(): void;
 }
 
@@ -36,14 +36,14 @@ export interface Invoked {
   /** Of the last attempt. */
   readonly steps: number;
   readonly waits: number;
-  /** It was told that it was cancelled. */
+  /** It was cancelled. */
   readonly cancelled: boolean;
   /** Commands that change something, in order. */
   readonly effects: readonly string[];
 }
 
 interface Entry {
-  /** What was asked for: another attempt must ask for the same, as the server checks. */
+  /** The command: another attempt must have the same, as the server checks. */
   readonly command: string;
   /** Its answer as text, once it is known. */
   answer?: Promise<string>;
@@ -51,7 +51,7 @@ interface Entry {
 }
 
 const MOST_ATTEMPTS = 1_000;
-/** Of one entry in a server's journal: it takes no longer one, and begins another attempt, for ever. */
+/** Of one entry in a server's journal: it accepts no longer one, and retries for ever. */
 const MOST_BYTES = 32 * 2 ** 20;
 
 export function assertAccepted(what: string, text: string): void {
@@ -59,7 +59,10 @@ export function assertAccepted(what: string, text: string): void {
   if (bytes > MOST_BYTES) throw new Error(`The server takes no ${what} of ${bytes} bytes, in any attempt.`);
 }
 
-/** One invocation as a durable engine runs it: from the top after each cut, journalled steps once. Everything is kept as text, and takes effect as soon as it is journalled. */
+/**
+ * One invocation on a durable engine: it runs from the start after each cut, journalled steps once. Everything is stored as text, and takes
+ * effect as soon as it is journalled.
+ */
 export class Journal {
   readonly #environment: InvocationEnvironment;
   readonly #faults: Faults;
@@ -149,7 +152,7 @@ class Attempt implements DurableContext {
     return answers;
   }
 
-  /** The delay is no part of the command: the server does not compare it either. */
+  /** The delay is not part of the command: the server does not compare it either. */
   send(to: Handler, input: unknown, afterMs?: number): void {
     const text = JSON.stringify(input);
     this.#command(`send ${named(to)} ${text}`, () => this.#environment.send(to, JSON.parse(text), afterMs));
@@ -188,7 +191,7 @@ class Attempt implements DurableContext {
     const making = entry.answer ?? make().then((value) => JSON.stringify(value) ?? "null");
     if (!own) entry.answer = making;
     if (place === "during") {
-      // Told that it is over, and heard to its end all the same: what it says then counts.
+      // Aborted, but not abandoned: its result counts.
       if (own) making.then(() => (entry.answer = making)).catch(() => undefined);
       return this.#end(making);
     }
@@ -197,7 +200,7 @@ class Attempt implements DurableContext {
       text = await making;
       assertAccepted("answer", text);
     } catch {
-      // Whatever throws is run again.
+      // A rejected step is run again.
       return this.#end();
     }
     if (this.#superseded.signal.aborted || place === "done") return this.#end();
@@ -237,7 +240,7 @@ class Attempt implements DurableContext {
     return true;
   }
 
-  /** Whoever waits is never told; the next attempt begins once what this one does itself has seen that it is over. */
+  /** Waiters never settle. The next attempt starts once this one's own step has seen that it is over. */
   #end(doing?: Promise<unknown>): Promise<never> {
     this.#superseded.abort();
     void Promise.allSettled([doing]).then(() => this.#over.resolve(undefined));

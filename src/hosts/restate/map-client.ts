@@ -1,3 +1,4 @@
+// Owns: ordered maps, as clients use them. Does not own: the virtual object (map-object.ts).
 import { hash } from "node:crypto";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { isObject } from "./handler-inputs.ts";
@@ -7,9 +8,9 @@ import { Names } from "./names.ts";
 import { type TakeResult, LIST_ENTRIES, type MapList, type Range } from "./paged-map.ts";
 import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
 
-/** What `MapClient` takes. */
+/** Options of `MapClient`. */
 export interface MapClientOptions extends RetryingIngressOptions {
-  /** As of the object that is served. Default none. */
+  /** Prefix of the served object. Default none. */
   readonly prefix?: string;
 }
 
@@ -23,7 +24,7 @@ export class MapClient {
     this.#object = new Names(options.prefix).map;
   }
 
-  /** `shards` must be the same wherever the name is. */
+  /** `shards` must be the same wherever the name is used. */
   shardedMap(name: string, shards: number): ShardedMap {
     return new ShardedMap(this.#ingress, this.#object, name, shards);
   }
@@ -35,13 +36,13 @@ export class MapClient {
 
 type Ingress = Pick<RetryingIngress, "read" | "write">;
 
-/** The object key of the part that `key` is in. */
+/** The virtual object's key of the shard that has `key`. */
 export const shardOf = (name: string, shards: number, key: string): string =>
   `${name}/${parseInt(hash("sha256", key, "hex").slice(0, 8), 16) % shards}`;
 
 /**
- * One map in several parts. A part has one writer at a time, so more parts take more writes; each of them is asked for a
- * list. What was written is seen by every read that begins later, through any client. Throws `EngineError`.
+ * A map in several shards. A shard has one writer at a time, so more shards allow more writes, but a list asks each of them. Every read
+ * that starts after a write sees it, through any client. Throws `EngineError`.
  */
 export class ShardedMap {
   readonly #ingress: Ingress;
@@ -56,12 +57,12 @@ export class ShardedMap {
     this.#shards = shards;
   }
 
-  /** Whether it is new. A key is any text of 1 to 1,024 UTF-16 code units, a value has at most 256 KiB of JSON. */
+  /** Returns true if it is new. A key is any text of 1 to 1,024 UTF-16 code units, a value has at most 256 KiB of JSON. */
   async put(key: string, value: Json): Promise<boolean> {
     return this.#boolean(await this.#write("put", this.#shard(key), { key, value }));
   }
 
-  /** How many are new. At most 1,000 and 1 MiB of JSON; all of one part at once, of several one part after another. */
+  /** Returns how many are new. At most 1,000 and 1 MiB of JSON. Atomic per shard; shards are written one after the other. */
   async putMany(entries: readonly Entry[]): Promise<number> {
     let news = 0;
     for (const [shard, part] of Map.groupBy(entries, ([key]) => this.#shard(key)))
@@ -70,14 +71,14 @@ export class ShardedMap {
   }
 
   /**
-   * Sets top-level fields of a value, and leaves its others. With `above`, only where the value's number of that name is less
-   * than the one in `fields`. Whether there is such a value.
+   * Sets top-level fields of a value, and leaves its others. With `above`, only if the value's number of that name is less than the one in
+   * `fields`. Returns true if there is such a value.
    */
   async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     return this.#boolean(await this.#write("patch", this.#shard(key), { key, fields, ...(above !== undefined && { above }) }));
   }
 
-  /** Puts `value` where exactly `before` is, as it was got. Whether it was. */
+  /** Puts `value` if the current value is exactly `before`, as `get` returned it. Returns true if it was. */
   async replace(key: string, before: Json, value: Json): Promise<boolean> {
     return this.#boolean(await this.#write("replace", this.#shard(key), { key, before, value }));
   }
@@ -89,7 +90,7 @@ export class ShardedMap {
     return answer.found;
   }
 
-  /** Whether it was there. */
+  /** Returns true if it was there. */
   async delete(key: string): Promise<boolean> {
     return this.#boolean(await this.#write("delete", this.#shard(key), { key }));
   }
@@ -99,7 +100,7 @@ export class ShardedMap {
     return counts.reduce<number>((sum, count) => sum + this.#number(count), 0);
   }
 
-  /** In order of keys, by UTF-16 code unit. Fewer than `limit` and than 1,000: there are no more. */
+  /** In order of keys, by UTF-16 code unit. Fewer than `limit` and than 1,000 entries: there are no more. */
   async list({ after, prefix, limit }: Range): Promise<readonly Entry[]> {
     const most = Math.min(limit, LIST_ENTRIES);
     const entries: Entry[] = [];
@@ -110,7 +111,7 @@ export class ShardedMap {
         ...(prefix !== undefined && { prefix }),
       };
       const parts = await Promise.all(this.#all().map((shard) => this.#list(shard, range)));
-      // Beyond the end of a part that was cut short, another's entries may come too early.
+      // After the end of a truncated shard, entries of other shards would come too early.
       const ends = parts.flatMap((part) => (part.more ? [part.entries.at(-1)?.[0] ?? ""] : []));
       const sure = ends.length === 0 ? undefined : ends.reduce((least, end) => (end < least ? end : least));
       const merged = parts.flatMap((part) => part.entries).filter(([key]) => sure === undefined || key <= sure);

@@ -1,3 +1,4 @@
+// Owns: the virtual object of ordered maps, as the SDK serves it, and checks of its inputs. Does not own: the map (paged-map.ts).
 import { EngineError, type JsonObject, type Json } from "../../core/contract/index.ts";
 import { RETRY_FOREVER, type SdkDefinition, type RestateSdk } from "./sdk.ts";
 import { isObject } from "./handler-inputs.ts";
@@ -6,7 +7,7 @@ import { Names } from "./names.ts";
 import { guarded, type Guarded } from "./outcome.ts";
 import { PagedMap, type TakeQuery, LIST_ENTRIES, PagedReader, type Range } from "./paged-map.ts";
 
-/** What the handlers take; all of them answer a `Guarded`. */
+/** Inputs of the handlers; all of them answer a `Guarded`. */
 export interface MapInputs {
   /** Answers whether it is new. */
   readonly put: { readonly key: string; readonly value: Json };
@@ -14,33 +15,33 @@ export interface MapInputs {
   readonly putMany: { readonly entries: readonly Entry[] };
   /** `PagedMap.patch`. Answers whether there is such a value. */
   readonly patch: { readonly key: string; readonly fields: JsonObject; readonly above?: string };
-  /** `PagedMap.replace`. Answers whether it was so. */
+  /** `PagedMap.replace`. Answers whether it was replaced. */
   readonly replace: { readonly key: string; readonly before: Json; readonly value: Json };
   /** Answers whether it was there. */
   readonly delete: { readonly key: string };
-  /** Answers a `Taken`. */
+  /** Answers a `TakeResult`. */
   readonly take: TakeQuery;
   /** Answers `{ found }`, or null. */
   readonly get: { readonly key: string };
-  /** Answers a `Listed`. */
+  /** Answers a `MapList`. */
   readonly list: Range;
   /** Answers a number. */
   readonly count: null;
 }
 
-/** UTF-16 code units. */
+/** In UTF-16 code units. */
 export const MAP_KEY_LENGTH = 1_024;
 const MANY_BYTES = 1_048_576;
 
-/** Longer than any client goes on sending a write again. */
+/** Longer than any client retries a write. */
 export const WRITE_RETENTION_MS = 600_000;
 
 export interface MapObjectOptions {
-  /** Before its name, where several systems share a server. Default none. */
+  /** Prefix of its name, if several systems share a server. Default none. */
   readonly prefix?: string;
 }
 
-/** One ordered map per key, for indexes beside the actors, as the SDK serves it. */
+/** The virtual object of ordered maps: one shard per key. */
 export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): SdkDefinition {
   const options = { enableLazyState: true, ...RETRY_FOREVER };
   const { object } = sdk.handlers;
@@ -72,14 +73,14 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): S
   });
 }
 
-/** What is wrong with an input is a value too: with an error the server would try again for ever. */
+/** An invalid input is answered with a value: the server would retry an error for ever. */
 const guardedRun = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
   guarded((async () => run(read(input)))());
 
 const badCall = (): EngineError =>
   new EngineError("BAD_ID", "This is no call of a map that this version understands: call it through its client.");
 
-/** What is nested deeper would overflow the stack on its way to text, in every attempt again. */
+/** A deeper value would overflow the stack when it becomes text, in every attempt again. */
 const DEPTH = 256;
 const isWithin = (depth: number, value: unknown): boolean =>
   !isObject(value) || (depth > 0 && Object.values(value).every((inner) => isWithin(depth - 1, inner)));

@@ -1,26 +1,24 @@
+// Owns: the pages of an ordered map as they are stored, and changes to them. Does not own: operations on entries (paged-map.ts).
+//
+// A map has an index under one name, and one name per page. Readers run concurrently with the one writer and see each name as it is at
+// that moment, so an index and a page may not fit. Therefore a page contains its own range: one that ends before the index says was
+// split since the index was read; one that ends after it has entries whose other copy counts. `PagesDraft` writes in the order that
+// this needs.
 import { StoreError, type Json } from "../../core/contract/index.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/**
- * How an ordered map lies in pages: an index under one name, and one name for each page.
- *
- * Readers run beside the one writer and see each name as it is at that moment, so an index and a page need not fit.
- * Therefore a page tells its own range: one that ends before the index says it does was split since the index was
- * read; one that ends after it holds entries whose other copy counts. `PagesDraft` writes in the order this relies on.
- */
-
-/** Of JSON in a page; one with a single entry may have more. */
+/** Of JSON in a page; a single entry may be longer. */
 export const PAGE_BYTES = 16_384;
 
 /** Of JSON in the index, which every operation reads. */
-export const INDEX_BYTES = 262_144;
+const INDEX_BYTES = 262_144;
 
 export type Entry = readonly [key: string, value: Json];
 
 export interface PageRef {
   /** No key in the page is less; the first page's is "". */
   readonly from: string;
-  /** Of the page. */
+  /** Name of the page. */
   readonly name: number;
   /** No entry's `field` is less. Null: no entry has it. Undefined: not known. */
   readonly least?: number | null;
@@ -29,7 +27,7 @@ export interface PageRef {
 export interface Pages {
   /** The next page's name. */
   readonly next: number;
-  /** What `least` is of. */
+  /** The field that `least` refers to. */
   readonly field?: string;
   readonly refs: readonly PageRef[];
 }
@@ -47,21 +45,21 @@ export const pageKey = (name: number): string => `page/${name}`;
 
 const NO_PAGES: Pages = { next: 0, refs: [] };
 
-/** Throws `STORE_CORRUPT` where something else wrote under the name. */
+/** Throws `STORE_CORRUPT` if something else wrote under the name. */
 export function readPages(value: unknown): Pages {
   if (value === null || value === undefined) return NO_PAGES;
   if (isPages(value)) return value;
   throw notOurs("index of pages");
 }
 
-/** Likewise. */
+/** Throws `STORE_CORRUPT` if something else wrote under the name. */
 export function readPage(value: unknown): Page | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPage(value)) return value;
   throw notOurs("page");
 }
 
-/** Likewise. */
+/** Throws `STORE_CORRUPT` if something else wrote under the name. */
 export function readCount(value: unknown): number {
   if (value === null || value === undefined) return 0;
   if (typeof value === "number") return value;
@@ -87,7 +85,7 @@ const isPage = (value: unknown): value is Page =>
   (value["until"] === null || typeof value["until"] === "string") &&
   isEntries(value["entries"]);
 
-/** Where `key` stands among what is in order, or where it would: the first that is not less. */
+/** Binary search: the index of the first element that is not less than `key`. */
 function searchKey(key: string, length: number, keyAt: (index: number) => string): number {
   let low = 0;
   let high = length;
@@ -99,7 +97,7 @@ function searchKey(key: string, length: number, keyAt: (index: number) => string
   return low;
 }
 
-/** The page that `key` is in, if it is anywhere. −1: there are no pages. */
+/** The page whose range has `key`. −1 if there are no pages. */
 export function pageOf(refs: readonly PageRef[], key: string): number {
   const at = searchKey(key, refs.length, (index) => refs[index]?.from ?? "");
   return refs[at]?.from === key ? at : at - 1;
@@ -110,10 +108,10 @@ export const indexOfKey = (entries: readonly Entry[], key: string): number =>
 
 const entryBytes = (entry: Entry): number => Buffer.byteLength(JSON.stringify(entry)) + 1;
 
-export const bytesOf = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + entryBytes(entry), 2);
+const bytesOf = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + entryBytes(entry), 2);
 
-/** In halves, as long as one has too many bytes and more than one entry. */
-export function splitEntries(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+/** Halves it until each part is small enough or has one entry. */
+function splitEntries(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const bytes = bytesOf(entries);
   if (bytes <= PAGE_BYTES || entries.length < 2) return [entries];
   let cut = 0;
@@ -128,29 +126,29 @@ export function splitEntries(entries: readonly Entry[]): readonly (readonly Entr
 }
 
 /**
- * The shortest text above `last` and not above `first`, so that long keys do not fill the index. It may end in half a
- * character, which JSON escapes; so keys with halves need not be refused either.
+ * The shortest text above `last` and not above `first`, so that long keys do not fill the index. It may end in a lone surrogate, which JSON
+ * escapes; so keys with lone surrogates are allowed too.
  */
-export function between(last: string, first: string): string {
+function between(last: string, first: string): string {
   let same = 0;
   while (same < last.length && last[same] === first[same]) same += 1;
   return first.slice(0, same + 1);
 }
 
-/** The number an entry has in `field`. */
+/** The number in `field` of an entry. */
 export const fieldOf = ([, value]: Entry, field: string): number | undefined => {
   const number = isObject(value) ? value[field] : undefined;
   return typeof number === "number" ? number : undefined;
 };
 
-/** The least number the entries have in `field`. Null: none has one. */
+/** The least number in `field`. Null if no entry has one. */
 export const leastOf = (entries: readonly Entry[], field: string): number | null =>
   entries.reduce<number | null>((least, entry) => {
     const number = fieldOf(entry, field);
     return number === undefined || (least !== null && least <= number) ? least : number;
   }, null);
 
-/** JSON values under names. Every `get` may be a round trip. Undefined or null where there is nothing. */
+/** JSON values under names. Every `get` may be a round trip. Undefined or null if there is nothing. */
 export interface PageReads {
   get(name: string): Promise<unknown>;
 }
@@ -160,22 +158,22 @@ export interface PageWrites extends PageReads {
   clear(name: string): void;
 }
 
-/** Without those another page has taken over. */
+/** Without entries that another page has taken over. */
 export const clipped = (entries: readonly Entry[], until: string | null): readonly Entry[] =>
   until === null ? entries : entries.slice(0, indexOfKey(entries, until));
 
 interface LoadedPage {
   readonly entries: Entry[];
-  /** As it is kept. Undefined: not at all. */
+  /** As it is stored. Undefined if it is not stored. */
   readonly until: string | null | undefined;
   changed: boolean;
 }
 
-/** A page less full than this is joined to a neighbour, if both then have room. */
+/** A page with less is joined to a neighbour, if both then have room. */
 const SMALL_BYTES = PAGE_BYTES / 4;
 const JOINED_BYTES = PAGE_BYTES - SMALL_BYTES;
 
-/** What one operation makes of a map's pages; nothing of it is written before `save`. An operation splits or joins, never both. */
+/** The changes of one operation to a map's pages; nothing is written before `save`. An operation splits or joins, never both. */
 export class PagesDraft {
   count: number;
   readonly #writes: PageWrites;
@@ -199,7 +197,7 @@ export class PagesDraft {
   }
 
   static async of(writes: PageWrites): Promise<PagesDraft> {
-    // Both are asked for at once, but the SDK fails where two are awaited at once.
+    // Both reads start at once, but the SDK fails if two are awaited at once.
     const [pages, count] = [writes.get(INDEX), writes.get(COUNT)];
     return new PagesDraft(writes, readPages(await pages), readCount(await count));
   }
@@ -208,13 +206,13 @@ export class PagesDraft {
     return this.#refs;
   }
 
-  /** The page that `key` belongs to, begun where there is none. */
+  /** The page that `key` belongs to. Creates the first page. */
   at(key: string): number {
     if (this.#refs.length === 0) this.#insert(0, "", []);
     return pageOf(this.#refs, key);
   }
 
-  /** For reading; `changing` gives the same for writing. */
+  /** For reads; `changing` returns the same for writes. */
   async entries(at: number): Promise<readonly Entry[]> {
     return (await this.#load(at)).entries;
   }
@@ -233,7 +231,7 @@ export class PagesDraft {
     this.least(at, number);
   }
 
-  /** Says what `least` is of; what it was of another is forgotten. */
+  /** Sets the field that `least` refers to; values for another field are dropped. */
   track(field: string): void {
     if (this.#field === field) return;
     this.#field = field;
@@ -248,7 +246,7 @@ export class PagesDraft {
     this.#indexChanged = true;
   }
 
-  /** Into as many pages as it needs. */
+  /** Splits it into as many pages as it needs. */
   async split(at: number): Promise<void> {
     const { entries } = await this.#load(at);
     const [first = [], ...more] = splitEntries(entries);
@@ -262,7 +260,7 @@ export class PagesDraft {
     }
   }
 
-  /** With a neighbour, where it is small and both have room in one. */
+  /** Joins it to a neighbour, if it is small and both fit in one page. */
   async join(at: number): Promise<void> {
     const own = await this.entries(at);
     if (bytesOf(own) >= SMALL_BYTES) return;
@@ -280,8 +278,8 @@ export class PagesDraft {
   }
 
   /**
-   * In this order, readers in between find every entry that was neither put nor deleted by this: pages that are new or
-   * reach further, the index, pages that reach less far, pages that are gone. Throws `STORE_FULL` before it writes.
+   * Readers in between find every entry that this operation neither puts nor deletes, because of the order: pages that are new or reach
+   * further, the index, pages that reach less far, removed pages. Throws `STORE_FULL` before it writes.
    */
   save(): void {
     const index: Pages = { next: this.#next, ...(this.#field !== undefined && { field: this.#field }), refs: this.#refs };
@@ -313,7 +311,7 @@ export class PagesDraft {
     const page = readPage(await this.#writes.get(pageKey(name)));
     if (page === undefined)
       throw new StoreError("STORE_CORRUPT", "A page of a map is missing: let nothing else write to the virtual objects of maps.");
-    // An operation that was killed half-way may have left more than counts.
+    // An operation that was killed half-way may have left entries that do not count.
     const entries = [...clipped(page.entries, this.#refs[at + 1]?.from ?? null)];
     const loaded: LoadedPage = { entries, until: page.until, changed: false };
     this.#loaded.set(name, loaded);

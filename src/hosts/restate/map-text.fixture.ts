@@ -3,7 +3,7 @@ import type { PageWrites } from "./map-pages.ts";
 /** One `set`, or with undefined one `clear`. */
 export type Write = readonly [name: string, text: string | undefined];
 
-/** Values under names, as text, and what was asked and written. */
+/** Values under names, as text, and all reads and writes. */
 export class MapText implements PageWrites {
   readonly values: Map<string, string>;
   /** In order. */
@@ -21,7 +21,7 @@ export class MapText implements PageWrites {
   }
 
   set(name: string, value: unknown): void {
-    // As bytes once, because half a character that JSON had not escaped would be lost on its way to a server.
+    // As bytes once, because a lone surrogate that JSON had not escaped would be lost on its way to a server.
     this.write([name, Buffer.from(JSON.stringify(value)).toString()]);
   }
 
@@ -43,7 +43,7 @@ export class MapText implements PageWrites {
   }
 }
 
-/** Reads what is there while writes of another go on: before each read, some of them have been done. */
+/** Reads while writes of another go on: before each read, some of them are done. */
 export class BetweenWrites {
   readonly #text: MapText;
   readonly #writes: Write[];

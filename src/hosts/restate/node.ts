@@ -1,3 +1,4 @@
+// Owns: one process of a cluster: its parts, and what its turns need. Does not own: the engine's interface (restate-engine.ts).
 import { faults, firstCall, IndexChanges, innerKey, stampFrom } from "../../core/chain/internal.ts";
 import {
   systemClock,
@@ -44,7 +45,7 @@ import { streamObject } from "./stream-object.ts";
 import { importQueueObject } from "./import-handlers.ts";
 import { actorObject, archiveObject, controlService } from "./actor-object.ts";
 
-/** One process of a cluster: its parts put together, what turns that run here need of it, and where the server finds them. */
+/** One process of a cluster: creates and connects its parts, and is the host of the turns that run here. */
 export class Node implements NodeHost {
   readonly names: Names;
   readonly kinds: Kinds;
@@ -52,7 +53,7 @@ export class Node implements NodeHost {
   readonly retryMs: number;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** By which the server is reached, and tried again. */
+  /** How the server is reached, and retried. */
   readonly ingressOptions: Required<MapClientOptions>;
   readonly health: ServerHealth;
   readonly ingress: Ingress;
@@ -62,7 +63,7 @@ export class Node implements NodeHost {
   readonly calls: Calls;
   readonly letters: DeadLetters;
   readonly indexes: IndexChanges;
-  /** Queries and watchers of those. */
+  /** Queries and watchers of the indexes. */
   readonly indexRows: RestateIndexes;
   readonly #waitingCallers: WaitingCallers;
   readonly #progress: ProgressRelay;
@@ -156,7 +157,7 @@ export class Node implements NodeHost {
     });
   }
 
-  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `BAD_ADDRESS`. */
+  /** Throws `ENGINE_MISSING` if a kind needs something that is missing, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<Node> {
     const node = new Node(options);
     await node.#open();
@@ -202,7 +203,7 @@ export class Node implements NodeHost {
     this.indexRows.join(peers);
   }
 
-  /** Takes no more turns. Settles when those that run have ended, or been left for another node since `signal` was aborted. */
+  /** Accepts no more turns. Settles when running turns have ended, or have been left to another node since `signal` was aborted. */
   async close(signal: AbortSignal): Promise<void> {
     this.#waitingCallers.close();
     await this.#endpoint?.drain(signal);
@@ -214,7 +215,7 @@ export class Node implements NodeHost {
     this.health.close();
   }
 
-  // ── for turns of this node ────────────────────────────────────────────────
+  // ── host of the turns of this node ──────────────────────────────────────────
 
   now(): number {
     return this.clock.now();
@@ -297,7 +298,7 @@ export class Node implements NodeHost {
   }
 
   #reportFault(error: unknown, where: NodeFault): void {
-    // Whoever listens to faults must not make more of them.
+    // A listener that throws must not cause more faults.
     safeCall(
       () => this.#options.onFault?.(error, where),
       () => undefined,

@@ -1,4 +1,4 @@
-/** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
+// Owns: what operators do to a cluster, with any kind that its nodes serve and without its code. Does not own: the commands (cli).
 import { byOperator, faults, ownId, stamp } from "../../core/chain/internal.ts";
 import {
   StoreError,
@@ -42,18 +42,18 @@ const READ_TIMEOUT_MS = 10_000;
 const LONG_TIMEOUT_MS = 300_000;
 
 /**
- * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` where the server or a node does
- * not answer within `patienceMs` (default 10 s).
+ * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` if the server or a node does not answer
+ * within `patienceMs` (default 10 s).
  */
 export class RestateOperator {
-  /** That are registered, in order. */
+  /** The registered kinds, in order. */
   readonly kinds: readonly string[];
   readonly #client: TransferClient;
   readonly #queries: Queries;
   readonly #calls: Calls;
   readonly #letters: DeadLetters;
   readonly #entropy: Entropy;
-  /** For what reads all actors of a kind. */
+  /** For reads of all actors of a kind. */
   readonly #longRunning: RetryingIngress;
 
   private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
@@ -69,7 +69,7 @@ export class RestateOperator {
     });
     this.#queries = new Queries({ reads: client.ingress, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
-    // Which kinds have secrets only their code knows.
+    // Only the code of the kinds knows which of them have secrets.
     const sealer = client.sealer ?? unsealed;
     const ingress = new Ingress({ base, clock: patience, patienceMs });
     this.#letters = new DeadLetters({ ingress, names, maps, entropy, sealerFor: () => sealer });
@@ -106,7 +106,7 @@ export class RestateOperator {
     return withStoreErrors(async () => this.#queries.list(query));
   }
 
-  /** Undefined: there is none, or nobody serves its kind. */
+  /** Undefined if there is none, or no node serves its kind. */
   read(id: ActorId): Promise<Snapshot | undefined> {
     return withStoreErrors(async () => {
       if (!this.#serves(id)) return undefined;
@@ -138,7 +138,7 @@ export class RestateOperator {
     return withStoreErrors(async () => this.#queries.caused(eventId));
   }
 
-  /** Oldest first. `damaged` is told of each that cannot be opened; without it, the first one is thrown. */
+  /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
   letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
     return withStoreErrors(async () => {
       checkWholeNumber("limit", limit);
@@ -161,8 +161,8 @@ export class RestateOperator {
   }
 
   /**
-   * Throws `EngineError`. Without the secret, arguments are on the server as they are. Of a caller with claims, a node decides the roles, which
-   * needs the secret.
+   * Throws `EngineError`. Without the secret, the server stores the arguments as they are. A caller with claims needs the secret, since a
+   * node decides its roles.
    */
   async call(outgoing: Outgoing): Promise<Reply> {
     const { to, viewer } = outgoing;
@@ -192,7 +192,7 @@ export class RestateOperator {
     return this.#calls.restart(id, this.#entropy.hex(16));
   }
 
-  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  /** Replays or drops a dead letter. False if there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return withStoreErrors(async () => this.#letters.settle(messageId, fate));
   }
@@ -202,7 +202,7 @@ export class RestateOperator {
     return withStoreErrors(() => storedIndexes(this.#indexList(), this.#indexHost()));
   }
 
-  /** Rows of an index. Undefined: it is not complete. */
+  /** Rows of an index. Undefined if it is not complete. */
   rows(shape: IndexShape, query: RowQuery): Promise<FoundRows | undefined> {
     return withStoreErrors(async () => {
       const replica = new IndexReplica({ shape, ...this.#indexHost() });
@@ -211,7 +211,7 @@ export class RestateOperator {
     });
   }
 
-  /** By a node, which has the code: rebuilds or verifies an index. Throws `EngineError`. */
+  /** Rebuilds or verifies an index, on a node, which has the code. Throws `EngineError`. */
   async index(name: string, operation: "rebuild" | "verify"): Promise<Json> {
     const [part = ""] = partsOf(name);
     const answer: unknown = await this.#longRunning.read({ ...partHandler(this.#client.names, part, operation), input: null });

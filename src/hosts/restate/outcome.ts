@@ -1,3 +1,4 @@
+// Owns: what handlers answer, and checks of answers. Does not own: their inputs (handler-inputs.ts).
 import { faults } from "../../core/chain/internal.ts";
 import {
   EngineError,
@@ -14,14 +15,14 @@ import {
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/** How a turn ended, as a value: an error would make the server try again. */
+/** How a turn ended, as a value: the server would retry an error. */
 export type Outcome = Applied | Failed;
 
 interface Applied {
-  /** Absent: the reply to this message, which an earlier call of that key may have been, comes later. */
+  /** Absent if the reply is deferred: that to this message, or to an earlier call under its key. */
   readonly reply?: Reply;
   readonly later?: string;
-  /** Where the actor is now, if this turn left an event or has lines to tell. */
+  /** The actor's head, if this turn left an event or emitted lines. */
   readonly change?: ActorHead;
   /** It left that event. */
   readonly committed?: true;
@@ -29,14 +30,14 @@ interface Applied {
 
 export interface Failed {
   readonly fault: Fault;
-  /** It failed on what its message brought: the sender is told so, and no crash is counted. */
+  /** The message itself was invalid: its sender gets this reply, and no crash is counted. */
   readonly refusal?: Reply;
 }
 
 /** A change without its actor. */
 export type ActorHead = Omit<Change, "id">;
 
-/** An `EngineError` that says nothing was applied. */
+/** An `EngineError`; nothing was applied. */
 export interface Fault {
   readonly code: EngineCode | StoreCode;
   readonly message: string;
@@ -45,7 +46,7 @@ export interface Fault {
   readonly thrown?: string;
 }
 
-/** What a step made, or why nothing was applied. */
+/** The result of a step, or why nothing was applied. */
 export type Guarded<T> = { readonly value: T } | Failed;
 
 export const faultOf = (error: EngineError, thrown?: string): Fault => ({
@@ -54,7 +55,7 @@ export const faultOf = (error: EngineError, thrown?: string): Fault => ({
   ...omitUndefined({ data: error.data, thrown }),
 });
 
-/** Without what is for operators only. */
+/** Without what is only for operators. */
 export function forCaller(outcome: Outcome): Outcome {
   if (!("fault" in outcome)) return outcome;
   const { thrown: _, ...fault } = outcome.fault;
@@ -64,7 +65,7 @@ export function forCaller(outcome: Outcome): Outcome {
 export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
 
-/** For handlers that only read: a fault of the chain as a value, all else another attempt. */
+/** For handlers that only read: faults of the store become a value, other errors cause another attempt. */
 export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknown>> {
   try {
     return { value: (await reading) ?? null };
@@ -79,7 +80,7 @@ export const isGuarded = (value: unknown): value is Guarded<unknown> => isObject
 const isFault = (value: unknown): value is Fault =>
   isObject(value) && typeof value["code"] === "string" && typeof value["message"] === "string";
 
-/** A turn out of the journal, where this code put it. */
+/** A turn from the journal, where this code put it. */
 export const isGuardedTurn = (value: unknown): value is Guarded<Turn<unknown>> =>
   isObject(value) && (isFault(value["fault"]) || isObject(value["value"]));
 

@@ -1,3 +1,7 @@
+// Owns: reads and writes of an ordered map in pages, from text to JSON, by UTF-16 code units. Does not own: its stored form
+// (map-pages.ts).
+//
+// An operation writes a bounded amount however large the map is: every write is replicated, and every read may be a round trip.
 import { StoreError, type Json, type JsonObject, EngineError, isJsonObject } from "../../core/contract/index.ts";
 import {
   COUNT,
@@ -30,25 +34,25 @@ export interface Range {
 export interface MapList {
   /** In order of keys, by UTF-16 code unit. */
   readonly entries: readonly Entry[];
-  /** There may be more after these, also where they are fewer than `limit`: a list has about 1 MiB of JSON at most. */
+  /** There may be more after these, even if they are fewer than `limit`: a list has at most about 1 MiB of JSON. */
   readonly more: boolean;
 }
 
 export const LIST_ENTRIES = 1_000;
-/** Of JSON in one list, which has one entry at least. */
+/** Of JSON in one list, which has at least one entry. */
 const LIST_BYTES = 1_048_576;
 
-/** Index and page fit at once unless a page was split or joined between two reads. */
+/** Index and page fit at once, unless a page was split or joined between two reads. */
 const MAX_TRIES = 16;
 
-/** What is read at one moment: the entries of a page that count, from `key` to `until`. */
+/** The entries of a page that count, up to `until`, read at one moment. */
 interface KeyRange {
   readonly pages: Pages;
   readonly entries: readonly Entry[];
   readonly until: string | null;
 }
 
-/** Reads an ordered map, also beside its writer: each entry as it was at some moment during the call. */
+/** Reads an ordered map, also concurrently with its writer: each entry as it was at some moment during the call. */
 export class PagedReader {
   readonly #reads: PageReads;
 
@@ -106,11 +110,6 @@ export class PagedReader {
 
 const endsBefore = (one: string | null, other: string | null): boolean => one !== null && (other === null || one < other);
 
-/**
- * A small ordered map kept in pages, from text to JSON, in the order of UTF-16 code units. What an operation writes is
- * bounded whatever the map holds: every write is replicated, and every read may be a round trip.
- */
-
 export interface TakeQuery {
   /** Entries whose `field` is a number below it. */
   readonly before: number;
@@ -125,13 +124,16 @@ export interface TakeResult {
   readonly more: boolean;
 }
 
-/** Pages that one `take` reads. Those with nothing due are read once only, to learn what is in them. */
+/** Pages that one `take` reads. A page with nothing to take is read only once, to learn its least number. */
 const TAKE_PAGES = 32;
 
-/** Of JSON. A dead letter has all its arguments, sealed perhaps: a third more than a message may have. */
+/** Of JSON. A dead letter has all its arguments, and sealing makes it a third longer than a message may be. */
 const VALUE_BYTES = 24 * 2 ** 20;
 
-/** One writer at a time; readers may be many (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written nothing. */
+/**
+ * One writer at a time, any number of readers (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written
+ * nothing.
+ */
 export class PagedMap extends PagedReader {
   readonly #writes: PageWrites;
 
@@ -140,12 +142,12 @@ export class PagedMap extends PagedReader {
     this.#writes = writes;
   }
 
-  /** Whether it is new. */
+  /** Returns true if it is new. */
   async put(key: string, value: Json): Promise<boolean> {
     return (await this.putMany([[key, value]])) === 1;
   }
 
-  /** How many are new. */
+  /** Returns how many are new. */
   async putMany(entries: readonly Entry[]): Promise<number> {
     const draft = await PagesDraft.of(this.#writes);
     const before = draft.count;
@@ -155,8 +157,8 @@ export class PagedMap extends PagedReader {
   }
 
   /**
-   * Sets fields of a value that is an object. With `above`, only where the value's number of that name is less than the one
-   * in `fields`. Whether there is such a value.
+   * Sets fields of a value that is an object. With `above`, only if the value's number of that name is less than the one in `fields`.
+   * Returns true if there is such a value.
    */
   async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
@@ -174,7 +176,7 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
-  /** Puts `value` where exactly `before` is. Whether it was. */
+  /** Puts `value` if the current value is exactly `before`. Returns true if it was. */
   async replace(key: string, before: Json, value: Json): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
@@ -186,7 +188,7 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
-  /** Whether it was there. */
+  /** Returns true if it was there. */
   async delete(key: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
@@ -200,7 +202,7 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
-  /** Deletes what is due and names it. */
+  /** Deletes the entries, and returns their keys. */
   async take({ before, field, limit }: TakeQuery): Promise<TakeResult> {
     const most = Math.min(limit, LIST_ENTRIES);
     const draft = await PagesDraft.of(this.#writes);

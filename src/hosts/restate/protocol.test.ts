@@ -8,7 +8,7 @@ const text = fc.string({ unit: "grapheme", maxLength: 300 });
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
 
 describe("the server's protocol", () => {
-  test("an opening is read as it was written, and not before all of it is there", () => {
+  test("an invocation's start is read as it was written, and not before it is complete", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -39,7 +39,7 @@ describe("the server's protocol", () => {
     );
   });
 
-  test("what is written is what others read", () => {
+  test("written frames are what others read", () => {
     fc.assert(
       fc.property(
         name.filter((one) => !/\s/.test(one)),
@@ -56,13 +56,13 @@ describe("the server's protocol", () => {
     assert.equal(describeFrame(END_FRAME), "end");
   });
 
-  test("what is not all of the state is none of it", () => {
+  test("partial state is no state", () => {
     const begun = { key: "k", state: new Map([["actor", "text"]]), input: null };
     assert.equal(begunBy(opening({ ...begun, partial: true })).state, undefined);
     assert.equal(begunBy(opening(begun)).state?.size, 1);
   });
 
-  test("something else is refused, and numbers that do not end", () => {
+  test("anything else is refused, and numbers that do not end", () => {
     assert.throws(() => readInvocation(frame(0x400, [])), RangeError);
     for (const bytes of [10, 150, 5_000]) {
       const endless = Buffer.from([0x22, ...Array.from({ length: bytes }, () => 0x80), 0x00]);

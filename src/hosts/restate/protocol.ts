@@ -1,12 +1,11 @@
-/**
- * The server's protocol for handlers, its sixth version, as far as a turn needs it that waits for nothing: frames, each a type, a
- * length and a message of numbered fields. All else is the SDK's.
- */
-
-/** The version, as a request names it and its answer does. */
+// Owns: the frames of the server's service protocol, version 6, that a turn needs which waits for nothing. Does not own: all other
+// frames (the SDK).
+//
+// A frame is a type, a length and a message of numbered fields.
+/** The content type of requests and answers, which names the version. */
 export const PROTOCOL = "application/vnd.restate.invocation.v6";
 
-/** Of a frame, before its message: type, flags, length. */
+/** Header of a frame: type, flags, length. */
 const HEADER_BYTES = 8;
 
 const START = 0x0000;
@@ -14,28 +13,28 @@ const END = 0x0003;
 const INPUT = 0x0400;
 const OUTPUT = 0x0401;
 const SET_STATE = 0x0403;
-/** From here on what others tell, as that the invocation was cancelled. */
+/** Types from here on are notifications, for example of a cancellation. */
 const NOTIFICATIONS = 0x8000;
 
-/** What a handler is begun with. */
+/** How the server starts an attempt. */
 export interface InvocationStart {
-  /** Of the virtual object. */
+  /** Key of the virtual object. */
   readonly key: string;
-  /** All that is kept under it; undefined where the server did not send all. */
+  /** All state of that key. Undefined if the server did not send all of it. */
   readonly state: ReadonlyMap<string, Buffer> | undefined;
   readonly input: Buffer;
-  /** What earlier attempts left in it, after the input. */
+  /** What earlier attempts added to the journal, after the input. */
   readonly journal: readonly Command[];
 }
 
-/** With neither: one that is not written here. */
+/** Neither property: a command that is not written here. */
 interface Command {
   readonly output?: Buffer;
-  /** The name of the key it sets. */
+  /** Name of the state key that it sets. */
   readonly set?: string;
 }
 
-/** A number: not all of it is there, it is so many bytes at least. Throws where it is something else. */
+/** A number: more data is needed, at least that many bytes. Throws if it is something else. */
 export function readInvocation(bytes: Buffer): InvocationStart | number {
   let start: StartMessage | undefined;
   let input: Buffer = NOTHING;
@@ -89,7 +88,7 @@ function readStart(fields: Fields): StartMessage {
   return { key, entries, state: partial ? undefined : state };
 }
 
-/** The longest that there are: of 64 bits. */
+/** Maximum length of 64 bits. */
 const VARINT_BYTES = 10;
 
 const NOTHING = Buffer.alloc(0);
@@ -99,16 +98,16 @@ function fieldOf(fields: Fields, wanted: number): Buffer {
   return NOTHING;
 }
 
-/** Of a value, which is a message of its own. */
+/** The content of a value, which is a message of its own. */
 function contentOf(fields: Fields, wanted: number): Buffer {
   while (fields.next()) if (fields.field === wanted) return fieldOf(fields.inner(), 1);
   return NOTHING;
 }
 
-/** Walks through a message. */
+/** Iterates over the fields of a message. */
 class Fields {
   field = 0;
-  /** Of a field that is a number; of others, how long it is. */
+  /** The value of a numeric field; the length of any other. */
   number = 0;
   readonly #bytes: Buffer;
   readonly #end: number;
@@ -141,13 +140,13 @@ class Fields {
     return new Fields(this.#bytes, this.#from, this.#at);
   }
 
-  /** What is longer than a number can say is none that is asked for. */
+  /** Numbers that lose precision are not among the fields that are read. */
   #varint(): number {
     let number = 0;
     let unit = 1;
     const most = Math.min(this.#end, this.#at + VARINT_BYTES);
     for (;;) {
-      // What goes on for ever becomes no number at all, before which nothing would end.
+      // Without a limit, a number that never ends would block.
       if (this.#at >= most) throw new RangeError("This is no message.");
       const byte = this.#bytes[this.#at++] ?? 0;
       number += (byte & 0x7f) * unit;
@@ -165,7 +164,7 @@ const CONTENT = 0x0a;
 const OUTPUT_VALUE = 0x72;
 const SET_VALUE = 0x1a;
 
-/** After the last command: the invocation is over. */
+/** After the last command: the invocation has ended. */
 export const END_FRAME: Buffer = Buffer.alloc(HEADER_BYTES);
 END_FRAME.writeUInt16BE(END, 0);
 

@@ -1,4 +1,4 @@
-/** What actors are, were, and where they are found: nothing here writes. */
+// Owns: reads over actors: lists, counts, histories, events. Does not own: reads inside handlers (actor-reads.ts), writes.
 import { scopedKey } from "../../core/chain/internal.ts";
 import { readHeader } from "../../core/chain/index.ts";
 import {
@@ -30,7 +30,7 @@ export interface QueriesHost {
   readonly names: Names;
   readonly maps: MapClient;
   readonly kinds: readonly string[];
-  /** By which what is on its way is asked for again. */
+  /** The clock of retries. */
   readonly patience: Clock;
   readonly admin: string | undefined;
 }
@@ -39,7 +39,7 @@ const CONCURRENCY = 16;
 const PAGE = 500;
 const MAX_IDS = 1_000;
 const FIRST_PAUSE_MS = 4;
-/** An event that left an actor's own key is in the archive within this. */
+/** An event that left an actor's own key is in the archive within this time. */
 const ARCHIVE_DELAY_MS = 30_000;
 
 export class Queries {
@@ -67,7 +67,7 @@ export class Queries {
     return answer;
   }
 
-  /** Whether the server knows where that kind's turns are run. */
+  /** True if a registered deployment serves the kind. */
   isServed(kind: string): Promise<boolean> {
     return this.#admin.serves(this.#host.names.actors(kind));
   }
@@ -109,7 +109,7 @@ export class Queries {
     return entries.map(([key]) => key).filter(isAddress);
   }
 
-  /** All that were entered, in order: those that have stopped, and those that never began, too. */
+  /** All ids in the directory, in order, including actors that have stopped or never started. */
   async allIds(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
     const entries = await this.#map(actorsOfKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
     return entries.map(([key]) => key).filter(isAddress);
@@ -132,7 +132,7 @@ export class Queries {
     }
   }
 
-  /** Whether one lives only its own key says. */
+  /** Only an actor's own key tells whether it is live. */
   async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
     let count = 0;
     for (let after: ActorId | undefined; ;) {
@@ -149,7 +149,7 @@ export class Queries {
     return typeof found === "string" && isAddress(found) ? found : undefined;
   }
 
-  /** C4: who took that call. */
+  /** C4: the actor that took that call. */
   async keyedCall(kind: string, viewer: Viewer, key: string, now: number): Promise<ActorId | undefined> {
     const claim = await this.#map(CLAIMS).get(claimKey(kind, scopedKey(viewer, undefined, key)));
     if (!isObject(claim)) return undefined;
@@ -168,7 +168,7 @@ export class Queries {
           seq += 1;
           yield event;
         }
-      // The actor may have gone on while its archive was read.
+      // The actor may have new events since the archive was read.
       for (const event of events) {
         seq += 1;
         yield event;
@@ -197,7 +197,7 @@ export class Queries {
   async #eventsNear({ id, archived }: EventLocation): Promise<readonly ChainEvent[]> {
     if (archived === undefined) return (await this.#recent(id, 0)).events;
     const found: ChainEvent[] = [];
-    // One answer may not have all of them.
+    // One answer may not contain all of them.
     for (let { after } = archived; after < archived.until;) {
       const answer = await this.#ask(this.#host.names.archive(id, "events"), after);
       if (!isEvents(answer) || answer.length === 0) break;
@@ -207,7 +207,7 @@ export class Queries {
     return found;
   }
 
-  /** Past the archive: those after `seq`. Otherwise all that the actor's own key has. */
+  /** If `seq` is not archived, the events after it. Otherwise all events of the actor's own key. */
   async #recent(id: ActorId, seq: number): Promise<RecentEvents> {
     const answer = await this.#ask(this.#host.names.actor(id, "events"), seq);
     if (!isObject(answer) || !isEvents(answer["events"]) || typeof answer["archived"] !== "number") throw unexpectedAnswer({ object: id });

@@ -42,14 +42,14 @@ describe("a request's signature", () => {
     assert.equal(signatures.isSigned(PATH, headers(token({ claims: { iat: SECONDS + 1 } }))), true);
   });
 
-  test("is looked at once for each actor of a path, however many there are, and for no other path", () => {
+  test("is verified once for each actor of a path, however many there are, and for no other path", () => {
     const { signatures } = made();
     const all = Array.from({ length: 1_001 }, (_, n) => headers(token({ claims: { sub: `${n}` } })));
     for (let round = 0; round < 2; round += 1) for (const one of all) assert.equal(signatures.isSigned(PATH, one), true);
     for (const one of all.slice(-2)) assert.equal(signatures.isSigned("/invoke/actor-other/turn", one), false);
   });
 
-  test("is good for its time alone, also where it was good before", async () => {
+  test("is valid for its time only, also if it was valid before", async () => {
     const { signatures, clock } = made((SECONDS - 61) * 1_000);
     const text = headers(token());
     assert.equal(signatures.isSigned(PATH, text), false, "not yet");
@@ -79,13 +79,13 @@ describe("a request's signature", () => {
     empty: headers(""),
   };
   for (const [what, sent] of Object.entries(wrong))
-    test(`that is ${what} is none`, () => {
+    test(`that is ${what} is invalid`, () => {
       const { signatures } = made();
       assert.equal(signatures.isSigned(PATH, headers(good)), true);
       assert.equal(signatures.isSigned(PATH, sent), false);
     });
 
-  test("is none where what should be a key is none", () => {
+  test("is invalid if the key is invalid", () => {
     for (const key of ["", "publickeyv1_", "publickeyv1_0OIl", `publickeyv1_${"z".repeat(60)}`, kid.slice("publickeyv1_".length)])
       assert.equal(
         new RequestSignatures([key], new SimulatedClock(SECONDS * 1_000)).isSigned(PATH, headers(token({ head: { kid: key } }))),

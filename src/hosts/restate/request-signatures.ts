@@ -1,3 +1,4 @@
+// Owns: verifying that a request was signed by the server. Does not own: refusing it (the SDK).
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Clock } from "../../core/contract/index.ts";
@@ -8,14 +9,14 @@ const PREFIX = "publickeyv1_";
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const KEY_BYTES = 32;
 
-/** The server makes one for each actor and second. */
+/** The server makes one per actor and second. */
 const MAX_TOKENS = 1_000;
 
-/** Of requests that the server signs: each has a token for its path (JWT, Ed25519), which is good for a moment. */
+/** Verifies requests of the server. Each has a token for its path (JWT, Ed25519) that is valid for a moment. */
 export class RequestSignatures {
   readonly #keys: ReadonlyMap<string, KeyObject | undefined>;
   readonly #clock: Clock;
-  /** Those that were good, by their text. */
+  /** Verified tokens, by their text. */
   readonly #verified = new Map<string, Token>();
 
   constructor(keys: readonly string[], clock: Clock) {
@@ -23,7 +24,7 @@ export class RequestSignatures {
     this.#clock = clock;
   }
 
-  /** Where it is not, the SDK finds so too, and refuses it. */
+  /** Requests that it rejects are left to the SDK, which refuses them. */
   isSigned(path: string, headers: IncomingHttpHeaders): boolean {
     const text = headers["x-restate-signature-scheme"] === "v1" ? headers["x-restate-jwt-v1"] : undefined;
     if (typeof text !== "string") return false;
@@ -45,7 +46,7 @@ export class RequestSignatures {
     const key = this.#keys.get(header["kid"]);
     const { aud, nbf, exp } = payload;
     if (key === undefined || typeof aud !== "string" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
-    // Not by a library for tokens, which promises: nothing of a request is read before it is known to be the server's.
+    // Token libraries are asynchronous, and nothing of a request is read before its signature is verified.
     const signed = verify(undefined, Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));
     return signed ? { path: aud, from: nbf, until: exp } : undefined;
   }
@@ -60,7 +61,7 @@ interface Token {
 
 const textIn = (part: string): unknown => tryParseJson(Buffer.from(part, "base64url").toString("utf8"));
 
-/** Undefined where it is none: the SDK refuses to begin with such a key. */
+/** Undefined if it is invalid: the SDK refuses to start with such a key. */
 function keyIn(key: string): KeyObject | undefined {
   const digits = Array.from(key.slice(PREFIX.length), (character) => ALPHABET.indexOf(character));
   if (!key.startsWith(PREFIX) || digits.includes(-1)) return undefined;

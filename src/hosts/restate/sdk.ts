@@ -1,13 +1,12 @@
+// Owns: the used part of `@restatedev/restate-sdk` (1.17), by shape, and the durable context made of it. Does not own: the handlers
+// (actor-object.ts).
+//
+// The SDK is not a dependency: applications that run on Restate install it and pass it in.
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { isObject } from "./handler-inputs.ts";
 import { type DurableContext, type DurableReader, type Handler, InvocationCancelled } from "./durable-context.ts";
 
-/**
- * The part of `@restatedev/restate-sdk` (1.17) that is used, by shape: the SDK is
- * not a dependency. Whoever serves actors on Restate installs it and hands it over.
- */
-
-/** What is used of `@restatedev/restate-sdk`, which the caller imports. */
+/** The part of `@restatedev/restate-sdk` that is used; the caller imports the module. */
 export interface RestateSdk {
   object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): SdkDefinition;
   service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): SdkDefinition;
@@ -21,28 +20,28 @@ export interface RestateSdk {
   readonly serde: { readonly json: JsonSerde };
   createEndpointHandler(options: {
     readonly services: SdkDefinition[];
-    /** Both ways on one stream, which HTTP/2 is needed for. */
+    /** Both directions on one stream, which needs HTTP/2. */
     readonly bidirectional: boolean;
-    /** Public keys (`publickeyv1_…`): requests that are not signed by one of them are refused. */
+    /** Public keys (`publickeyv1_…`): unsigned requests are refused. */
     readonly identityKeys?: string[];
     readonly logger: () => void;
   }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
-/** What the SDK makes of handlers. */
+/** A definition made by the SDK. */
 export interface SdkDefinition {
   readonly name: string;
 }
 
-/** Durations are milliseconds. */
+/** Durations are in milliseconds. */
 interface HandlerOptions {
-  /** State is fetched key by key, instead of all of it travelling with each call. */
+  /** State is fetched key by key, instead of travelling with each call. */
   readonly enableLazyState?: boolean;
   readonly journalRetention: number;
   readonly idempotencyRetention?: number;
-  /** Of silence, before the server asks a handler to pause. */
+  /** Silence after which the server asks a handler to suspend. */
   readonly inactivityTimeout?: number;
-  /** After that, before it is cut off. */
+  /** Further time after which it is cut off. */
   readonly abortTimeout?: number;
   readonly retryPolicy?: {
     readonly initialInterval?: number;
@@ -73,8 +72,8 @@ export interface SdkContext {
   request(): { readonly id: string; readonly attemptCompletedSignal: AbortSignal };
 }
 
-/** How text is kept as it is. */
-export interface TextSerde {
+/** Stores text as it is. */
+interface TextSerde {
   readonly contentType: string;
   serialize(text: string): Uint8Array;
   deserialize(bytes: Uint8Array): string;
@@ -82,7 +81,7 @@ export interface TextSerde {
 
 export interface SharedContext extends SdkContext {
   readonly key: string;
-  /** Null where nothing is kept under that name. */
+  /** Null if nothing is stored under that name. */
   get(name: string, serde?: TextSerde): Promise<unknown>;
 }
 
@@ -94,7 +93,7 @@ export interface ExclusiveContext extends SharedContext {
   sleep(ms: number): PromiseLike<void>;
 }
 
-/** Whether a module that was loaded by its name is the SDK. */
+/** True if a module that was loaded by its name is the SDK. */
 export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
   if (!isObject(loaded)) return false;
   if (["object", "service", "createEndpointHandler"].some((name) => typeof loaded[name] !== "function")) return false;
@@ -103,13 +102,13 @@ export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
   return typeof handlers["object"]["exclusive"] === "function" && typeof handlers["object"]["shared"] === "function";
 }
 
-/** How a send that is to come later is made. */
+/** Makes a delayed send. */
 export type SendLater = (to: Handler, input: unknown, afterMs: number) => void;
 
-/** The SDK's context as turns see it. `later`: instead of the server's own timers. */
+/** The SDK's context, as turns see it. `later` replaces the server's own timers. */
 export function durableContext(sdk: RestateSdk, context: ExclusiveContext, later?: SendLater): DurableContext {
   return {
-    // Asked for by work alone: the SDK makes much of it.
+    // Only read by work, since `request()` is expensive in the SDK.
     invocation: () => context.request().id,
     superseded: () => context.request().attemptCompletedSignal,
     ...durableReader(context),
@@ -120,7 +119,7 @@ export function durableContext(sdk: RestateSdk, context: ExclusiveContext, later
     async callAll(calls) {
       const begun = calls.map(([to, input]) => context.genericCall({ ...genericCall(sdk, to, input), outputSerde: sdk.serde.json }));
       const answers: unknown[] = [];
-      // One after the other: the SDK allows no two of its promises to be awaited at once.
+      // One after the other: the SDK does not allow two of its promises to be awaited at once.
       for (const answer of begun) answers.push(await cancellable(answer));
       return answers;
     },
@@ -135,7 +134,7 @@ export function durableContext(sdk: RestateSdk, context: ExclusiveContext, later
   };
 }
 
-/** The SDK's context as those who only read see it. */
+/** The SDK's context, as reads see it. */
 export const durableReader = (context: SharedContext): DurableReader => ({
   async get(name) {
     const stored = await cancellable(context.get(name, text));
@@ -172,8 +171,8 @@ async function cancellable<T>(answer: PromiseLike<T>): Promise<T> {
 }
 
 /**
- * Of every handler. Journals hold arguments: none outlives its turn. What has to be tried again is tried until it is done: by the
- * server's own policy it would come to rest, and with it the actor, were its nodes away for some minutes.
+ * Options of every handler. Journals contain arguments, so none outlives its turn. Retries go on until they succeed: with the server's own
+ * policy a handler, and its actor, would be paused if its nodes were away for some minutes.
  */
 export const RETRY_FOREVER = {
   journalRetention: 0,

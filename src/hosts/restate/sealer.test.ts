@@ -10,7 +10,7 @@ const sealedText = (value: unknown): string => {
   return value.sealed;
 };
 
-void test("what was sealed opens as it was, and shows nothing before #cluster.redact", () => {
+void test("sealed values open unchanged, and reveal nothing before #cluster.redact", () => {
   const { seal, open } = sealer(secret("a"));
   for (const value of [PLAIN, null, 0, "", [], "x".repeat(100_000)]) {
     const sealed = seal(value);
@@ -20,7 +20,7 @@ void test("what was sealed opens as it was, and shows nothing before #cluster.re
   for (const text of ["hush", "message", "args"]) assert.ok(!bytes.includes(text));
 });
 
-void test("law 4: the same is sealed to the same text by every node, and other things to others", () => {
+void test("law 4: equal values are sealed to the same text by every node, and different ones to different texts", () => {
   const [one, other] = [sealer(secret("a")), sealer(secret("a"))];
   assert.deepEqual(one.seal(PLAIN), other.seal(structuredClone(PLAIN)));
   const texts = Array.from({ length: 1_000 }, (_, n) => sealedText(one.seal({ n })));
@@ -43,7 +43,7 @@ void test("another secret, a changed text, a cut one: none opens #cluster.redact
   assert.throws(() => one.open({ sealed: "" }), refused);
 });
 
-void test("what was sent before its kind had secrets opens still, and a node without the secret says that it lacks it", () => {
+void test("values from before their kind had secrets still open, and a node without the secret reports that", () => {
   const one = sealer(secret("a"));
   for (const plain of [PLAIN, null, "text", { sealed: 1 }]) assert.deepEqual(one.open(plain), plain);
   assert.deepEqual(unsealed.open(unsealed.seal(PLAIN)), PLAIN);

@@ -1,17 +1,18 @@
+// Owns: encryption of secret arguments. Does not own: which kinds need it (kinds.ts).
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import { StoreError, type Json } from "../../core/contract/index.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/** What makes secret arguments unreadable to whoever reads the server's disk. */
+/** Encrypts secret arguments, so that they cannot be read on the server's disk. */
 export interface Sealer {
   readonly seal: (value: unknown) => unknown;
-  /** Throws `STORE_CORRUPT` where it was sealed with another secret, or changed. */
+  /** Throws `STORE_CORRUPT` if it was sealed with another secret, or changed. */
   readonly open: (value: unknown) => unknown;
 }
 
 export const isSealed = (value: unknown): value is { readonly sealed: string } => isObject(value) && typeof value["sealed"] === "string";
 
-/** Without a secret. */
+/** Used without a secret. */
 export const unsealed: Sealer = {
   seal: (value) => value,
   open(value) {
@@ -24,8 +25,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM under keys derived from `secret`. The nonce follows from the text: a turn that runs again must send
- * byte for byte what it sent the first time. That tells whoever reads which two are equal, and nothing else.
+ * AES-256-GCM under keys derived from `secret`. The nonce follows from the text, since a turn that runs again must send the same bytes. It
+ * reveals which texts are equal, and nothing else.
  */
 export function sealer(secret: Uint8Array): Sealer {
   const key = Buffer.from(hkdfSync("sha256", secret, "", "troupe journal key", 32));
@@ -39,7 +40,7 @@ export function sealer(secret: Uint8Array): Sealer {
       return { sealed: sealed.toString("base64") };
     },
     open(value) {
-      // Of a kind that has nothing secret, or had not when it was sent.
+      // Its kind has no secrets, or had none when it was sent.
       if (!isSealed(value)) return value;
       try {
         const bytes = Buffer.from(value.sealed, "base64");

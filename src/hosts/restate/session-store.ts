@@ -1,3 +1,4 @@
+// Owns: sessions in a map. Does not own: their streams (stream-store.ts).
 import {
   type Closable,
   type Ask,
@@ -15,20 +16,20 @@ import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
 import type { ServerHealth } from "./server-health.ts";
 
-/** What `restateSessionStore` takes. */
+/** Options of `restateSessionStore`. */
 export interface SessionStoreOptions {
   readonly maps: MapClient;
-  /** Of the map. Default "sessions". */
+  /** Name of the map. Default "sessions". */
   readonly name?: string;
-  /** Refuses at once while the server is lost. */
+  /** If given, calls are refused at once while the server is lost. */
   readonly health?: ServerHealth;
 }
 
 const SHARDS = 16;
-/** What one row is written to at the same time by nodes is little: of those who collide one gets through each time. */
+/** Nodes rarely write one row at the same time, and of those that collide, one succeeds each time. */
 const MAX_TRIES = 100;
 
-/** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
+/** Sessions that all nodes of a Restate server share. As with every store, an outdated `put` of one node replaces the `put` of another. */
 export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore & Closable {
   const rows = maps.shardedMap(name, SHARDS);
   const ask = askServer(health);
@@ -57,10 +58,10 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
   };
 }
 
-/** Clients send ids of any length, and none that long was put. */
+/** Clients send ids of any length; no stored id is that long. */
 const isPossibleId = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
 
-/** What is asked of the server, with `StoreError` for what it says. */
+/** Runs requests to the server, and turns their errors into `StoreError`. */
 export const askServer = (health: ServerHealth | undefined): Ask => {
   const ask = untilClosed((error) =>
     error instanceof EngineError && error.code !== "UNAVAILABLE"

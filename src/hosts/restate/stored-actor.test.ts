@@ -22,13 +22,13 @@ async function afterEvents(count: number): Promise<World> {
   return world;
 }
 
-/** Gets the actor's own key of one time, and what is beside it of another. */
+/** Reads the actor's own key of one time, and its other keys of another. */
 const torn = (own: Keys, alongside: Keys): DurableReader => ({
   get: async (name) => (name === ACTOR_KEY ? own : alongside)[`${PLACE}${name}`],
 });
 
 describe("law 2: a reader that other turns overtake", () => {
-  test("is given what its actor's own key tells of, or STORE_CONFLICT, never events of two times", async () => {
+  test("gets what its actor's own key refers to, or STORE_CONFLICT, never events of two times", async () => {
     const world = await afterEvents(0);
     const times: Keys[] = [];
     for (let n = 0; n < 50; n += 1) {
@@ -51,14 +51,14 @@ describe("law 2: a reader that other turns overtake", () => {
     assert.ok(ends.whole > 300 && ends.conflicts > 300, JSON.stringify(ends));
   });
 
-  test("asks again, without a key under which it would be answered the same", async () => {
+  test("retries without an idempotency key, which would repeat the answer", async () => {
     const world = await afterEvents(40);
     const before = world.storedKeys(PLACE);
     await add(world);
     const after = world.storedKeys(PLACE);
     const attempts = [torn(before, after), torn(before, after), torn(after, after)];
     await using server = await fakeIngress(async ({ nth, response }) => {
-      const reader = attempts[nth - 1] ?? assert.fail("It was asked once more.");
+      const reader = attempts[nth - 1] ?? assert.fail("It was read once more.");
       response.end(JSON.stringify(await guarded(readEvents(reader, ID, 0))));
     });
     const answer = await new RetryingIngress({ ingress: server.base }).read({ ...world.names.actor(ID, "events"), input: 0 });
@@ -78,7 +78,7 @@ describe("C3 blocks that are not those of the actor", () => {
     "another block": (_, others) => others[`${PLACE}block/0`],
     "of fewer events": (block) => block.replace(/^(\d+) 8\n/, "$1 7\n"),
     "of another beginning": (block) => `1${block}`,
-    "no block": () => "something else\nthat nobody wrote",
+    "no block": () => "something else\nthat no actor wrote",
   };
   for (const [what, wrong] of Object.entries(WRONG))
     for (const n of [2, 3])
@@ -98,7 +98,7 @@ describe("C3 blocks that are not those of the actor", () => {
       });
 });
 
-test("an actor ends though its stop is cancelled while its blocks are read", async () => {
+test("an actor stops although its stop is cancelled while its blocks are read", async () => {
   let stops = 0;
   await cancelledEverywhere(
     {
@@ -115,6 +115,6 @@ test("an actor ends though its stop is cancelled while its blocks are read", asy
       assert.equal(cut.row(ID)?.status, "stopped");
     },
   );
-  // Its own key and each block, and then its children, begun and not.
+  // Its own key and each block, and then its children, started and not.
   assert.ok(stops >= 12);
 });

@@ -1,25 +1,24 @@
+// Owns: how an actor is stored: its own state key, written once per turn, and blocks of older events next to it. Does not own: the
+// archive (archive.ts).
+//
+// C6: the server runs one turn per key at a time and drops the writes of an attempt that was superseded, so a head is never extended
+// twice. C7: apart from the chain, only what follows from it is stored: `state` is the result of its events.
+//
+// The actor's own key goes through the server's log when it is read and when it is written, with each turn. A block is written once.
+// When there are enough blocks, they are archived.
 import type { SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Remembered, type Row, type ActorId } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { type DurableReader, uncancellable } from "./durable-context.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/**
- * What an actor is on Restate: one state key written once per turn; older events and replies are in its archive.
- *
- * C6: the server runs one turn per key at a time and drops the writes of an attempt
- * that was superseded, so a head is never extended twice.
- * C7: nothing is kept beside the chain but what follows from it: `state` is what its
- * events tell.
- */
-
-/** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
+/** Name of the actor's own state key. All state keys of an actor travel with each of its turns, so they are few and short. */
 export const ACTOR_KEY = "actor";
 /** Set while work runs: the invocation to cancel. */
 export const WORK_KEY = "work";
-/** Why an actor that has not begun, or has stopped, has failed: its first state could not be made. */
+/** Why an actor that has not started, or has stopped, has failed: its initial state could not be made. */
 export const HEALTH_KEY = "health";
-/** Of an actor that expires: when a message came that left no event. */
+/** When an actor that expires got its last message, if that left no event. */
 export const SEEN_KEY = "seen";
 
 export interface StoredActor {
@@ -29,19 +28,19 @@ export interface StoredActor {
   readonly bytes: number;
   readonly seq: number;
   readonly head: string;
-  /** What decides when the next whole state is written. */
+  /** Decides when the next event contains the whole state. */
   readonly since: SinceFull;
-  /** How many of the newest events are here. */
+  /** Number of the newest events, which are in this key. */
   readonly own: number;
-  /** Those before them (`blocks.ts`); all that are older are in the archive. */
+  /** Blocks of older events; still older ones are in the archive. */
   readonly held: BlockTotals;
-  /** These (`lines.ts`): turns add to them and do not look at them. All are of this life. */
+  /** The newest events (`event-lines.ts`), all of this life. Turns append to the text and do not parse it. */
   readonly lines: string;
-  /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
+  /** The newest replies to keyed calls, and deferred replies (C4). */
   readonly replies: readonly StoredReply[];
   /** The archive has replies too. */
   readonly archived?: true;
-  /** Of this life, where its kind bounds crashes. */
+  /** For this life, if its kind bounds crashes. */
   readonly health?: Health;
 }
 
@@ -51,20 +50,20 @@ export interface BlockTotals {
   readonly characters: number;
 }
 
-/** A reply that is given again, and the event it came with. */
+/** A reply that can be repeated, and the event it came with. */
 export interface StoredReply extends Remembered {
   readonly seq: number;
   readonly head: string;
 }
 
 export interface Health {
-  /** Of crashes, in milliseconds since 1970. */
+  /** Times of crashes, in milliseconds since 1970. */
   readonly times: readonly number[];
   /** Why the actor has failed. */
   readonly why?: string;
 }
 
-/** Throws `STORE_CORRUPT` where something else wrote under the name. */
+/** Throws `STORE_CORRUPT` if something else wrote under the name. */
 export function readStoredActor(text: string | undefined): StoredActor | undefined {
   if (text === undefined) return undefined;
   const end = text.indexOf("\n");
@@ -74,7 +73,7 @@ export function readStoredActor(text: string | undefined): StoredActor | undefin
   throw new StoreError("STORE_CORRUPT", `The state key "${ACTOR_KEY}" holds no actor: let nothing else write to these virtual objects.`);
 }
 
-/** Throws where there is no JSON of it. */
+/** Throws if it cannot be JSON. */
 export const storedActorText = ({ lines, ...first }: StoredActor): string => `${JSON.stringify(first)}\n${lines}`;
 
 export function readHealth(text: string | undefined): Health {
@@ -89,7 +88,7 @@ export function readHealth(text: string | undefined): Health {
 
 export const isStarted = (stored: StoredActor | undefined): boolean => stored !== undefined && stored.row.status !== "stopped";
 
-/** Of the life that it is in, or that its next message would begin. */
+/** For the current life, or for the one that the next message would start. */
 export async function healthOf(context: DurableReader, stored: StoredActor | undefined): Promise<Health> {
   return isStarted(stored) ? (stored?.health ?? { times: [] }) : readHealth(await context.get(HEALTH_KEY));
 }
@@ -112,7 +111,7 @@ export function isStoredReply(value: unknown): value is StoredReply {
   );
 }
 
-/** What an archive or an actor answers when it is asked for a reply, where it has one. */
+/** True if an archive or an actor answers a request for a reply with one. */
 export const hasStoredReply = (answer: unknown): answer is { readonly value: StoredReply } =>
   isObject(answer) && isStoredReply(answer["value"]);
 
@@ -141,16 +140,11 @@ function isStoredActor(value: unknown): value is StoredActor {
   );
 }
 
-/**
- * An actor's older events, beside its own key, until there are enough of them for the archive. What is in its own key is read and
- * written with each turn, which goes through the server's log both ways; a block is written once.
- */
-
 /** Events in one block. */
 const BLOCK_EVENTS = 8;
-/** Blocks that leave together: as many events as the archive has under one name. */
+/** Blocks that are archived together: as many events as an archive segment has. */
 const MAX_BLOCKS = 4;
-/** What is long leaves sooner. */
+/** Long events are moved earlier. */
 const BLOCK_CHARACTERS = 4_096;
 const MAX_BLOCK_CHARACTERS = 16_384;
 
@@ -159,15 +153,15 @@ export const NO_BLOCKS: BlockTotals = { blocks: 0, events: 0, characters: 0 };
 const blockKey = (n: number): string => `block/${n}`;
 export const isBlockKey = (name: string): boolean => name.startsWith("block/");
 
-/** What makes room for the next event. */
+/** How a turn makes room for its event. */
 export interface BlockPlan {
-  /** To the archive go the blocks, or they and the newest lines; or nothing. */
+  /** What is archived: the blocks; all events; or nothing. */
   readonly toArchive: "blocks" | "all" | "none";
-  /** The newest lines become a block. */
+  /** The newest events become a block. */
   readonly addsBlock: boolean;
 }
 
-/** `born`: the chain goes on with another life. */
+/** `isNewLife`: the chain continues with another life. */
 export function planBlocks({ own, lines, held }: StoredActor, isNewLife: boolean): BlockPlan {
   if (isNewLife) return { toArchive: "all", addsBlock: false };
   if (own < BLOCK_EVENTS && lines.length <= BLOCK_CHARACTERS) return { toArchive: "none", addsBlock: false };
@@ -175,32 +169,32 @@ export function planBlocks({ own, lines, held }: StoredActor, isNewLife: boolean
   return { toArchive: held.blocks === MAX_BLOCKS ? "blocks" : "none", addsBlock: true };
 }
 
-/** A block as it is set, or with no text where it is cleared. */
+/** A block to set, or to clear if it has no text. */
 export interface Block {
   readonly name: string;
   readonly text: string | undefined;
 }
 
-/** What becomes of the blocks, and what of them there is then. */
+/** The blocks to write, and the totals afterwards. */
 export function blocksAfter(
   { seq, own, lines, held }: StoredActor,
   { toArchive, addsBlock }: BlockPlan,
 ): { readonly held: BlockTotals; readonly blocks: readonly Block[] } {
   const stays = toArchive === "none" ? held : NO_BLOCKS;
   const blocks: Block[] = [];
-  // What has left would still travel with each turn.
+  // Archived blocks would still travel with each turn.
   for (let n = stays.blocks; n < held.blocks; n += 1) blocks.push({ name: blockKey(n), text: undefined });
   if (!addsBlock) return { held: stays, blocks };
   blocks.push({ name: blockKey(stays.blocks), text: `${seq - own + 1} ${own}\n${lines}` });
   return { held: { blocks: stays.blocks + 1, events: stays.events + own, characters: stays.characters + lines.length }, blocks };
 }
 
-/** The lines that are held, oldest first. Throws `STORE_CONFLICT` where they have changed since `kept` was read. */
+/** The lines in the blocks, oldest first. Throws `STORE_CONFLICT` if they have changed since the actor was read. */
 export async function blockLines(context: DurableReader, id: ActorId, { seq, own, held }: StoredActor): Promise<string> {
   const texts: string[] = [];
   let next = seq - own - held.events + 1;
   for (let n = 0; n < held.blocks; n += 1) {
-    // Whoever cancels: an actor's end comes this way too.
+    // Stopping an actor uses this too, and must not be cancelled.
     const text = (await uncancellable(() => context.get(blockKey(n)))) ?? "";
     const [, first, count] = /^(\d+) (\d+)\n/.exec(text) ?? [];
     if (Number(first) !== next) throw blocksChanged(id);

@@ -4,14 +4,14 @@ import { PLACES, type Cut, type Faults } from "./journal.fixture.ts";
 import { errorFrom, type Outcome } from "./outcome.ts";
 import { World, type WorldOptions } from "./world.fixture.ts";
 
-/** What is done to a world, and what whoever does it is told. */
+/** Actions on a world, and the replies to them. */
 export interface Story {
   readonly kinds: readonly Behaviour[];
   readonly options?: Partial<WorldOptions>;
   readonly play: (world: World) => Promise<unknown>;
 }
 
-/** What the caller of a `LocalEngine` would have been told. */
+/** What a caller of a `LocalEngine` would have got. */
 export function replyOf(outcome: Outcome): Json {
   if ("fault" in outcome) {
     const { code, message } = errorFrom(outcome.fault);
@@ -28,7 +28,7 @@ export async function played({ kinds, options, play }: Story, faults?: WorldOpti
     storedKeys: world.storedKeys(),
     timers: world.timers,
     delivered: world.delivered,
-    // What work that ran again asked again was answered again, and left nothing.
+    // Calls that work repeated in another run were answered again, and left nothing.
     invoked: world.invoked.flatMap(({ handler, outcome, effects }) => (effects.length === 0 ? [] : [{ handler, outcome, effects }])),
   };
   return { world, left };
@@ -53,7 +53,7 @@ export async function cutEverywhere(story: Story): Promise<World> {
   return whole.world;
 }
 
-/** One invocation of an actor is cancelled at each of its waits, once what it waits for has begun and before. */
+/** One invocation of an actor is cancelled at each of its waits, both before and after what it waits for has started. */
 export async function cancelledEverywhere(
   story: Story,
   which: (invocation: World["invoked"][number], nth: number, of: World["invoked"]) => boolean,

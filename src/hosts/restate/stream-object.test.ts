@@ -15,7 +15,7 @@ const sending = fc.record({
   ),
 });
 
-test("what follows a message is all that was sent on its stream since, or is said to be gone", async () => {
+test("a read after a message returns all later ones of its stream, or reports that they were removed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(sending, { maxLength: 100, size: "max" }), async (sends) => {
       const state = new MapText();
@@ -45,16 +45,16 @@ test("what follows a message is all that was sent on its stream since, or is sai
         assert.ok(stored.reduce((sum, [, text]) => sum + text.length, 0) <= bounds.bytes);
         pages += stored.length + 1;
       }
-      // Nothing is kept that no stream names.
+      // Nothing is stored that no stream refers to.
       assert.ok(state.values.size <= 1 + streams.length + pages);
       assert.equal(await sentAfter(state, "a", 999 + numbered + 1), undefined);
-      assert.equal(await sentAfter(state, "nobody", 1_000), undefined);
+      assert.equal(await sentAfter(state, "missing", 1_000), undefined);
     }),
     { numRuns: 60 },
   );
 });
 
-test("a long stream costs each append a page at most, and keeps nearly as much as it may", async () => {
+test("a long stream costs each append a page at most, and retains nearly as much as it may", async () => {
   const state = new MapText();
   const most: RestateStreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
   for (let n = 0; n < 3_000; n += 1) {

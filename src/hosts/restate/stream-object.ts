@@ -1,3 +1,8 @@
+// Owns: the virtual object of a session's streams, and their bounded storage in pages. Does not own: the client (stream-store.ts).
+//
+// Each stream has closed pages, which never change, and an open one. Numbers count over the whole session and start with the time, so
+// an id from before a deletion is never taken for a newer one. Readers run concurrently with the writer: a page is written before its
+// name, and its name is removed before the page.
 import { EngineError, StoreError } from "../../core/contract/index.ts";
 import { RETRY_FOREVER, type SdkDefinition, type ExclusiveContext, type RestateSdk } from "./sdk.ts";
 import { isObject } from "./handler-inputs.ts";
@@ -6,30 +11,30 @@ import { Names } from "./names.ts";
 import { guarded } from "./outcome.ts";
 import { PAGE_BYTES, type PageWrites, type PageReads } from "./map-pages.ts";
 
-/** What the handlers take; all of them answer a `Guarded`. */
+/** Inputs of the handlers; all of them answer a `Guarded`. */
 export interface StreamInputs {
-  /** Without text: longer than any that is kept. `at` is the time. Answers the message's number. */
+  /** Without text: too long to be stored. `at` is the time. Answers the message's number. */
   readonly append: { readonly stream: string; readonly text?: string; readonly at: number };
-  /** Answers `Sent`s, or null. */
+  /** Answers `SentMessage`s, or null. */
   readonly after: { readonly stream: string; readonly n: number };
   readonly delete: null;
 }
 
-/** Sent to itself: what was there when it was sent. */
+/** Sent to itself: what was there at that time. */
 type ExpireInput = Pick<StreamDirectory, "life" | "next">;
 
 export interface StreamObjectOptions {
-  /** Before its name, where several systems share a server. Default none. */
+  /** Prefix of its name, if several systems share a server. Default none. */
   readonly prefix?: string;
   readonly bounds?: Partial<RestateStreamBounds>;
-  /** What nobody deleted goes when nothing was sent for so long, or twice as long. Default 24 h. */
+  /** Streams without a new message for this long, or up to twice as long, are deleted. Default 24 h. */
   readonly ttlMs?: number;
 }
 
 export const STREAM_NAME_LENGTH = 1_024;
 const DAY_MS = 86_400_000;
 
-/** The streams of one session per key, as the SDK serves them. */
+/** The virtual object that has the streams of one session per key. */
 export function streamObject(sdk: RestateSdk, { prefix, bounds, ttlMs = DAY_MS }: StreamObjectOptions = {}): SdkDefinition {
   const limits: RestateStreamBounds = { ...RESTATE_STREAM_BOUNDS, ...bounds };
   const name = new Names(prefix).stream;
@@ -70,7 +75,7 @@ export function streamObject(sdk: RestateSdk, { prefix, bounds, ttlMs = DAY_MS }
         guarded(
           (async () => {
             const directory = await directoryOf(context);
-            // One of an earlier life has a successor that counts for this one.
+            // A timer of an earlier life has a successor.
             if (directory === undefined || !isExpire(input) || input.life !== directory.life) return;
             if (input.next === directory.next) context.clearAll();
             else expireLater(context, directory);
@@ -102,35 +107,28 @@ function readAfter(input: unknown): StreamInputs["after"] {
 const isExpire = (value: unknown): value is ExpireInput =>
   isObject(value) && typeof value["life"] === "number" && typeof value["next"] === "number";
 
-/**
- * What was sent on a session's streams, bounded: for each stream the pages before, which never change, and the open one.
- *
- * Numbers count over the whole session and begin with the time: an id from before all was cleared is never taken for one
- * from after. Readers run beside the writer: a page is written before it is named, and its name goes before it does.
- */
-
-/** What a client may ask for again, at most: what is older goes a page at a time. */
+/** Limits of what a client can request again; older messages are removed a page at a time. */
 export interface RestateStreamBounds {
   /** Per stream. Default 1,000. */
   readonly messages: number;
   /** Per stream, of JSON text; at most 1 MiB, which is the default. */
   readonly bytes: number;
-  /** Per session; the one written to longest ago goes first. Default 32. */
+  /** Per session; the one least recently written to is removed first. Default 32. */
   readonly streams: number;
 }
 
-export const RESTATE_STREAM_BOUNDS: RestateStreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
+const RESTATE_STREAM_BOUNDS: RestateStreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
 
-/** A page of this part of what is kept at once loses little of it when the oldest goes. */
+/** With this many pages per stream, removing the oldest page loses little. */
 const PAGES_PER_STREAM = 8;
 
 export type SentMessage = readonly [n: number, text: string];
 
 export interface StreamDirectory {
-  /** The first number: whether it is still the same session. */
+  /** The first number, which identifies the session. */
   readonly life: number;
   readonly next: number;
-  /** The one written to longest ago first. */
+  /** Least recently written first. */
   readonly streams: readonly string[];
 }
 
@@ -142,7 +140,7 @@ interface ClosedPage {
 }
 
 interface Stream {
-  /** All up to this number is gone. */
+  /** All messages up to this number were removed. */
   readonly dropped: number;
   readonly sealed: readonly ClosedPage[];
   readonly open: readonly SentMessage[];
@@ -154,13 +152,13 @@ const pageKey = (first: number): string => `page/${first}`;
 
 const bytesOf = (sent: readonly SentMessage[]): number => sent.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
 
-/** Text that is undefined is too long to be kept. Returns its number, and the session's directory as it now is. */
+/** Text that is undefined is too long to be stored. Returns the message's number, and the session's new directory. */
 export async function append(
   state: PageWrites,
   bounds: RestateStreamBounds,
   { stream: name, text, at }: { readonly stream: string; readonly text: string | undefined; readonly at: number },
 ): Promise<{ readonly n: number; readonly directory: StreamDirectory; readonly begun: boolean }> {
-  // Both are asked for at once, but the SDK fails where two are awaited at once.
+  // Both reads start at once, but the SDK fails if two are awaited at once.
   const [reads, streamRead] = [state.get(STREAM_DIRECTORY), state.get(streamKey(name))];
   const before = checkedOr(await reads, isDirectory);
   const stored = checkedOr(await streamRead, isStream);
@@ -203,7 +201,7 @@ export async function append(
   return { n, directory, begun: before === undefined };
 }
 
-/** Undefined: no such message was sent on that stream, or one after it is gone. */
+/** Undefined if no such message was sent on that stream, or a later one was removed. */
 export async function sentAfter(state: PageReads, name: string, n: number): Promise<readonly SentMessage[] | undefined> {
   const stream = await streamOf(state, name);
   if (stream === undefined || n < stream.dropped) return undefined;
@@ -211,7 +209,7 @@ export async function sentAfter(state: PageReads, name: string, n: number): Prom
   const sent: SentMessage[] = [];
   for (const page of reads) {
     const known = checkedOr(await page, areSentMessages);
-    // It went after it was named.
+    // The page was removed after its name was read.
     if (known === undefined) return undefined;
     sent.push(...known);
   }

@@ -1,3 +1,4 @@
+// Owns: resumable streams, as clients use them. Does not own: how much is stored (stream-object.ts).
 import { hash } from "node:crypto";
 import type { Closable, Json, StreamStore } from "../../core/contract/index.ts";
 import { Names } from "./names.ts";
@@ -7,23 +8,23 @@ import { askServer } from "./session-store.ts";
 import { STREAM_NAME_LENGTH, type StreamInputs, areSentMessages } from "./stream-object.ts";
 
 export interface StreamStoreOptions extends RetryingIngressOptions {
-  /** As of the object that is served. Default none. */
+  /** Prefix of the served object. Default none. */
   readonly prefix?: string;
-  /** Stores of different names share nothing. Default "streams". */
+  /** Stores with different names share nothing. Default "streams". */
   readonly name?: string;
-  /** Refuses at once while the server is lost. */
+  /** If given, calls are refused at once while the server is lost. */
   readonly health?: ServerHealth;
 }
 
-/** Longer ones are counted and not kept. */
+/** Longer messages are counted and not stored. */
 const MESSAGE_BYTES = 1_048_576;
 
-/** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
+/** Streams that all nodes of a Restate server share. The served object decides how much is stored, and how long. */
 export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore & Closable {
   const ingress = new RetryingIngress(options);
   const object = new Names(prefix).stream;
   const ask = askServer(health);
-  // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
+  // Clients choose session ids, and an id gives access to its session: the server gets only a digest.
   const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({
     object,
     key: `${name}/${hash("sha256", session, "hex")}`,
@@ -37,7 +38,7 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         const stream = name_.toWellFormed();
         const text = JSON.stringify(message);
         const at = Math.max(1, Math.floor(ingress.now()));
-        // Of a name that long no id is read back, so nothing can be asked for again.
+        // An id with such a long name is never accepted, so its messages cannot be requested again.
         const storedName = stream.length <= STREAM_NAME_LENGTH ? stream : "";
         const fits = storedName === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
         const n = await ingress.write(of(session, "append", { stream: storedName, at, ...(fits && { text }) }));
@@ -62,13 +63,13 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
 
 const parsed = (text: string): Json => JSON.parse(text);
 
-/** Fits a header. */
+/** Short enough for a header. */
 const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
 
-// What one UTF-16 code unit takes at most in an id.
+// Maximum length of one UTF-16 code unit in an id.
 const ESCAPED = 9;
 
-/** Event ids come from clients: undefined for what is none. */
+/** Event ids come from clients: undefined if it is not one. */
 function readEventId(id: string): { readonly stream: string; readonly n: number } | undefined {
   const dot = id.slice(0, 16).indexOf(".");
   const n = Number(id.slice(0, dot));

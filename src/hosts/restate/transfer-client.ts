@@ -1,3 +1,5 @@
+// Owns: requests of exporters, importers and operators to the server, and their errors. Does not own: what they request (exporter.ts,
+// importer.ts, operator.ts).
 import {
   EngineError,
   StoreError,
@@ -13,26 +15,26 @@ import { Names } from "./names.ts";
 import { RetryingIngress } from "./ingress.ts";
 import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
-/** What `restateExporter` and `restateImporter` take. */
+/** Options of `restateExporter` and `restateImporter`. */
 export interface TransferOptions {
-  /** Of the server's HTTP ingress. */
+  /** URL of the server's HTTP ingress. */
   readonly ingress: string;
-  /** Of its admin API. */
+  /** URL of its admin API. */
   readonly admin: string;
-  /** What the nodes share. Needed where kinds have secrets: messages to them are sealed with it. */
+  /** The secret of the nodes. Required if kinds have secrets: messages to them are sealed with it. */
   readonly secret?: Uint8Array;
-  /** As of the nodes. Default none. */
+  /** Prefix of the nodes' names. Default none. */
   readonly prefix?: string;
-  /** By which actors live. */
+  /** The clock of actors. */
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** By which the server is tried again. Default the system's, whatever `clock` is. */
+  /** The clock of retries. Default the system's, whatever `clock` is. */
   readonly patience?: Clock;
   /** How long a step waits for the server and its nodes. At most 5 minutes. Default 60 s. */
   readonly patienceMs?: number;
 }
 
-/** How those who move actors speak to the server. Throws `StoreError` only, through `told`. */
+/** Requests of exports, imports and operators to the server. Use it within `withStoreErrors`, which throws only `StoreError`. */
 export class TransferClient {
   readonly names: Names;
   readonly clock: Clock;
@@ -54,17 +56,17 @@ export class TransferClient {
     this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
-  /** Throws `STORE_CORRUPT` where it was sealed with another secret, or there is none. */
+  /** Throws `STORE_CORRUPT` if it was sealed with another secret, or there is no secret. */
   open(value: unknown): unknown {
     return (this.sealer ?? unsealed).open(value);
   }
 
-  /** A step that may be taken twice: what it does or reads is the same then. */
+  /** An idempotent step. */
   ask(to: Handler, input: unknown): Promise<unknown> {
     return this.ingress.read({ ...to, input });
   }
 
-  /** Once, however often it is sent. */
+  /** Applied once, however often it is sent. */
   once(to: Handler, input: unknown): Promise<unknown> {
     return this.ingress.write({ ...to, input });
   }

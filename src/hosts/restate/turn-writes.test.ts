@@ -8,26 +8,26 @@ import { cutEverywhere } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
 const ID = "tally/main";
-/** What an actor has with it, in its own key and in blocks beside it, before older events leave for the archive. */
+/** An actor's recent events, in its own key and in blocks, before older ones are archived. */
 const MOST_OWN = 8;
 const MOST_BLOCKS = 4;
 const BLOCK_CHARACTERS = 4_096;
 const MOST_CHARACTERS = 16_384;
-/** As many events as the archive has under one name. */
+/** Events in an archive segment. */
 const SLOT_EVENTS = 32;
 const MOST_REPLIES = 16;
 
 const add = (world: World, args: Json = null, key?: string) =>
   world.call({ to: ID, action: "add", args, start: null }, key === undefined ? {} : { key });
 
-/** The texts that are kept under such names of one object, by their numbers. */
+/** The texts under such names of one object, by their numbers. */
 function texts(world: World, before: string): readonly string[] {
   const found = world.storedKeys(before);
   const all = Array.from({ length: Object.keys(found).length }, (_, n) => found[`${before}${n}`]);
   return all.map((text, n) => text ?? assert.fail(`${before}${n} is missing: ${Object.keys(found).join()}`));
 }
 
-/** Where its events are: as many as there should be, each readable where it is. */
+/** Where its events are: as many as there should be, each readable. */
 function places(world: World) {
   const { seq = 0, own = 0, held = { blocks: 0, events: 0, characters: 0 }, lines = "" } = world.own(ID) ?? {};
   assert.equal(eventsIn(ID, lines, seq - own + 1).length, own);
@@ -95,7 +95,7 @@ describe("an actor's own key stays short", () => {
         // Nothing in common with the one before it.
         await add(world, { by: 1, pad: String.fromCodePoint(0x61 + (n % 26)).repeat(size) });
         const { own, lines, blocks, characters, longest, archived } = places(world);
-        // What is over a bound leaves with the next turn, so one more may be there.
+        // What exceeds a bound leaves with the next turn, so one more may be there.
         for (const length of [lines.length, longest])
           assert.ok(length < BLOCK_CHARACTERS + 2 * size, `${own} events of ${length} characters`);
         assert.ok(characters <= MOST_CHARACTERS, `${blocks} blocks of ${characters} characters`);
@@ -105,14 +105,14 @@ describe("an actor's own key stays short", () => {
       assert.ok(most < (2 * (MOST_CHARACTERS + BLOCK_CHARACTERS)) / size && most > MOST_CHARACTERS / size / 2, `${most} at most`);
     });
 
-  test("C4 replies leave it for the archive, and those that are over are forgotten #cluster.key", async () => {
+  test("C4 replies leave it for the archive, and expired ones are removed #cluster.key", async () => {
     const world = new World({ kinds: [tallyKind("tally")] });
     for (let n = 0; n < 60; n += 1) {
       await add(world, { by: 1 }, `key ${n}`);
       assert.ok((world.own(ID)?.replies.length ?? 0) <= MOST_REPLIES);
     }
     assert.equal(world.own(ID)?.archived, true);
-    // 60 s is how long this world keeps them.
+    // This world stores them for 60 s.
     await world.pass(60_001);
     await add(world);
     assert.deepEqual(world.own(ID)?.replies, []);
@@ -121,8 +121,8 @@ describe("an actor's own key stays short", () => {
   });
 });
 
-describe("another life goes on with the chain, and has its own events alone with it", () => {
-  // The stop is an event as well: none, some and all blocks are there, with some and all of the newest.
+describe("another life continues the chain, and has only its own events with it", () => {
+  // The stop is an event as well: none, some and all blocks are there, with some and all of the newest events.
   for (const events of [1, 5, 7, 8, 12, 31, 38, 39, 40, 45])
     test(`after ${events} events and a stop`, async () => {
       const world = new World({ kinds: [tallyKind("tally")] });
@@ -142,7 +142,7 @@ describe("another life goes on with the chain, and has its own events alone with
     });
 });
 
-test("law 4: a turn that makes blocks or hands them over leaves the same wherever it is cut", async () => {
+test("law 4: a turn that makes or archives blocks leaves the same wherever it is cut", async () => {
   const world = await cutEverywhere({
     kinds: [tallyKind("tally")],
     async play(of) {
@@ -160,7 +160,7 @@ test("law 4: a turn that makes blocks or hands them over leaves the same whereve
   await intact(world, 44);
 });
 
-test("what a turn leaves follows from its message: nothing in it hangs on when it is run", async () => {
+test("what a turn leaves follows from its message: nothing depends on when it runs", async () => {
   const play = async (delayMs: number): Promise<unknown> => {
     const world = new World({ kinds: [tallyKind("tally"), tallyKind("other")] });
     const message = {

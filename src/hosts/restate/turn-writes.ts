@@ -1,3 +1,4 @@
+// Owns: what a turn starts from and what it writes, as text within the size limits. Does not own: setting and sending it (commit.ts).
 import {
   atMostBytes,
   begin,
@@ -31,22 +32,22 @@ import type { ActorHead } from "./outcome.ts";
 import { startLines, appendEvent } from "./event-lines.ts";
 import { EVENT_BYTES, isLarger, isLonger, PIECE_BYTES, tooLarge } from "./sizes.ts";
 
-/** What a turn starts from, and where in the chain it goes. */
+/** What a turn starts from, and its position in the chain. */
 export interface TurnStart {
   readonly base: Base;
   readonly born: boolean;
   /** Absent before the first life. */
   readonly stored: StoredActor | undefined;
-  /** Written by another version of the behaviour: the next event holds the state whole. */
+  /** Written by another version of the behaviour: the next event contains the whole state. */
   readonly stale: boolean;
 }
 
-/** A first state that could not be made: the actor has failed. */
+/** The initial state could not be made: the actor has failed. */
 export class InitialStateFailed extends Error {
   override readonly name = "NoBeginning";
 }
 
-/** For a message. Throws an `EngineError` where the actor does not take it, `NoBeginning` where `initial` throws. */
+/** Throws an `EngineError` if the actor does not accept the message, `InitialStateFailed` if `initial` throws. */
 export function turnStart(kind: Kind, message: Message, stored: StoredActor | undefined, why: string | undefined): TurnStart {
   const { to } = message;
   const ended = stored?.row.status === "stopped";
@@ -66,7 +67,7 @@ export function turnStart(kind: Kind, message: Message, stored: StoredActor | un
   }
 }
 
-/** For what the engine does itself: `strict` throws where the state is not understood. */
+/** For the engine's own turns. `strict` throws if the state cannot be migrated. */
 export function startFrom(kind: Kind, id: ActorId, stored: StoredActor, strict: boolean): TurnStart {
   const { row, state, bytes } = stored;
   const migrated = upcast(kind, id, { state, version: row.version });
@@ -84,18 +85,18 @@ export function startFrom(kind: Kind, id: ActorId, stored: StoredActor, strict: 
 
 const isEngineError = (error: unknown): error is EngineError => error instanceof Error && error.name === "EngineError";
 
-/** A timer that has to be set for a wake. */
+/** A timer to set. */
 interface Timer {
   readonly name: string;
   readonly wake: SetWake;
 }
 
-/** What a turn leaves, ready to be set and sent: from here on nothing throws. */
+/** What a turn writes, ready to be set and sent: from here on nothing throws. */
 export interface TurnWrites {
-  /** Of the actor's own key. */
+  /** Text of the actor's own key. */
   readonly text: string;
   readonly life: string;
-  /** Of a stopped actor's last message: leaves once its children have ended. */
+  /** Messages. Those of a stopped actor are sent once its children have stopped. */
   readonly out: readonly Message[];
   readonly timers: readonly Timer[];
   /** For the archive, in this order. */
@@ -104,13 +105,13 @@ export interface TurnWrites {
   readonly change: ActorHead;
 }
 
-/** What makes room, and the lines that leave with it. */
+/** The block plan, and the lines of the blocks that it archives. */
 export interface BlockChange {
   readonly blockPlan: BlockPlan;
   readonly lines: string;
 }
 
-/** Throws `STATE_TOO_LARGE`, or what there is no text of. */
+/** Throws `STATE_TOO_LARGE`, or an error if something cannot be text. */
 export function turnWrites(
   kind: Kind,
   { base, born, stored, stale }: TurnStart,
@@ -122,7 +123,7 @@ export function turnWrites(
   const since = stored?.since ?? NOTHING_SINCE;
   const full = born || stale || needsSnapshot(since);
   const { id, message } = plan;
-  // Nothing of a turn may hang on when it is run: what it sends carries its message's time.
+  // No result may depend on when the turn runs, so its messages carry the time of its own message.
   const now = message.at;
   const entry = entryOf(
     kind,
@@ -159,7 +160,7 @@ export function turnWrites(
     ...(health === undefined || born ? {} : { health }),
   };
   const before = born ? {} : base.extra.wakes;
-  // Restate has forgotten the one that fired, and after the clock was set back its next time may be the one that it was set to.
+  // Restate has forgotten the timer that fired; after the clock was set back, its next time may be the same.
   const fired = wakeNameIn(message.id, row.life);
   const timers = Object.entries(row.wakes).flatMap(([name, wake]) =>
     getOwn(before, name)?.at === wake.at && name !== fired ? [] : [{ name, wake }],
@@ -167,7 +168,7 @@ export function turnWrites(
   const { emit } = plan;
   const change: ActorHead = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   const text = storedActorText(next);
-  // What has no text, or too much, would ask for another run once it is with the context, for ever.
+  // A text that is too long would make the invocation retry for ever once it is with the context.
   if (isLonger(text, PIECE_BYTES)) throw tooLarge(id, "What is kept with the newest event", PIECE_BYTES);
   if (event.body !== undefined && isLonger(event.body, EVENT_BYTES)) throw tooLarge(id, "An event", EVENT_BYTES);
   for (const sent of out) if (isLonger(JSON.stringify(sent), EVENT_BYTES)) throw tooLarge(id, "A message", EVENT_BYTES);
@@ -175,7 +176,7 @@ export function turnWrites(
   return { text, life: row.life, out, timers, archived: archiveInputs(archivedEvents, archivedReplies, now), blocks: after.blocks, change };
 }
 
-/** All at once, but for what is long. */
+/** One input, and one more for each long reply. */
 function archiveInputs(
   archivedEvents: Pick<ArchiveInput, "seq" | "count" | "lines">,
   archivedReplies: readonly StoredReply[],
@@ -203,17 +204,17 @@ function eventsToArchive(
   return { seq, count: stored.held.events + stored.own, lines: lines === "" ? stored.lines : `${lines}\n${stored.lines}` };
 }
 
-/** Under which name the answer to a message that was told "later" is kept. */
+/** The key under which a deferred reply is stored. */
 export const deferredReplyKey = (messageId: string): string => `later ${messageId}`;
 
 function deferredReplies({ answers, message }: Plan): readonly Omit<StoredReply, "seq" | "head">[] {
   return answers.map(([id, reply]) => ({ key: deferredReplyKey(id), call: "", reply, until: message.at + DEFERRED_REPLY_MS }));
 }
 
-/** A caller who waits asks at once; one whose node died comes back by a key of its own. */
+/** A waiting caller requests it at once; one whose node died repeats the call under its own key. */
 const DEFERRED_REPLY_MS = 10 * 60_000;
 
-/** All of an actor's own key travels with each of its turns: what makes it long leaves for the archive. */
+/** All of an actor's own key travels with each of its turns, so what makes it long is archived. */
 const MAX_REPLIES = 16;
 const MAX_REPLY_CHARACTERS = 16_384;
 

@@ -9,7 +9,7 @@ const TO = "tally/main";
 const REPLY: StoredReply = { key: "later one", call: "", reply: { ok: 7 }, until: 1_000, seq: 3, head: "head" };
 const PENDING: ReplyState = { reply: undefined, pending: true };
 
-/** An actor that owes an answer. */
+/** An actor with a pending reply. */
 function stage() {
   const clock = new SimulatedClock();
   const patience = new SimulatedClock();
@@ -45,7 +45,7 @@ function stage() {
   };
 }
 
-void test("an answer that is there already is given at once, with its receipt", async () => {
+void test("a reply that is there already is returned at once, with its receipt", async () => {
   const { wait, owes, requests, receipts, nothingLeft } = stage();
   owes({ reply: REPLY, pending: false });
   assert.deepEqual(await wait(), { ok: 7 });
@@ -54,7 +54,7 @@ void test("an answer that is there already is given at once, with its receipt", 
   nothingLeft();
 });
 
-void test("one that comes later is asked for when its actor changes, and now and then where nobody tells of that", async () => {
+void test("a later reply is requested when its actor changes, and now and then without a notification", async () => {
   for (const heard of [true, false]) {
     const { wait, owes, requests, changed, patience, nothingLeft } = stage();
     const waiting = wait();
@@ -70,7 +70,7 @@ void test("one that comes later is asked for when its actor changes, and now and
   }
 });
 
-void test("a change that comes while the actor is being asked is asked about again", async () => {
+void test("a change during a request causes another request", async () => {
   const { wait, owes, changed, requests } = stage();
   const slow = Promise.withResolvers<ReplyState>();
   owes(() => slow.promise);
@@ -83,7 +83,7 @@ void test("a change that comes while the actor is being asked is asked about aga
   assert.equal(requests.length, 2);
 });
 
-void test("whoever leaves, is late, or whose node goes is told that the call has been applied, and nothing is left of the wait", async () => {
+void test("a caller that leaves, times out, or whose node leaves learns that the call was applied, and nothing remains", async () => {
   for (const asking of [false, true]) {
     const how = {
       CANCELLED: stage(),
@@ -116,14 +116,14 @@ void test("whoever leaves, is late, or whose node goes is told that the call has
   nothingLeft();
 });
 
-void test("an actor that owes nothing and keeps nothing: what became of the call is to be read there", async () => {
+void test("an actor without a pending or stored reply: read the actor for the outcome", async () => {
   const { wait, owes, nothingLeft } = stage();
   owes({ reply: undefined, pending: false });
   await assert.rejects(wait(), { code: "OUTCOME_UNKNOWN", applied: true });
   nothingLeft();
 });
 
-void test("what the network says is passed on", async () => {
+void test("network errors are passed on", async () => {
   const { wait, owes, nothingLeft } = stage();
   owes(() => Promise.reject(new Error("The server is away.")));
   await assert.rejects(wait(), /away/);

@@ -1,26 +1,27 @@
-/** Callers who were told that the answer comes later. It is kept with the actor; here is only who waits for it. */
+// Owns: callers that wait for deferred replies. Does not own: the replies, which the actor stores (stored-actor.ts).
+/** Waits for deferred replies. The actor stores them; only the waiting callers are here. */
 import { faults } from "../../core/chain/internal.ts";
 import { EngineError, type ActorId, type CallOptions, type Clock, type Reply } from "../../core/contract/index.ts";
 import type { StoredReply } from "./stored-actor.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
-/** What an actor says of an answer. */
+/** What an actor answers about a deferred reply. */
 export interface ReplyState {
   readonly reply: StoredReply | undefined;
   readonly pending: boolean;
 }
 
 export interface WaitingCallersHost {
-  /** By which actors live. */
+  /** The clock of actors. */
   readonly clock: Clock;
-  /** By which the network is asked again. */
+  /** The clock of network retries. */
   readonly patience: Clock;
   replyState(id: ActorId, key: string): Promise<ReplyState>;
   watch(id: ActorId, listener: () => void): () => void;
   receipt(options: CallOptions, actor: ActorId, at: StoredReply): void;
 }
 
-/** Where nobody tells of a change, the actor is asked this often, less and less. */
+/** Without a notification the actor is read after these pauses, which grow. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -32,7 +33,7 @@ export class WaitingCallers {
     this.#host = host;
   }
 
-  /** The error for a caller that leaves, or has waited long enough, says that the call has been applied. `onLeft` runs when it leaves. */
+  /** If the caller leaves, or its deadline passes, the error says that the call was applied. `onLeft` runs when it leaves. */
   async wait(
     to: ActorId,
     messageId: string,

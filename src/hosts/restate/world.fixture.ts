@@ -50,19 +50,19 @@ interface Sent {
 export interface WorldOptions {
   readonly kinds: readonly Behaviour[];
   readonly indexes?: readonly Index[];
-  /** By which its node reads them again. */
+  /** The clock of its node's indexes. */
   readonly patience?: Clock;
-  /** What goes wrong with an invocation of an actor, by its handler and how many were begun before. */
+  /** What goes wrong with an invocation of an actor, by its handler and how many were started before. */
   readonly faults?: (handler: string, nth: number) => Faults;
   readonly entropy?: Entropy;
   readonly now?: number;
-  /** No node serves these any more. */
+  /** Kinds that no node serves any more. */
   readonly unknown?: readonly string[];
-  /** So long it takes until another attempt begins. */
+  /** Time until another attempt starts. */
   readonly cutMs?: number;
-  /** Whose objects it goes on with. */
+  /** The world whose objects it continues with. */
   readonly after?: World;
-  /** Turns that can be are answered without the SDK, each attempt cut after so many frames. */
+  /** Turns are answered without the SDK if possible, each attempt cut after so many frames. */
   readonly direct?: readonly number[];
 }
 
@@ -73,23 +73,23 @@ export class World {
   readonly indexes: IndexChanges;
   /** Its node's indexes. */
   readonly rows: RestateIndexes;
-  /** What building them reported. */
+  /** Reported progress of builds. */
   readonly built: IndexProgress[] = [];
   readonly #options: WorldOptions;
   readonly #entropy: Entropy;
   readonly #objects: Map<string, MapText>;
   readonly #served = new Map<string, Served>();
-  /** Of its kinds. */
+  /** For its kinds. */
   readonly direct: DirectTurns;
   readonly #queue: Sent[] = [];
   #timers: (Sent & { readonly at: number })[] = [];
-  /** Of exclusive handlers: when whoever came last has ended. */
+  /** For exclusive handlers: when the latest invocation has ended. */
   readonly #ended = new Map<string, Promise<unknown>>();
-  /** Invocations that were cancelled, by whoever stops their actors. */
+  /** Invocations that were cancelled by a stop of their actor. */
   readonly cancelled: string[] = [];
   /** What behaviours threw. */
   readonly thrown: string[] = [];
-  /** Messages actors were sent, in order. */
+  /** Messages to actors, in order. */
   readonly delivered: string[] = [];
   readonly hints: string[] = [];
   /** How many turns were answered without the SDK. */
@@ -101,7 +101,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    // Ids must stay unique: a second world over the same objects that began again would give other actors and messages the same ones.
+    // Ids must stay unique: a second world over the same objects that started again would repeat ids of actors and messages.
     this.#entropy = options.entropy ?? (options.after === undefined ? new SimulatedEntropy() : options.after.#entropy);
     this.now = options.now ?? options.after?.now ?? 1_704_067_200_000;
     this.#objects = options.after === undefined ? new Map() : options.after.#objects;
@@ -127,7 +127,7 @@ export class World {
     controlService({ sdk, host });
   }
 
-  /** A caller's call, and all that it sets off. Ends as the caller would be told. */
+  /** A caller's call, and everything that follows from it. Returns what the caller would get. */
   async call(outgoing: Outgoing, { key, settle = true }: { readonly key?: string; readonly settle?: boolean } = {}): Promise<Outcome> {
     const message = stamp(outgoing, undefined, this.now, this.#entropy);
     const named = key === undefined ? {} : { key: this.#named(message, key) };
@@ -145,12 +145,12 @@ export class World {
     return outcome;
   }
 
-  /** All that was sent, and what that sends. */
+  /** Runs everything that was sent, and what that sends. */
   async settle(): Promise<void> {
     for (let sent = this.#queue.shift(); sent !== undefined; sent = this.#queue.shift()) await this.ask(sent.to, sent.input);
   }
 
-  /** Moves time on, and does what falls due. */
+  /** Moves time on, and runs what falls due. */
   async pass(ms: number): Promise<void> {
     const end = this.now + ms;
     await this.settle();
@@ -165,13 +165,13 @@ export class World {
     this.now = end;
   }
 
-  /** Somebody sets the clock back: what waits goes on waiting as long as it would have. */
+  /** Sets the clock back: timers still wait as long as before. */
   setBack(ms: number): void {
     this.now -= ms;
     this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
   }
 
-  /** How many timers are set. */
+  /** Number of timers. */
   get timers(): number {
     return this.#timers.length;
   }
@@ -220,7 +220,7 @@ export class World {
     return run.outcome;
   }
 
-  /** All that is kept, by `object/key name`. */
+  /** All stored values, by `object/key name`. */
   storedKeys(only = ""): Readonly<Record<string, string>> {
     return Object.fromEntries(
       [...this.#objects]
@@ -230,7 +230,7 @@ export class World {
     );
   }
 
-  /** Something that is no handler writes under an actor's name; undefined takes it away. */
+  /** Writes under an actor's name, like something that is no handler; undefined removes it. */
   damage(id: ActorId, name: string, text: string | undefined): void {
     const { object, key } = this.names.actor(id, "");
     this.#objects.get(`${object}/${key ?? ""}`)?.write([name, text]);
@@ -244,7 +244,7 @@ export class World {
     return this.own(id)?.state;
   }
 
-  /** What an actor's own key has. */
+  /** The content of an actor's own key. */
   own(id: ActorId): StoredActor | undefined {
     const { object, key } = this.names.actor(id, "");
     return readStoredActor(this.#objects.get(`${object}/${key ?? ""}`)?.values.get(ACTOR_KEY));
@@ -287,7 +287,7 @@ export class World {
     };
   }
 
-  /** As on the server: what was sent to an object is there before an exclusive call that comes after it. A shared one does not wait. */
+  /** As on the server: what was sent to an object arrives before a later exclusive call. A shared one does not wait. */
   async #deliverFirst({ object, key, handler }: Handler): Promise<void> {
     if (this.#served.get(`${object} ${handler}`)?.exclusive !== true) return;
     const isFirst = ({ to }: Sent): boolean => to.object === object && to.key === key;
@@ -315,7 +315,7 @@ export class World {
       knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
       sealerFor: (kind) => (kinds.get(kind)?.redact === undefined ? unsealed : sealed),
       rolesOf: (viewer) => rolesByKind(this.#options.kinds, viewer),
-      // Another attempt's is the same, so that whatever it changes can be compared.
+      // The same for another attempt, so that all its changes can be compared.
       seed: () => sha256(`rung ${this.now}`).slice(0, 32),
       hint: ({ id, seq, status }) => void this.hints.push(`${id} ${seq} ${status}`),
       report: () => undefined,
@@ -414,7 +414,7 @@ export class World {
   }
 }
 
-/** As the SDK shows a context to a handler. */
+/** A context as the SDK presents it to a handler. */
 function asSdk(context: DurableContext, key: string, cancelled: string[], keys: () => readonly string[]): ExclusiveContext {
   return {
     key,
@@ -442,7 +442,7 @@ function asSdk(context: DurableContext, key: string, cancelled: string[], keys: 
   };
 }
 
-/** The SDK's own name for it. */
+/** With the SDK's own error name. */
 const asSdkError = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
     if (error instanceof Error && error.name === "Withdrawn") throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });

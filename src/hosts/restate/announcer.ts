@@ -6,6 +6,7 @@
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
+import { wait } from "./ingress.ts";
 import { isActorHead, type ActorHead } from "./outcome.ts";
 
 const TOPIC = "changed";
@@ -223,7 +224,7 @@ export class Announcer {
         return this.#notify({ id, ...now, ...(wanted.emit.length === 0 ? {} : { emit: wanted.emit }) });
       }
       if (clock.now() > givesUpAt) break;
-      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+      await wait(clock, pauseMs);
     }
     this.#endHint(id);
   }

@@ -72,6 +72,8 @@ function isArchiveInput(value: unknown): value is ArchiveInput {
   );
 }
 
+// ── events, in segments ────────────────────────────────────────────────────────
+
 /** Events in one segment. */
 const SEGMENT_EVENTS = 32;
 /** A longer event has a state key of its own. */
@@ -164,6 +166,8 @@ async function longEventAt(
   const line = await context.get(longEventKey(index, within));
   return line === undefined ? undefined : eventsIn(id, line, index * SEGMENT_EVENTS + within + 1)[0];
 }
+
+// ── expiries of replies ────────────────────────────────────────────────────────
 
 /** A reply's key, and when it expires, in milliseconds since 1970. */
 export type Expiry = readonly [key: string, until: number];

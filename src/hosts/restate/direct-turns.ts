@@ -24,7 +24,7 @@ const MAX_ACTIONS = 1_000;
 
 /** The SDK has to run the turn from its beginning. Nothing was set or reported yet. */
 class NeedsSdk extends Error {
-  override readonly name = "NeedsMore";
+  override readonly name = "NeedsSdk";
 }
 
 /** Created once: capturing a stack takes longer than finding out that the SDK is needed. */

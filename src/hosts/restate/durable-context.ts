@@ -45,7 +45,7 @@ export interface DurableContext extends DurableReader {
 
 /** The invocation was cancelled. What was being waited for was not applied. */
 export class InvocationCancelled extends Error {
-  override readonly name = "Withdrawn";
+  override readonly name = "InvocationCancelled";
 }
 
 /** Runs `step` to completion despite cancellation, by running it again. Its commands are journalled, so every attempt does the same. */

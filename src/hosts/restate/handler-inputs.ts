@@ -2,7 +2,7 @@
 // answer (outcome.ts).
 import type { ActorId, Message } from "../../core/contract/index.ts";
 import type { CallKey } from "../../core/chain/internal.ts";
-import { isAddress } from "../../core/contract/internal.ts";
+import { isAddress, isTexts } from "../../core/contract/internal.ts";
 
 /** A value from outside that has properties. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
@@ -77,7 +77,7 @@ export function isTurnInput(value: unknown): value is TurnInput {
   return (
     (key === undefined || (isObject(key) && typeof key["key"] === "string" && typeof key["call"] === "string")) &&
     (node === undefined || typeof node === "string") &&
-    (waiting === undefined || areTexts(waiting)) &&
+    (waiting === undefined || isTexts(waiting)) &&
     (failures === undefined || typeof failures === "number")
   );
 }
@@ -95,8 +95,6 @@ export function isTimerInput(value: unknown): value is TimerInput {
 }
 
 export const isStopInput = (value: unknown): value is StopInput =>
-  isObject(value) && isMessage(value["message"]) && typeof value["reason"] === "string" && areTexts(value["above"]);
+  isObject(value) && isMessage(value["message"]) && typeof value["reason"] === "string" && isTexts(value["above"]);
 
 export const isExpireInput = (value: unknown): value is ExpireInput => isObject(value) && typeof value["life"] === "string";
-
-const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every((text) => typeof text === "string");

@@ -4,7 +4,7 @@
 // A change carries the number of its event, and an actor without a row leaves an entry. So a row that was computed from an older state
 // never replaces a newer one, whichever arrives first.
 import { type IndexColumn, type IndexedRow, type IndexState, StoreError } from "../../core/contract/index.ts";
-import { INDEX_LIMITS, omitUndefined } from "../../core/contract/internal.ts";
+import { INDEX_LIMITS, isTexts, omitUndefined } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 import { COUNT, INDEX, indexOfKey, type Entry, PagesDraft, type PageReads, type PageWrites } from "./map-pages.ts";
 import { setEntry, PagedReader } from "./paged-map.ts";
@@ -294,8 +294,6 @@ const headOf = ({ epoch, definition, state, version, rows, stale }: StoredHead):
   rows,
   stale,
 });
-
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
 
 const STATES: ReadonlySet<unknown> = new Set<ShardState>(["complete", "building", "stale", "full"]);
 

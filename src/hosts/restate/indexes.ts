@@ -1,52 +1,32 @@
-// Owns: the indexes of one node: queries, watchers, declaring, building, verifying. Does not own: row changes of turns
-// (index-object.ts).
+// Owns: the indexes of one node: queries, watchers, declaring, verifying. Does not own: building (index-builder.ts), row changes
+// of turns (index-object.ts).
 //
 // C2: watchers are notified of rows that have been read back, so the change is durable.
-import { type IndexChanges, indexShape } from "../../core/chain/internal.ts";
+import { indexShape } from "../../core/chain/internal.ts";
 import {
   type ActorId,
-  type Clock,
   EngineError,
-  type Entropy,
   type Index,
   type IndexEvent,
   type IndexFlaw,
   type IndexOperations,
   type IndexPage,
-  type IndexProgress,
   type IndexQuery,
   type IndexVerdict,
   type Json,
   type Peers,
-  type Snapshot,
   type StoredIndex,
 } from "../../core/contract/index.ts";
 import { encodedKeyOf, indexPage, Listeners, notify, omitUndefined, principalColumn, rowQuery } from "../../core/contract/internal.ts";
 import { INDEX_LIST } from "./directory.ts";
-import {
-  definitionHash,
-  type IndexIngress,
-  IndexReplica,
-  partHandler,
-  partOf,
-  partsOf,
-  type RowDifference,
-  shapeIn,
-  stateOf,
-} from "./index-replica.ts";
-import { isPulled, isShardHead, PUT_ROWS, type RowChange, type ShardHead } from "./index-shard.ts";
+import { IndexBuilder, type IndexBuilderHost } from "./index-builder.ts";
+import { definitionHash, IndexReplica, partHandler, partsOf, type RowDifference, shapeIn, stateOf } from "./index-replica.ts";
+import { isPulled, isShardHead, PUT_ROWS, type ShardHead } from "./index-shard.ts";
 import { isObject } from "./handler-inputs.ts";
 import { ShardedMap } from "./map-client.ts";
-import type { Names } from "./names.ts";
 import { wait, retryPauses } from "./ingress.ts";
 
 const TOPIC = "indexed";
-/** Actors that are read at once. */
-const CONCURRENCY = 16;
-/** Of JSON in one `put`. */
-const PUT_BYTES = 1_048_576;
-/** A node that builds an index renews its claim more often than that. When the claim expires, another node takes over. */
-const CLAIM_MS = 15_000;
 /** How long a query waits for an index that is being built. */
 const QUERY_WAITS_MS = 30_000;
 /** A watched index is read again after this, in case all hints were lost. */
@@ -57,22 +37,10 @@ const HINT_MS = 30_000;
 const VERIFY_TRIES = 5;
 const VERIFY_PAUSE_MS = 300;
 const MAX_FLAWS = 100;
-const REPORT_EVERY = 10_000;
 
-export interface IndexesHost {
-  readonly names: Names;
-  readonly ingress: IndexIngress;
-  readonly changes: IndexChanges;
+export interface IndexesHost extends IndexBuilderHost {
   /** The kinds of this node. */
   readonly kinds: readonly string[];
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  read(id: ActorId): Promise<Snapshot | undefined>;
-  /** In order, including those that have stopped. */
-  ids(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]>;
-  count(kind: string): Promise<number>;
-  fault(error: unknown): void;
-  readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
 }
 
 interface Declared {
@@ -92,8 +60,7 @@ export class RestateIndexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
   readonly #list: ShardedMap;
-  /** The name under which it claims a build. */
-  #node: string | undefined;
+  readonly #builder: IndexBuilder;
   readonly #undos: (() => void)[] = [];
   #peers: Peers | undefined;
   #declaring: Promise<void> | undefined;
@@ -102,6 +69,7 @@ export class RestateIndexes implements IndexOperations {
   constructor(host: IndexesHost) {
     const { names, ingress, changes } = host;
     this.#host = host;
+    this.#builder = new IndexBuilder(host);
     this.#list = new ShardedMap(ingress, names.map, INDEX_LIST.name, INDEX_LIST.shards);
     for (const [name, { index }] of changes.byName) {
       const declared: Declared = {
@@ -147,6 +115,7 @@ export class RestateIndexes implements IndexOperations {
 
   close(): void {
     this.#isClosed = true;
+    this.#builder.close();
     for (const undo of this.#undos.splice(0)) undo();
     for (const { undoResync } of this.#byName.values()) undoResync();
   }
@@ -194,7 +163,7 @@ export class RestateIndexes implements IndexOperations {
         );
       if (this.#isClosed || this.#host.clock.now() > givesUpAt)
         throw new EngineError("UNAVAILABLE", `The index ${index.name} is being built: query it again later.`);
-      declared.working ??= this.#work(declared, heads).finally(() => (declared.working = undefined));
+      declared.working ??= this.#builder.step(declared, heads).finally(() => (declared.working = undefined));
       await declared.working;
       if (stateOf(heads, definition) === "building") await wait(this.#host.clock, pauseMs);
     }
@@ -267,7 +236,7 @@ export class RestateIndexes implements IndexOperations {
     }
   }
 
-  // ── declaring and building ──────────────────────────────────────────────────
+  // ── declaring ───────────────────────────────────────────────────────────────
 
   #declare(): Promise<void> {
     this.#declaring ??= this.#declareAll().catch((error: unknown) => {
@@ -282,7 +251,7 @@ export class RestateIndexes implements IndexOperations {
     for (const declared of this.#byName.values()) await this.#declareOne(declared, this.#host.entropy.hex(8), false);
     for (const { name, kind } of await listed(this.#list)) {
       if (this.#byName.has(name) || !this.#host.kinds.includes(kind)) continue;
-      for (const part of partsOf(name)) await this.#write(part, "drop", {});
+      for (const part of partsOf(name)) await this.#builder.write(part, "drop", {});
       await this.#list.delete(name);
     }
   }
@@ -294,89 +263,10 @@ export class RestateIndexes implements IndexOperations {
     await this.#list.put(name, value);
     await Promise.all(
       partsOf(name).map(async (part) => {
-        if (!isShardHead(await this.#write(part, "declare", { definition, epoch, anew }))) throw new TypeError(`${part} was not declared.`);
+        if (!isShardHead(await this.#builder.write(part, "declare", { definition, epoch, anew })))
+          throw new TypeError(`${part} was not declared.`);
       }),
     );
-  }
-
-  /** One step towards complete rows, if no other node is building them. */
-  async #work(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
-    const { index, definition } = declared;
-    if (stateOf(heads, definition) === "building") {
-      if (await this.#claims(declared)) await this.#build(declared, heads);
-      return;
-    }
-    const keys = heads.flatMap((head) => Object.keys(head?.stale ?? {}));
-    await this.#put(
-      declared,
-      heads,
-      await this.#rows(
-        declared,
-        keys.map((key): ActorId => `${index.kind}/${key}`),
-      ),
-    );
-  }
-
-  async #claims({ index }: Declared): Promise<boolean> {
-    const now = this.#host.clock.now();
-    this.#node ??= this.#host.entropy.hex(8);
-    const [first = ""] = partsOf(index.name);
-    return (await this.#write(first, "claim", { by: this.#node, now, until: now + CLAIM_MS })) === true;
-  }
-
-  async #build(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
-    const { name, kind } = declared.index;
-    const of = await this.#host.count(kind);
-    let actors = 0;
-    for (let after: ActorId | undefined; ;) {
-      const ids = await this.#host.ids(kind, after, PUT_ROWS);
-      const isStillMine = await this.#put(declared, heads, await this.#rows(declared, ids));
-      if (!isStillMine || this.#isClosed) return;
-      const before = actors;
-      actors += ids.length;
-      after = ids.at(-1);
-      if (ids.length < PUT_ROWS) break;
-      if (Math.floor(actors / REPORT_EVERY) > Math.floor(before / REPORT_EVERY)) this.#report({ index: name, actors, of, isDone: false });
-      if (!(await this.#claims(declared))) return;
-    }
-    for (const [n, part] of partsOf(name).entries()) await this.#write(part, "complete", { epoch: heads[n]?.epoch ?? "" });
-    if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
-  }
-
-  /** Computed from states, whichever version of the kind wrote them. */
-  async #rows({ index }: Declared, ids: readonly ActorId[]): Promise<readonly RowChange[]> {
-    const rows: RowChange[] = [];
-    for (let at = 0; at < ids.length; at += CONCURRENCY) {
-      const some = ids.slice(at, at + CONCURRENCY);
-      const found = await Promise.all(some.map((id) => this.#host.read(id)));
-      for (const snapshot of found) if (snapshot !== undefined) rows.push(this.#rowOf(index, snapshot));
-    }
-    return rows;
-  }
-
-  #rowOf({ name }: Index, { id, seq, status, state, version, owner }: Snapshot): RowChange {
-    const row = status === "stopped" ? undefined : this.#host.changes.rowOf(name, id, { state, version });
-    return { key: encodedKeyOf(id), seq, row: row ?? null, ...omitUndefined({ owner }) };
-  }
-
-  /** False if the index was declared again meanwhile. */
-  async #put({ index: { name } }: Declared, heads: readonly (ShardHead | undefined)[], rows: readonly RowChange[]): Promise<boolean> {
-    const parts = partsOf(name);
-    for (const [part, changes] of Map.groupBy(rows, ({ key }) => partOf(name, key)))
-      for (const some of inPieces(changes)) {
-        const epoch = heads[parts.indexOf(part)]?.epoch ?? "";
-        if ((await this.#write(part, "put", { epoch, changes: some })) === null) return false;
-      }
-    return true;
-  }
-
-  #report(progress: IndexProgress): void {
-    const { onProgress } = this.#host;
-    if (onProgress !== undefined) notify(onProgress, progress, (error) => this.#host.fault(error));
-  }
-
-  #write(part: string, handler: string, input: Json | object): Promise<unknown> {
-    return this.#host.ingress.write({ ...partHandler(this.#host.names, part, handler), input });
   }
 
   // ── operations ──────────────────────────────────────────────────────────────
@@ -430,7 +320,7 @@ export class RestateIndexes implements IndexOperations {
     let flaws: readonly IndexFlaw[] = [];
     for (let tries = 0; tries < VERIFY_TRIES && suspects.length > 0; tries += 1) {
       if (tries > 0) await wait(this.#host.clock, VERIFY_PAUSE_MS);
-      const wanted = new Map((await this.#rows(declared, suspects)).map(({ key, row }) => [key, row]));
+      const wanted = new Map((await this.#builder.rows(declared, suspects)).map(({ key, row }) => [key, row]));
       await declared.replica.fresh();
       flaws = suspects.flatMap((id): readonly IndexFlaw[] => {
         const stored = declared.replica.get(encodedKeyOf(id));
@@ -470,19 +360,4 @@ export async function storedIndexes(
       return { ...shape, state: state === "complete" || state === "stale" ? state : "building", rows };
     }),
   );
-}
-
-function inPieces(changes: readonly RowChange[]): readonly (readonly RowChange[])[] {
-  const pieces: RowChange[][] = [];
-  let left = 0;
-  for (const change of changes) {
-    const size = JSON.stringify(change).length;
-    if (left < size) {
-      pieces.push([]);
-      left = Math.max(size, PUT_BYTES);
-    }
-    pieces.at(-1)?.push(change);
-    left -= size;
-  }
-  return pieces;
 }

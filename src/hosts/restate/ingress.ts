@@ -90,7 +90,7 @@ export function sendTo(base: string, onAnswer?: () => void): Send {
       });
     });
     outgoing.end(body);
-    return { answer, abandon: () => outgoing.destroy(new Error("The request was abandoned.")) };
+    return { answer, abandon: () => outgoing.destroy(new Error("Nobody waits any longer.")) };
   };
 }
 

@@ -22,7 +22,7 @@ import type { ReplyState } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
 import { isSnapshot, isActorHead, type ActorHead } from "./outcome.ts";
-import { unexpectedAnswer, type RetryingIngress } from "./ingress.ts";
+import { unexpectedAnswer, type RetryingIngress, wait } from "./ingress.ts";
 import type { RecentEvents } from "./actor-reads.ts";
 
 export interface QueriesHost {
@@ -223,7 +223,7 @@ export class Queries {
       if (!isEvents(events)) throw unexpectedAnswer({ object: id });
       if (events.length > 0) return events;
       if (patience.now() > givesUpAt) throw notArchived(id, seq + 1);
-      await new Promise<void>((resolve) => patience.after(pauseMs, resolve));
+      await wait(patience, pauseMs);
     }
   }
 

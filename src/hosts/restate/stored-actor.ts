@@ -140,6 +140,8 @@ function isStoredActor(value: unknown): value is StoredActor {
   );
 }
 
+// ── blocks of older events ─────────────────────────────────────────────────────
+
 /** Events in one block. */
 const BLOCK_EVENTS = 8;
 /** Blocks that are archived together: as many events as an archive segment has. */

@@ -44,7 +44,7 @@ export interface TurnStart {
 
 /** The initial state could not be made: the actor has failed. */
 export class InitialStateFailed extends Error {
-  override readonly name = "NoBeginning";
+  override readonly name = "InitialStateFailed";
 }
 
 /** Throws an `EngineError` if the actor does not accept the message, `InitialStateFailed` if `initial` throws. */

@@ -445,6 +445,7 @@ function asSdk(context: DurableContext, key: string, cancelled: string[], keys: 
 /** With the SDK's own error name. */
 const asSdkError = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
-    if (error instanceof Error && error.name === "Withdrawn") throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });
+    if (error instanceof Error && error.name === "InvocationCancelled")
+      throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });
     throw error;
   });

@@ -10,7 +10,7 @@ import {
 } from "../../src/core/contract/index.ts";
 import { omitUndefined } from "../../src/core/contract/internal.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
-import { objectOf, ofLetters } from "../../src/hosts/restate/directory.ts";
+import { mapHandler, DEAD_LETTERS } from "../../src/hosts/restate/directory.ts";
 import { World, type WorldOptions } from "../../src/hosts/restate/world.fixture.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
@@ -121,7 +121,7 @@ export const onRestate = async (
     pending: async (id) => Object.keys(world.row(id)?.pending ?? {}).length,
     stop: async (id) => void (await world.stop(id, "enough")),
     async letters() {
-      const listed = await world.ask(objectOf(world.names, ofLetters, "", "list"), { limit: 10 });
+      const listed = await world.ask(mapHandler(world.names, DEAD_LETTERS, "", "list"), { limit: 10 });
       const entries: readonly [string, { message: { action: string } }][] = Object(listed).value.entries;
       return entries.map(([, { message }]) => message.action);
     },

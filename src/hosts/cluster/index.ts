@@ -1,3 +1,3 @@
-export { joinCluster } from "./join.ts";
-export type { Cluster, PeerStatus } from "./node.ts";
-export type { ClusterLimits, ClusterOptions } from "./options.ts";
+export { joinCluster } from "./join-cluster.ts";
+export type { Cluster, PeerStatus } from "./cluster-node.ts";
+export type { ClusterLimits, ClusterOptions } from "./cluster-options.ts";

@@ -1,11 +1,11 @@
 import type { Clock, Member, Members } from "../../core/contract/index.ts";
 
-/** A registry in memory, with leases, that can be away. */
+/** A registry in memory, with leases, that can be unavailable. */
 export class MemoryMembers implements Members {
   readonly #clock: Clock;
   readonly #leases = new Map<string, { readonly member: Member; readonly until: number }>();
-  /** How often it was asked. */
-  asked = 0;
+  /** How often it was requested. */
+  requests = 0;
   away: "no" | "fails" | "hangs" = "no";
 
   constructor(clock: Clock) {
@@ -13,7 +13,7 @@ export class MemoryMembers implements Members {
   }
 
   async seen(self: Member, forMs: number): Promise<readonly Member[]> {
-    this.asked += 1;
+    this.requests += 1;
     await this.#answering();
     this.#leases.set(self.node, { member: self, until: this.#clock.now() + forMs });
     return this.listed();
@@ -29,7 +29,7 @@ export class MemoryMembers implements Members {
     return [...this.#leases.values()].filter(({ until }) => until > now).map(({ member }) => member);
   }
 
-  /** As if some node had said so. */
+  /** As if some node had registered it. */
   list(member: Member, forMs = 1_000_000_000): void {
     this.#leases.set(member.node, { member, until: this.#clock.now() + forMs });
   }

@@ -7,20 +7,20 @@ import { until } from "../../testing/index.ts";
 import { type Cluster, joinCluster } from "./index.ts";
 import { MemoryMembers } from "./members.fixture.ts";
 import { gapsOf, Nodes, SECRET } from "./nodes.fixture.ts";
-import { peerUrl } from "./peer-url.ts";
+import { peerUrl } from "./cluster-options.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 const portOf = (node: Cluster): number => Number(new URL(node.url).port);
 const names = (node: Cluster): readonly string[] => node.status().map((peer) => peer.node);
-/** Somewhere nobody answers: port 9 of loopback is refused, as good as any. */
+/** An address without a server: port 9 of loopback refuses connections. */
 const DEAD = { node: "deaddeaddeaddead", url: "http://127.0.0.1:9" };
 
-test("a node renews its lease three times as often as it must, and gives it back when it leaves", async (t) => {
+test("a node renews its lease three times as often as needed, and gives it back when it leaves", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   assert.deepEqual(nodes.members.listed(), [{ node: a.self, url: a.url }]);
   await nodes.clock.advance(15_000);
-  assert.equal(nodes.members.asked, 4);
+  assert.equal(nodes.members.requests, 4);
   await a[Symbol.asyncDispose]();
   assert.deepEqual(nodes.members.listed(), []);
   await a[Symbol.asyncDispose]();
@@ -30,17 +30,17 @@ test("a node renews its lease three times as often as it must, and gives it back
   assert.deepEqual(a.status(), []);
 });
 
-test("who greets is known at once, before the registry names it", async (t) => {
+test("a node that connects is known at once, before the registry lists it", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
-  const asked = nodes.members.asked;
+  const requests = nodes.members.requests;
   const b = await nodes.join();
   b.on("now", () => "now");
   await until("the first one reaches the second", async () => (await a.ask(b.self, "now", null)) === "now");
-  assert.equal(nodes.members.asked, asked + 1, "only the second has asked");
+  assert.equal(nodes.members.requests, requests + 1, "only the second has requested it");
 });
 
-test("a member that does not answer disturbs nobody, is tried less and less, and is forgotten with its lease", async (t) => {
+test("a member that does not answer is retried less and less, and is removed with its lease", async (t) => {
   const nodes = new Nodes(t);
   nodes.members.list(DEAD, 20_000);
   const [a, b, c] = await Promise.all([nodes.join(), nodes.join(), nodes.join()]);
@@ -55,12 +55,12 @@ test("a member that does not answer disturbs nobody, is tried less and less, and
     await nodes.clock.advance(1_000);
     return [a, b, c].every((node) => !names(node).includes(DEAD.node));
   });
-  assert.equal(nodes.count("peer-unreachable"), 3, "it is said once");
+  assert.equal(nodes.count("peer-unreachable"), 3, "it is logged once");
   await Promise.all([a, b, c].map((node) => node[Symbol.asyncDispose]()));
   assert.equal(nodes.clock.pending, 0, "nothing tries any more");
 });
 
-test("a node that could not be reached is tried at once when it is heard", async (t) => {
+test("a node that could not be reached is retried at once when it connects", async (t) => {
   const nodes = new Nodes(t);
   const before = await nodes.join({ self: "beforebefore0000" });
   const listen = { port: portOf(before) };
@@ -73,7 +73,7 @@ test("a node that could not be reached is tried at once when it is heard", async
   await until("it is reached, though no time went by", () => a.status()[0]?.reached === true);
 });
 
-test("a member whose stream does not reach here makes each renewal a gap", async (t) => {
+test("a member whose stream does not reach this node makes each renewal a gap", async (t) => {
   const nodes = new Nodes(t);
   nodes.members.list(DEAD);
   const a = await nodes.join();
@@ -86,15 +86,15 @@ test("a member whose stream does not reach here makes each renewal a gap", async
 });
 
 for (const away of ["fails", "hangs"] as const) {
-  test(`a registry that ${away} ends nothing`, async (t) => {
+  test(`a registry that ${away} changes nothing`, async (t) => {
     const nodes = new Nodes(t);
     const [a, b] = await nodes.pair();
     b.on("now", () => "now");
     nodes.members.away = away;
-    const asked = nodes.members.asked;
-    await until("it was asked again and again", async () => {
+    const requests = nodes.members.requests;
+    await until("it was requested again and again", async () => {
       await nodes.clock.advance(1_000);
-      return nodes.members.asked >= asked + 6;
+      return nodes.members.requests >= requests + 6;
     });
     assert.deepEqual([names(a), names(b)], [[b.self], [a.self]]);
     await until("they reach each other", async () => (await a.ask(b.self, "now", null)) === "now");
@@ -108,7 +108,7 @@ for (const away of ["fails", "hangs"] as const) {
   });
 }
 
-test("a registry that is away at the start is asked again", async (t) => {
+test("a registry that is unavailable at the start is requested again", async (t) => {
   const nodes = new Nodes(t);
   nodes.members.away = "fails";
   const [a, b] = [await nodes.join(), await nodes.join()];
@@ -118,7 +118,7 @@ test("a registry that is away at the start is asked again", async (t) => {
   await until("they find each other", () => [a, b].every((node) => node.status().some(({ reached, heard }) => reached && heard)));
 });
 
-test("what a registry says is checked: names, urls, itself", async (t) => {
+test("entries of the registry are checked: names, urls, itself", async (t) => {
   const nodes = new Nodes(t);
   const bad = [
     "https://127.0.0.1:9",
@@ -141,14 +141,14 @@ test("what a registry says is checked: names, urls, itself", async (t) => {
   assert.deepEqual(a.status(), []);
 });
 
-test("only so many nodes are known", async (t) => {
+test("the number of known nodes is bounded", async (t) => {
   const nodes = new Nodes(t);
   for (let index = 0; index < 9; index += 1) nodes.members.list({ node: `dead00000000000${index}`, url: DEAD.url });
   const a = await nodes.join({ limits: { peers: 4 } });
   assert.equal(a.status().length, 4);
 });
 
-test("a node that is replaced at the same address: the new one is found, the old one forgotten", async (t) => {
+test("a node that is replaced at the same address: the new one is found, the old one removed", async (t) => {
   const nodes = new Nodes(t);
   const [a, b] = await nodes.pair();
   const gaps = gapsOf(a);
@@ -174,7 +174,7 @@ test("a node that is replaced at the same address: the new one is found, the old
   await until("it was a gap", () => gaps() > 0);
 });
 
-test("a stream that breaks is opened again", async (t) => {
+test("a broken stream is opened again", async (t) => {
   const nodes = new Nodes(t);
   const { server, sessions, url } = await plainServer(t);
   const a = await nodes.join();
@@ -205,7 +205,7 @@ test("a stream that breaks is opened again", async (t) => {
   assert.ok(gaps() > 0);
 });
 
-test("it shares a server with whatever else speaks HTTP/2 there", async (t) => {
+test("it shares a server with other HTTP/2 services", async (t) => {
   const members = new MemoryMembers(systemClock);
   const { server, url } = await plainServer(t);
   let node: Cluster | undefined;
@@ -264,7 +264,7 @@ test("options are checked", async () => {
   }
 });
 
-test("a url has one form", () => {
+test("a url has one canonical form", () => {
   assert.equal(peerUrl("http://127.0.0.1:3000/"), "http://127.0.0.1:3000");
   assert.equal(peerUrl("HTTP://Node-1.Example:80"), "http://node-1.example");
   assert.equal(peerUrl("http://[::1]:3000"), "http://[::1]:3000");
@@ -283,7 +283,7 @@ test("a url has one form", () => {
   }
 });
 
-/** A server somebody else owns. */
+/** A server of another owner. */
 async function plainServer(t: {
   after(run: () => Promise<void>): void;
 }): Promise<{ server: Http2Server; sessions: Set<ServerHttp2Session>; url: string }> {

@@ -6,7 +6,7 @@ import { MemoryMembers } from "./members.fixture.ts";
 
 export const SECRET = Buffer.alloc(32, 7);
 
-/** Nodes on loopback whose time stands still: they find each other without it. */
+/** Nodes on loopback with a stopped clock: they find each other without it. */
 export class Nodes {
   readonly clock = new SimulatedClock();
   readonly members = new MemoryMembers(this.clock);
@@ -23,21 +23,21 @@ export class Nodes {
     const { clock, members, log } = this;
     const node = await joinCluster({ secret: SECRET, members, clock, log, listen: {}, ...options });
     this.#t.after(() => {
-      // Nobody moves the clock any more, so nobody would give up waiting.
+      // No test moves the clock any more, so a pending request would never time out.
       members.away = "no";
       return node[Symbol.asyncDispose]();
     });
     return node;
   }
 
-  /** As many as asked for, each hearing each other. */
+  /** A node for each of the options, all connected to each other. */
   async joined(...options: readonly Partial<ClusterOptions>[]): Promise<readonly Cluster[]> {
     const nodes: Cluster[] = [];
     for (const one of options) nodes.push(await this.join(one));
     await until("all nodes hear each other", () =>
       nodes.every((node) => node.status().filter(({ reached, heard }) => reached && heard).length === nodes.length - 1),
     );
-    // What came with the joining has been told by then, at once and once more.
+    // By then the gaps caused by joining have been reported, at once and once more.
     await this.clock.advance(300);
     return nodes;
   }
@@ -57,7 +57,7 @@ export class Nodes {
   }
 }
 
-/** Counts how often a node found that something may have gone unheard. */
+/** Counts the gaps that a node found. */
 export function gapsOf(node: Cluster): () => number {
   let gaps = 0;
   node.onGap(() => void (gaps += 1));

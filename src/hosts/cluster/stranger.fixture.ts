@@ -4,10 +4,10 @@ import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import { systemEntropy } from "../../core/contract/index.ts";
 import { SECRET } from "./nodes.fixture.ts";
-import { type Greeting, peersKey, proofOf } from "./proof.ts";
+import { type Greeting, peersKey, proofOf } from "./handshake.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
-/** Lines of JSON on a stream, as they come, written by hand. */
+/** Lines of JSON on a stream, as they arrive; written by hand. */
 export class Lines {
   readonly stream: Duplex;
   readonly #waiting: unknown[] = [];
@@ -29,7 +29,7 @@ export class Lines {
     });
   }
 
-  /** The next member of that name, passing over lines without it. Undefined: the stream is over. */
+  /** The next member of that name, skipping lines without it. Undefined if the stream has ended. */
   async next(name: string): Promise<unknown> {
     for (;;) {
       while (this.#waiting.length > 0) {
@@ -51,11 +51,11 @@ export interface Stranger {
   readonly session: ClientHttp2Session;
   readonly stream: ClientHttp2Stream;
   readonly greeting: Greeting;
-  /** Of the answer; 0: none came. */
+  /** Of the answer; 0 if there is none. */
   readonly status: Promise<number>;
 }
 
-/** Somebody who speaks the protocol by hand, so far without a word. */
+/** A client that speaks the protocol by hand, and has sent nothing yet. */
 export function stranger(t: TestContext, url: string, to: string, from = systemEntropy.hex(8)): Stranger {
   const session = connect(url);
   session.on("error", () => undefined);
@@ -69,14 +69,14 @@ export function stranger(t: TestContext, url: string, to: string, from = systemE
   return { lines: new Lines(stream), session, stream, greeting, status };
 }
 
-/** Greets as a node would, with the secret given. */
-export async function greet({ lines, greeting }: Stranger, secret: Uint8Array = SECRET, told = 0): Promise<void> {
+/** Greets like a node, with the given secret. */
+export async function greet({ lines, greeting }: Stranger, secret: Uint8Array = SECRET, number = 0): Promise<void> {
   lines.write(greeting);
   const nonce = await lines.next("nonce");
-  lines.write({ proof: proofOf(peersKey(secret), "caller", greeting, String(nonce)), n: told });
+  lines.write({ proof: proofOf(peersKey(secret), "caller", greeting, String(nonce)), n: number });
 }
 
-/** A listener that greets back as a node of that name would, then does as it is told. */
+/** A server that answers a greeting like a node of that name, and then runs `then`. */
 export async function acceptor(
   t: TestContext,
   self: string,

@@ -3,20 +3,20 @@ import { test } from "node:test";
 import type { ActorId, Change, Json, PeerListener, Peers, Status } from "../../core/contract/index.ts";
 import { settle, SimulatedClock } from "../../testing/index.ts";
 import { Announcer } from "./announcer.ts";
-import type { Told } from "./outcome.ts";
+import type { ActorHead } from "./outcome.ts";
 
 const A = "tally/a";
 const B = "tally/b";
-const MOST_TOLD = 10_000;
+const MAX_NOTIFIED = 10_000;
 
 /** Actors as they are on the server, and other nodes. */
 function stage() {
   const clock = new SimulatedClock();
-  const actors = new Map<ActorId, Told>();
-  const asked: ActorId[] = [];
+  const actors = new Map<ActorId, ActorHead>();
+  const reads: ActorId[] = [];
   const faults: unknown[] = [];
   const heard: string[] = [];
-  const told: Json[] = [];
+  const notified: Json[] = [];
   const awaited = new Set<string>();
   const listeners = new Map<string, PeerListener>();
   const gaps: (() => void)[] = [];
@@ -24,7 +24,7 @@ function stage() {
   const announcer = new Announcer({
     clock,
     async head(id) {
-      asked.push(id);
+      reads.push(id);
       if (broken) throw new Error("The server is away.");
       return actors.get(id);
     },
@@ -34,7 +34,7 @@ function stage() {
   });
   const peers: Peers = {
     self: "this",
-    tell: (_, message) => void told.push(message),
+    tell: (_, message) => void notified.push(message),
     ask: async () => undefined,
     on(topic, listen) {
       listeners.set(topic, listen);
@@ -53,10 +53,10 @@ function stage() {
     announcer,
     peers,
     actors,
-    asked,
+    reads,
     faults,
     heard,
-    told,
+    notified,
     awaited,
     listeners,
     gaps,
@@ -68,7 +68,7 @@ function stage() {
   };
 }
 
-void test("what is durable is told to whoever watches it, its kind or all, each time it has changed, until the watch is undone", () => {
+void test("a durable change notifies watchers of the actor, its kind or all, each time, until the watch is undone", () => {
   const { announcer, watch, heard, change } = stage();
   const undos = [A, A, "tally/*", "*/*", B].map((topic) => watch(topic));
   void announcer.announce(change(A, 1));
@@ -77,7 +77,7 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
     Array.from({ length: 4 }, () => `${A} 1 live`),
   );
   void announcer.announce(change(A, 1));
-  assert.deepEqual(heard, [], "told before");
+  assert.deepEqual(heard, [], "notified before");
   void announcer.announce(change(A, 1, { status: "failed" }));
   assert.equal(heard.splice(0).length, 4);
   undos[0]?.();
@@ -85,14 +85,14 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
   void announcer.announce(change(A, 3));
   assert.equal(heard.splice(0).length, 3);
   void announcer.announce(change(A, 2));
-  assert.deepEqual(heard, [], "what is older comes too late");
+  assert.deepEqual(heard, [], "older changes are ignored");
   for (const undo of undos) undo();
   void announcer.announce(change(A, 4));
   assert.deepEqual(heard, []);
 });
 
-void test("C2 a hint that comes before its turn is durable is told of once it is, and not before #cluster.hints", async () => {
-  const { announcer, watch, heard, change, is, asked, clock } = stage();
+void test("C2 a hint before its turn is durable notifies once it is, and not before #cluster.hints", async () => {
+  const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   is(A, 1);
   announcer.hint(change(A, 2), "message 2");
@@ -100,21 +100,21 @@ void test("C2 a hint that comes before its turn is durable is told of once it is
   assert.deepEqual(heard, []);
   await clock.advance(50);
   assert.deepEqual(heard, []);
-  assert.ok(asked.length > 2, "it is asked again");
+  assert.ok(reads.length > 2, "it is read again");
   is(A, 2);
   await clock.advance(1_000);
   assert.deepEqual(heard, [`${A} 2 live`]);
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(10_000);
-  assert.equal(asked.length, length, "and not asked any more");
+  assert.equal(reads.length, length, "and not read any more");
 });
 
-void test("several hints of one actor are one question, and a later one is not taken for answered", async () => {
-  const { announcer, watch, heard, change, is, asked, clock } = stage();
+void test("several hints of one actor share one read, and a later one is not lost", async () => {
+  const { announcer, watch, heard, change, is, reads, clock } = stage();
   watch(A);
   for (const seq of [1, 2, 3]) announcer.hint(change(A, seq), `message ${seq}`);
   await settle();
-  assert.equal(asked.length, 1);
+  assert.equal(reads.length, 1);
   is(A, 2);
   await clock.advance(100);
   assert.deepEqual(heard, []);
@@ -123,7 +123,7 @@ void test("several hints of one actor are one question, and a later one is not t
   assert.deepEqual(heard, [`${A} 4 live`]);
 });
 
-void test("a hint that comes while another is being told of is asked for too", async () => {
+void test("a hint that arrives during a notification causes another read", async () => {
   const { announcer, heard, change, is, clock } = stage();
   is(A, 1);
   announcer.watch(A, ({ seq }) => {
@@ -141,8 +141,8 @@ void test("a hint that comes while another is being told of is asked for too", a
   );
 });
 
-void test("nobody is asked for what nobody watches, nor for what a caller here is about to be told", async () => {
-  const { announcer, watch, heard, change, asked, awaited, is } = stage();
+void test("unwatched actors are not read, nor those whose caller here is about to be notified", async () => {
+  const { announcer, watch, heard, change, reads, awaited, is } = stage();
   is(A, 1);
   is(B, 1);
   watch(A);
@@ -150,20 +150,20 @@ void test("nobody is asked for what nobody watches, nor for what a caller here i
   announcer.hint(change(A, 1), "mine");
   announcer.hint(change(B, 1), "other");
   await settle();
-  assert.deepEqual([asked, heard], [[], []]);
+  assert.deepEqual([reads, heard], [[], []]);
   void announcer.announce(change(A, 1));
   assert.deepEqual(heard, [`${A} 1 live`]);
 });
 
-void test("a turn that never becomes durable is given up, and what comes after it is told", async () => {
-  const { announcer, watch, heard, change, asked, clock, is } = stage();
+void test("a turn that never becomes durable is dropped, and later changes are reported", async () => {
+  const { announcer, watch, heard, change, reads, clock, is } = stage();
   watch(A);
   is(A, 1);
   announcer.hint(change(A, 2, { emit: ["never"] }), "message 2");
   await clock.advance(40_000);
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(100_000);
-  assert.equal(asked.length, length);
+  assert.equal(reads.length, length);
   assert.deepEqual(heard, []);
   is(A, 2);
   announcer.hint(change(A, 2), "message 2 again");
@@ -171,7 +171,7 @@ void test("a turn that never becomes durable is given up, and what comes after i
   assert.deepEqual(heard, [`${A} 2 live`]);
 });
 
-void test("a server that is away is a fault, and leaves nothing behind that is told later", async () => {
+void test("a server that is away is a fault, and causes no notification afterwards", async () => {
   const { announcer, watch, heard, change, faults, clock, is, breaks } = stage();
   watch(A);
   breaks(true);
@@ -185,12 +185,12 @@ void test("a server that is away is a fault, and leaves nothing behind that is t
   assert.deepEqual(heard, [`${A} 2 live`]);
 });
 
-void test("other nodes are told what a turn leaves; what they tell is asked about, and what is no hint is nothing", async () => {
-  const { announcer, peers, watch, heard, told, change, from, is } = stage();
+void test("other nodes get hints of a turn; their hints cause reads, and invalid ones are ignored", async () => {
+  const { announcer, peers, watch, heard, notified, change, from, is } = stage();
   announcer.join(peers);
   watch("tally/*");
   announcer.hint(change(A, 1, { emit: ["line"] }), "message 1");
-  assert.deepEqual(told, [{ id: A, seq: 1, head: "head 1", status: "live", of: "message 1", emit: ["line"] }]);
+  assert.deepEqual(notified, [{ id: A, seq: 1, head: "head 1", status: "live", of: "message 1", emit: ["line"] }]);
   is(A, 1);
   is(B, 7);
   await settle();
@@ -212,7 +212,7 @@ void test("other nodes are told what a turn leaves; what they tell is asked abou
   announcer.close();
 });
 
-void test("a hint that was lost is made up for when the peers know of a gap, and after a while when nobody does #cluster.hints", async () => {
+void test("a lost hint is recovered after a gap, and after a while without one #cluster.hints", async () => {
   const { announcer, peers, watch, heard, is, gaps, clock, change } = stage();
   announcer.join(peers);
   watch(A);
@@ -229,7 +229,7 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
   is(B, 4);
   await clock.advance(15_000);
   assert.deepEqual(heard.splice(0), [`${A} 4 live`]);
-  // Of all kinds: those that were told of.
+  // For all kinds: those that were reported.
   watch("*/*");
   is(A, 5);
   void announcer.announce(change(B, 4));
@@ -242,24 +242,24 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
   assert.equal(gaps.length, 0);
 });
 
-void test("a gap that is found while actors are being asked has them asked once more", async () => {
-  const { announcer, peers, watch, heard, is, gaps, asked } = stage();
+void test("a gap that is found during a resync causes another resync", async () => {
+  const { announcer, peers, watch, heard, is, gaps, reads } = stage();
   announcer.join(peers);
   watch(A);
   is(A, 1);
   for (const gap of gaps) gap();
-  assert.deepEqual(asked, [A]);
+  assert.deepEqual(reads, [A]);
   is(A, 2);
   for (const gap of [...gaps, ...gaps]) gap();
-  assert.deepEqual(asked, [A], "not at the same time");
+  assert.deepEqual(reads, [A], "not at the same time");
   await settle();
   assert.deepEqual(heard, [`${A} 1 live`, `${A} 2 live`]);
-  assert.deepEqual(asked, [A, A], "once for all gaps in between");
+  assert.deepEqual(reads, [A, A], "once for all gaps in between");
   announcer.close();
 });
 
-void test("C2 a lost hint of a turn that is durable only after the gap was found is made up for within seconds", async () => {
-  const { announcer, peers, watch, heard, is, gaps, clock, asked } = stage();
+void test("C2 a lost hint of a turn that is durable only after the gap was found is recovered within seconds", async () => {
+  const { announcer, peers, watch, heard, is, gaps, clock, reads } = stage();
   announcer.join(peers);
   watch(A);
   is(A, 1);
@@ -271,16 +271,16 @@ void test("C2 a lost hint of a turn that is durable only after the gap was found
     await clock.advance(4_000);
     assert.deepEqual(heard.splice(0), [`${A} ${seq} live`]);
   }
-  const { length } = asked;
+  const { length } = reads;
   await clock.advance(4_000);
-  assert.equal(asked.length, length, "then it is over");
+  assert.equal(reads.length, length, "then it is over");
   for (const gap of gaps) gap();
   await settle();
   announcer.close();
   assert.equal(clock.pending, 0, "nothing is left to ring");
 });
 
-void test("law 2: an actor that has stopped is told of after its children, who are still asked about", async () => {
+void test("law 2: a stopped actor is reported after its children, which are still read", async () => {
   const { announcer, watch, heard, change, is, clock } = stage();
   watch("tally/*");
   is(B, 1);
@@ -295,7 +295,7 @@ void test("law 2: an actor that has stopped is told of after its children, who a
   assert.deepEqual(heard, [`${B} 2 stopped`, `${A} 9 stopped`]);
 });
 
-void test("lines that a turn emits are told once, without an event too, and only the newest while the server is slow", async () => {
+void test("emitted lines are reported once, without an event too, and only the newest while the server is slow", async () => {
   const { announcer, watch, heard, change, is, clock } = stage();
   watch(A);
   is(A, 1);
@@ -320,20 +320,20 @@ void test("lines that a turn emits are told once, without an event too, and only
   assert.match(heard[0] ?? "", /,4999]$/);
 });
 
-void test("C8 what was told is remembered of so many actors and no more; of the oldest it may be told once too often", () => {
+void test("C8 reported heads are remembered for a bounded number of actors; the oldest may be reported once too often", () => {
   const { announcer, watch, heard, change } = stage();
   watch("*/*");
   const id = (n: number): ActorId => `tally/${n}`;
-  for (let n = 0; n <= MOST_TOLD; n += 1) void announcer.announce(change(id(n), 1));
-  assert.equal(heard.splice(0).length, MOST_TOLD + 1);
-  for (const n of [1, 2, MOST_TOLD]) void announcer.announce(change(id(n), 1));
+  for (let n = 0; n <= MAX_NOTIFIED; n += 1) void announcer.announce(change(id(n), 1));
+  assert.equal(heard.splice(0).length, MAX_NOTIFIED + 1);
+  for (const n of [1, 2, MAX_NOTIFIED]) void announcer.announce(change(id(n), 1));
   assert.deepEqual(heard, []);
   void announcer.announce(change(id(0), 1));
   assert.deepEqual(heard, ["tally/0 1 live"]);
 });
 
-void test("a watcher that throws takes nothing from the others, and a closed announcer asks no more", async () => {
-  const { announcer, watch, heard, change, faults, clock, asked } = stage();
+void test("a watcher that throws does not affect others, and a closed announcer reads no more", async () => {
+  const { announcer, watch, heard, change, faults, clock, reads } = stage();
   announcer.watch(A, () => {
     throw new Error("A watcher's bug.");
   });
@@ -345,8 +345,8 @@ void test("a watcher that throws takes nothing from the others, and a closed ann
   await settle();
   announcer.close();
   await clock.advance(1_000);
-  const { length } = asked;
+  const { length } = reads;
   announcer.hint(change(A, 3), "message 3");
   await clock.advance(60_000);
-  assert.equal(asked.length, length);
+  assert.equal(reads.length, length);
 });

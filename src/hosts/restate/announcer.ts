@@ -1,47 +1,49 @@
-/**
- * Who is told of what has changed, whichever node changed it.
- *
- * C2: what another node says, and what a turn of this one is about to leave, are hints only: the actor is asked before anybody is
- * told. A hint may be lost; then the actors that are watched are asked what they are now.
- */
+// Owns: notifying watchers of changes, whichever node made them. Does not own: transport of hints (hosts/cluster), rows of indexes
+// (indexes.ts).
+//
+// C2: a message from another node, or from a turn that is about to commit, is only a hint: the actor is read before anyone is notified.
+// If a hint is lost, all watched actors are read.
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
-import { isObject } from "./is-object.ts";
-import { isTold, type Told } from "./outcome.ts";
+import { isObject } from "./handler-inputs.ts";
+import { wait } from "./ingress.ts";
+import { isActorHead, type ActorHead } from "./outcome.ts";
 
 const TOPIC = "changed";
-/** A turn says what it leaves before that is durable: asked again after this, doubling. */
+/** A hint precedes its durable change. The actor is read again after this pause, which doubles. */
 const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 500;
-/** What is not durable after this long is never told of: its turn was run again elsewhere, or failed. */
+/** A change that is not durable by then is dropped: its turn was run again elsewhere, or failed. */
 const GIVE_UP_MS = 30_000;
-/** With other nodes: how long what was lost may go unnoticed, should nothing tell that it was. */
+/** With other nodes: the longest time for which a lost hint goes unnoticed. */
 const RESYNC_MS = 15_000;
-/** What was missed may not be durable yet, and nobody tells of it again: after a gap, asked again so much later each time. */
-const LOOK_AGAIN_MS: readonly number[] = [250, 1_000, 4_000];
-/** How long the end of an actor waits for what may have ended before it. */
+/**
+ * After a gap, all watched actors are read again after these pauses: a missed change may not be durable yet, and its hint is not repeated.
+ */
+const RESYNC_AFTER_GAP_MS: readonly number[] = [250, 1_000, 4_000];
+/** How long the notification of a stopped actor waits for actors that may have stopped before it. */
 const ORDER_MS = 1_000;
-/** Asked at once when something may have been missed. */
-const ABREAST = 16;
-/** Actors told of; the oldest are forgotten, and told of once too often at worst. */
-const MOST_TOLD = 10_000;
-/** Lines to tell with a change that is being looked for; older ones are dropped. */
-const MOST_LINES = 1_000;
+/** Actors that a resync reads at once. */
+const CONCURRENCY = 16;
+/** Actors whose last notified head is remembered. The oldest are removed, and may be notified once too often. */
+const MAX_NOTIFIED = 10_000;
+/** Emitted lines that wait for their change to be durable; older ones are dropped. */
+const MAX_LINES = 1_000;
 
 export interface AnnouncerHost {
   readonly clock: Clock;
-  head(id: ActorId): Promise<Told | undefined>;
-  /** Ids of that kind, the first thousand. */
+  head(id: ActorId): Promise<ActorHead | undefined>;
+  /** Ids of that kind, at most a thousand. */
   ids(kind: string): Promise<readonly ActorId[]>;
-  /** A caller of this node waits for that message: told with its reply. */
+  /** A caller of this node waits for that message, and is notified with its reply. */
   awaits(messageId: string): boolean;
   fault(error: unknown, actor?: ActorId): void;
 }
 
-/** A change that is being looked for. */
-interface Hinted {
+/** A hinted change that is not durable yet. */
+interface PendingHint {
   readonly seq: number;
-  readonly status: Told["status"];
+  readonly status: ActorHead["status"];
   readonly emit: readonly Json[];
 }
 
@@ -49,14 +51,14 @@ export class Announcer {
   readonly #host: AnnouncerHost;
   readonly #watchers: Watchers;
   readonly #topics = new Map<string, number>();
-  readonly #told = new Map<ActorId, Told>();
-  readonly #hinted = new Map<ActorId, Hinted>();
-  readonly #asking = new Map<ActorId, Promise<void>>();
+  readonly #notified = new Map<ActorId, ActorHead>();
+  readonly #hints = new Map<ActorId, PendingHint>();
+  readonly #reading = new Map<ActorId, Promise<void>>();
   #peers: Peers | undefined;
   readonly #undos: (() => void)[] = [];
   #syncing: Promise<void> | undefined;
   #syncAgain = false;
-  #undoLook: () => void = () => undefined;
+  #undoResync: () => void = () => undefined;
   #closed = false;
 
   constructor(host: AnnouncerHost) {
@@ -83,10 +85,10 @@ export class Announcer {
     this.#undos.push(
       peers.on(TOPIC, (message) => {
         const hint = hintIn(message);
-        if (hint !== undefined) this.#heard(hint.change, hint.of);
+        if (hint !== undefined) this.#onHint(hint.change, hint.of);
         return undefined;
       }),
-      peers.onGap(() => this.#missed(LOOK_AGAIN_MS)),
+      peers.onGap(() => this.#onGap(RESYNC_AFTER_GAP_MS)),
     );
     const later = (): void => {
       const undo = this.#host.clock.after(RESYNC_MS, () => {
@@ -101,48 +103,48 @@ export class Announcer {
 
   close(): void {
     this.#closed = true;
-    this.#undoLook();
+    this.#undoResync();
     for (const undo of this.#undos.splice(0)) undo();
   }
 
-  /** What is durable. An actor that has stopped is told of after what had to end before it. */
+  /** Notifies of a durable change. A stopped actor is reported after the actors that had to stop before it. */
   announce(change: Change): void | Promise<void> {
-    const pending = change.status === "stopped" ? [...this.#asking.values()] : [];
-    if (pending.length === 0) return this.#tell(change);
-    return this.#tellAfter(pending, change);
+    const pending = change.status === "stopped" ? [...this.#reading.values()] : [];
+    if (pending.length === 0) return this.#notify(change);
+    return this.#notifyAfter(pending, change);
   }
 
-  /** For a moment only: what is looked for may be another's turn that takes its time. */
-  async #tellAfter(pending: readonly Promise<void>[], change: Change): Promise<void> {
+  /** Only for a moment: the pending read may concern another turn that takes its time. */
+  async #notifyAfter(pending: readonly Promise<void>[], change: Change): Promise<void> {
     const moment = Promise.withResolvers<void>();
     const undo = this.#host.clock.after(ORDER_MS, moment.resolve);
     await Promise.race([Promise.all(pending), moment.promise]);
     undo();
-    this.#tell(change);
+    this.#notify(change);
   }
 
-  /** What a turn of this node is about to leave. */
+  /** Announces what a turn of this node is about to commit. */
   hint(change: Change, of: string): void {
     const { id, seq, head, status, emit } = change;
     this.#peers?.tell(TOPIC, { id, seq, head, status, of, ...(emit === undefined ? {} : { emit: [...emit] }) });
-    this.#heard(change, of);
+    this.#onHint(change, of);
   }
 
-  /** Something may have been missed: all that is watched is asked what it is. */
+  /** Reads all watched actors, since changes may have been missed. */
   resync(): Promise<void> {
-    // Some have been asked already by whoever runs now: before what is missed since then.
+    // A resync that is running may have read some actors already, before the change that was missed now.
     this.#syncAgain = true;
-    this.#syncing ??= this.#resyncs();
+    this.#syncing ??= this.#runResyncs();
     return this.#syncing;
   }
 
-  #missed([nextMs, ...later]: readonly number[]): void {
+  #onGap([nextMs, ...later]: readonly number[]): void {
     void this.resync();
-    this.#undoLook();
-    if (nextMs !== undefined) this.#undoLook = this.#host.clock.after(nextMs, () => this.#missed(later));
+    this.#undoResync();
+    if (nextMs !== undefined) this.#undoResync = this.#host.clock.after(nextMs, () => this.#onGap(later));
   }
 
-  async #resyncs(): Promise<void> {
+  async #runResyncs(): Promise<void> {
     while (this.#syncAgain && !this.#closed) {
       this.#syncAgain = false;
       try {
@@ -160,82 +162,82 @@ export class Announcer {
       const [kind = "", key] = topic.split("/");
       if (key !== "*") ids.add(`${kind}/${key ?? ""}`);
       else if (kind !== "*") for (const id of await this.#host.ids(kind)) ids.add(id);
-      else for (const id of this.#told.keys()) ids.add(id);
+      else for (const id of this.#notified.keys()) ids.add(id);
     }
     const left = [...ids];
-    const asks = Array.from({ length: ABREAST }, async () => {
+    const workers = Array.from({ length: CONCURRENCY }, async () => {
       for (let id = left.pop(); id !== undefined && !this.#closed; id = left.pop()) {
         const now = await this.#host.head(id);
-        if (now !== undefined) this.#tell({ id, ...now });
+        if (now !== undefined) this.#notify({ id, ...now });
       }
     });
-    await Promise.all(asks);
+    await Promise.all(workers);
   }
 
-  #hears(id: ActorId): boolean {
+  #isWatched(id: ActorId): boolean {
     return this.#watchers.hears(id, `${kindOf(id)}/*`);
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     const { id, seq, head, status, emit } = change;
-    if (!this.#hears(id)) return;
-    const before = this.#told.get(id);
+    if (!this.#isWatched(id)) return;
+    const before = this.#notified.get(id);
     const known = before !== undefined && (seq < before.seq || (seq === before.seq && status === before.status));
     if (known && emit === undefined) return;
-    this.#told.delete(id);
-    this.#told.set(id, known ? before : { seq, head, status });
-    for (const oldest of this.#told.keys()) {
-      if (this.#told.size <= MOST_TOLD) break;
-      this.#told.delete(oldest);
+    this.#notified.delete(id);
+    this.#notified.set(id, known ? before : { seq, head, status });
+    for (const oldest of this.#notified.keys()) {
+      if (this.#notified.size <= MAX_NOTIFIED) break;
+      this.#notified.delete(oldest);
     }
     this.#watchers.tell(change, `${kindOf(id)}/*`);
   }
 
-  #heard({ id, seq, status, emit = [] }: Change, of: string): void {
-    if (this.#closed || !this.#hears(id) || this.#host.awaits(of)) return;
-    const before = this.#hinted.get(id);
-    this.#hinted.set(id, {
+  #onHint({ id, seq, status, emit = [] }: Change, of: string): void {
+    if (this.#closed || !this.#isWatched(id) || this.#host.awaits(of)) return;
+    const before = this.#hints.get(id);
+    this.#hints.set(id, {
       seq: Math.max(seq, before?.seq ?? 0),
       status: before === undefined || seq >= before.seq ? status : before.status,
-      emit: emit.length === 0 ? (before?.emit ?? []) : [...(before?.emit ?? []), ...emit].slice(-MOST_LINES),
+      emit: emit.length === 0 ? (before?.emit ?? []) : [...(before?.emit ?? []), ...emit].slice(-MAX_LINES),
     });
-    if (this.#asking.has(id)) return;
-    this.#asking.set(id, this.#ask(id));
+    if (this.#reading.has(id)) return;
+    this.#reading.set(id, this.#readUntil(id));
   }
 
-  /** Until it is what was hinted. */
-  async #ask(id: ActorId): Promise<void> {
+  /** Reads the actor until it has the hinted change. */
+  async #readUntil(id: ActorId): Promise<void> {
     const { clock } = this.#host;
     const givesUpAt = clock.now() + GIVE_UP_MS;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#closed; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      let now: Told | undefined;
+      let now: ActorHead | undefined;
       try {
         now = await this.#host.head(id);
       } catch (error) {
         this.#host.fault(error, id);
         break;
       }
-      const wanted = this.#hinted.get(id);
+      const wanted = this.#hints.get(id);
       if (wanted === undefined) break;
       if (now !== undefined && (now.seq > wanted.seq || (now.seq === wanted.seq && now.status === wanted.status))) {
-        this.#found(id);
-        return this.#tell({ id, ...now, ...(wanted.emit.length === 0 ? {} : { emit: wanted.emit }) });
+        this.#endHint(id);
+        return this.#notify({ id, ...now, ...(wanted.emit.length === 0 ? {} : { emit: wanted.emit }) });
       }
       if (clock.now() > givesUpAt) break;
-      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+      await wait(clock, pauseMs);
     }
-    this.#found(id);
+    this.#endHint(id);
   }
 
-  /** Both at once, and before anybody is told: a hint that comes from here on is asked about anew. */
-  #found(id: ActorId): void {
-    this.#hinted.delete(id);
-    this.#asking.delete(id);
+  /** Both at once, and before anyone is notified: a hint that arrives from now on starts another read. */
+  #endHint(id: ActorId): void {
+    this.#hints.delete(id);
+    this.#reading.delete(id);
   }
 }
 
 function hintIn(message: Json): { readonly change: Change; readonly of: string } | undefined {
-  if (!isObject(message) || !isTold(message)) return undefined;
+  if (!isObject(message) || !isActorHead(message)) return undefined;
   const { id, of, emit, seq, head, status } = message;
   if (!isAddress(id) || typeof of !== "string") return undefined;
   return { change: { id, seq, head, status, ...(isLines(emit) ? { emit } : {}) }, of };

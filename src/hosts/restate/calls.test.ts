@@ -10,9 +10,9 @@ import { Names } from "./names.ts";
 
 const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
 
-test("a stop aborts work that had only just begun, and was not known when it was asked for", async () => {
+test("a stop aborts work that has just started, and was not stored when it was first requested", async () => {
   const clock = new SimulatedClock();
-  let asked = 0;
+  let requests = 0;
   let stopped: () => void = () => undefined;
   await using server = await fakeIngress(({ path, input, response }) => {
     const answer = (value: unknown): void => {
@@ -20,7 +20,7 @@ test("a stop aborts work that had only just begun, and was not known when it was
       response.end(JSON.stringify(value));
     };
     if (path.includes("/stop")) stopped = () => answer({ reply: { ok: null } });
-    else if (path.includes("/working")) answer((asked += 1) < 3 ? null : "inv_1");
+    else if (path.includes("/working")) answer((requests += 1) < 3 ? null : "inv_1");
     else {
       assert.equal(input, "inv_1");
       answer({ invocationId: "inv_2" });
@@ -35,20 +35,20 @@ test("a stop aborts work that had only just begun, and was not known when it was
     patience: clock,
     node: () => undefined,
     seal: (_, input) => input,
-    shown: ({ args }) => args,
+    redactedArgs: ({ args }) => args,
     announce: () => undefined,
     waitingCallers: new WaitingCallers({
       clock,
       patience: clock,
-      due: async () => ({ reply: undefined, pending: false }),
+      replyState: async () => ({ reply: undefined, pending: false }),
       watch: () => () => undefined,
       receipt: () => undefined,
     }),
-    left: () => undefined,
+    callerLeft: () => undefined,
     fault: (error) => assert.fail(String(error)),
   });
   assert.deepEqual(await patiently(clock, calls.end(STOP, "enough")), { status: "fulfilled", value: undefined });
-  assert.equal(asked, 3);
+  assert.equal(requests, 3);
 });
 
 test("C4 a repeated call whose first caller left is made again, as another invocation", async () => {
@@ -65,22 +65,22 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
     patience: clock,
     node: () => undefined,
     seal: (_, input) => input,
-    shown: ({ args }) => args,
+    redactedArgs: ({ args }) => args,
     announce: () => undefined,
     waitingCallers: new WaitingCallers({
       clock,
       patience: clock,
-      due: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
+      replyState: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
       watch: () => () => undefined,
       receipt: () => undefined,
     }),
-    left: () => undefined,
+    callerLeft: () => undefined,
     fault: (error) => assert.fail(String(error)),
   });
   const call: Message = { ...STOP, action: "add" };
   assert.deepEqual(await patiently(clock, calls.call(call, { key: "k" })), { status: "fulfilled", value: { ok: "done" } });
   assert.deepEqual(
-    server.asked.map(({ key }) => key),
+    server.requests.map(({ key }) => key),
     ["m", "m.again"],
   );
 });
@@ -104,25 +104,25 @@ test("only the caller of the first call ends what was forwarded for it, and only
       patience: clock,
       node: () => undefined,
       seal: (_, input) => input,
-      shown: ({ args }) => args,
+      redactedArgs: ({ args }) => args,
       announce: () => undefined,
       waitingCallers: new WaitingCallers({
         clock,
         patience: clock,
-        due: async () => ({ reply: undefined, pending: true }),
+        replyState: async () => ({ reply: undefined, pending: true }),
         watch: () => () => undefined,
         receipt: () => undefined,
       }),
-      left: (messageId) => void left.push(messageId),
+      callerLeft: (messageId) => void left.push(messageId),
       fault: (error) => assert.fail(String(error)),
     });
     const leaving = new AbortController();
     const call: Message = { ...STOP, action: "add" };
     const waiting = Array.from({ length: others }, () => calls.call(call, { key: "k" }).catch(() => undefined));
-    const gone = assert.rejects(calls.call(call, { key: "k", signal: leaving.signal }), { code: "CANCELLED", applied: true });
-    await until("all wait for the reply", () => server.asked.length > others && calls.callers(later).size > others);
+    const departure = assert.rejects(calls.call(call, { key: "k", signal: leaving.signal }), { code: "CANCELLED", applied: true });
+    await until("all wait for the reply", () => server.requests.length > others && calls.callers(later).size > others);
     leaving.abort();
-    await gone;
+    await departure;
     assert.deepEqual(left, expected);
     assert.equal(waiting.length, others);
   }

@@ -1,9 +1,8 @@
-/**
- * Calls of actors through the server's ingress.
- *
- * C2: a reply is the outcome of an invocation the server has made durable.
- * C4: a call is one invocation however often it is sent: it is sent again until its outcome is known.
- */
+// Owns: calls of actors through the server's ingress. Does not own: retries of requests (ingress.ts), waiting for deferred replies
+// (waiting-callers.ts).
+//
+// C2: a reply is the outcome of an invocation that the server has made durable. C4: a call is one invocation however often it is sent,
+// and it is sent until its outcome is known.
 import { callHash, faults, isCancelledReply, scopedKey, type CallKey } from "../../core/chain/internal.ts";
 import {
   EngineError,
@@ -18,45 +17,43 @@ import {
 } from "../../core/contract/index.ts";
 import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
-import type { StopInput, TurnInput } from "./inputs.ts";
-import type { Ingress } from "./ingress.ts";
+import type { StopInput, TurnInput } from "./handler-inputs.ts";
+import { type Ingress, wait, retryPauses, unexpectedAnswer } from "./ingress.ts";
 import type { WaitingCallers } from "./waiting-callers.ts";
 import type { Names } from "./names.ts";
-import { passed, pauses } from "./pauses.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
-import { strange } from "./patient-ingress.ts";
 
 export interface CallsHost {
   readonly names: Names;
   readonly ingress: Ingress;
-  /** By which actors live. */
+  /** The clock of actors. */
   readonly clock: Clock;
-  /** By which the network is asked again. */
+  /** The clock of network retries. */
   readonly patience: Clock;
-  /** This node, where there are others. */
+  /** The name of this node, if there are other nodes. */
   node(): string | undefined;
   seal(message: Message, input: TurnInput): unknown;
-  /** The arguments without what is secret. */
-  shown(message: Message): Json;
+  /** The arguments without secrets. */
+  redactedArgs(message: Message): Json;
   announce(change: Change): void | Promise<void>;
   readonly waitingCallers: WaitingCallers;
-  /** A call's only caller here has left; its reply is not known yet. */
-  left(messageId: string): void;
+  /** The only caller of a call at this node has left, and the reply is not known yet. */
+  callerLeft(messageId: string): void;
   fault(error: unknown, actor: ActorId): void;
 }
 
-interface More extends Pick<TurnInput, "waiting"> {
+interface CallExtras extends Pick<TurnInput, "waiting"> {
   readonly idempotencyKey: string;
 }
 
-/** Another call, since the server has the outcome of the first. */
-const anew = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
+/** A call with another id, since the server stores the outcome of the first. */
+const repeated = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
 
-const NOBODY: ReadonlySet<CallOptions> = new Set();
+const NO_CALLERS: ReadonlySet<CallOptions> = new Set();
 
 export class Calls {
   readonly #host: CallsHost;
-  /** Callers of this node, by the message they wait for. */
+  /** Callers of this node, by the message for which they wait. */
   readonly #waiting = new MultiMap<string, CallOptions>();
 
   constructor(host: CallsHost) {
@@ -68,23 +65,23 @@ export class Calls {
   }
 
   callers(messageId: string): ReadonlySet<CallOptions> {
-    return this.#waiting.get(messageId) ?? NOBODY;
+    return this.#waiting.get(messageId) ?? NO_CALLERS;
   }
 
   call(message: Message, options: CallOptions): Promise<Reply> {
     return this.#call(message, options, { idempotencyKey: message.id });
   }
 
-  async #call(message: Message, options: CallOptions, { idempotencyKey, ...more }: More): Promise<Reply> {
+  async #call(message: Message, options: CallOptions, { idempotencyKey, ...extras }: CallExtras): Promise<Reply> {
     const { key, signal } = options;
     if (signal?.aborted) throw faults.cancelled(message.to);
-    const named = key === undefined ? undefined : this.#named(message, key);
+    const callKey = key === undefined ? undefined : this.#callKey(message, key);
     const node = this.#host.node();
     const input: TurnInput = {
       message,
-      ...(named === undefined ? {} : { key: named }),
+      ...(callKey === undefined ? {} : { key: callKey }),
       ...(node === undefined || (options.onProgress === undefined && options.onLog === undefined) ? {} : { node }),
-      ...more,
+      ...extras,
     };
     this.#waiting.put(message.id, options);
     try {
@@ -95,9 +92,9 @@ export class Calls {
       if (later !== undefined || reply === undefined) {
         const first = later ?? message.id;
         const settled = await this.#wait(message, first, options);
-        // The caller of the first call left and this one did not: the call is made again.
+        // The caller of the first call left, and this one did not: repeat the call.
         return first !== message.id && isCancelledReply(settled)
-          ? await this.#call(anew(message), options, { ...more, idempotencyKey: `${idempotencyKey}.again` })
+          ? await this.#call(repeated(message), options, { ...extras, idempotencyKey: `${idempotencyKey}.again` })
           : settled;
       }
       if (committed && change !== undefined) this.#receipt(options, message.to, change);
@@ -107,11 +104,11 @@ export class Calls {
     }
   }
 
-  /** A repeated keyed call waits for its first, of which it hears too. */
+  /** A repeated keyed call waits for the first one, and gets its progress too. */
   async #wait({ id, to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
-    // A repeated call does not end the first one, whose caller may wait at another node. This caller is still among those that wait.
+    // A repeated call does not cancel the first one, whose caller may wait at another node. This caller is still counted.
     const onLeft = (): void => {
-      if (of === id && this.callers(of).size <= 1) this.#host.left(of);
+      if (of === id && this.callers(of).size <= 1) this.#host.callerLeft(of);
     };
     this.#waiting.put(of, options);
     try {
@@ -128,36 +125,37 @@ export class Calls {
     );
   }
 
-  #named(message: Message, key: string): CallKey {
-    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.shown(message)) };
+  #callKey(message: Message, key: string): CallKey {
+    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.redactedArgs(message)) };
   }
 
-  /** A caller may leave, or its time be over: the invocation is taken back, unless it has been applied already. */
+  /** If the caller leaves, or its deadline passes, the invocation is cancelled unless it was applied already. */
   async #run(message: Message, input: TurnInput, idempotencyKey: string, signal: CancelSignal | undefined): Promise<Outcome> {
     const { ingress, names, clock } = this.#host;
     const { to, deadline } = message;
     const invocation = { ...names.actor(to, "turn"), input: this.#host.seal(message, input), idempotencyKey };
-    let withdrawn: EngineError | undefined;
-    const withdraw = (why: EngineError): void => {
-      if (withdrawn !== undefined) return;
-      withdrawn = why;
-      // Sent once more, it is the same invocation, whose name comes back at once.
+    let cancelledBy: EngineError | undefined;
+    const cancelInvocation = (why: EngineError): void => {
+      if (cancelledBy !== undefined) return;
+      cancelledBy = why;
+      // Sent once more under the same key, it returns the id of the same invocation at once.
       ingress
         .begin(invocation)
         .then((name) => this.cancel(name))
         .catch((error: unknown) => this.#host.fault(error, to));
     };
-    const left = (): void => withdraw(faults.cancelled(to));
+    const left = (): void => cancelInvocation(faults.cancelled(to));
     signal?.addEventListener("abort", left, { once: true });
-    const undo = deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => withdraw(faults.deadline(to)));
+    const undo =
+      deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => cancelInvocation(faults.deadline(to)));
     try {
       const outcome = await ingress.invoke(invocation);
-      if (!isOutcome(outcome)) throw strange(invocation);
+      if (!isOutcome(outcome)) throw unexpectedAnswer(invocation);
       if (!hasOwn(outcome, "fault") || outcome.fault.code !== "CANCELLED") return outcome;
-      throw withdrawn ?? faults.stopped(to);
+      throw cancelledBy ?? faults.stopped(to);
     } catch (error) {
       const cancelled = error instanceof EngineError && error.code === "CANCELLED";
-      throw cancelled ? (withdrawn ?? faults.stopped(to)) : error;
+      throw cancelled ? (cancelledBy ?? faults.stopped(to)) : error;
     } finally {
       signal?.removeEventListener("abort", left);
       undo?.();
@@ -169,7 +167,7 @@ export class Calls {
     await ingress.begin({ object: names.control, handler: "cancel", input: invocation });
   }
 
-  /** Aborts what runs, then ends the actor. */
+  /** Aborts what runs, then stops the actor. */
   async end(message: Message, reason: string): Promise<void> {
     const { ingress, names } = this.#host;
     const input: StopInput = { message, reason, above: [] };
@@ -177,28 +175,28 @@ export class Calls {
     await Promise.all([this.#ended(message.to, ending), this.#abortUntil(ending, message.to)]);
   }
 
-  /** Work that has only just begun is not known yet, and whoever waits behind it would wait for all of it: asked again until then. */
+  /** Work that has just started is not stored yet, and `stop` would wait for all of it. So abort repeatedly until the stop is done. */
   async #abortUntil(ended: Promise<unknown>, id: ActorId): Promise<void> {
     let over = false;
     const settled = ended.then(
       () => (over = true),
       () => (over = true),
     );
-    for (const ms of pauses()) {
+    for (const ms of retryPauses()) {
       await this.abort(id);
-      await Promise.race([settled, passed(this.#host.patience, ms)]);
+      await Promise.race([settled, wait(this.#host.patience, ms)]);
       if (over) return;
     }
   }
 
-  /** Whatever work the actor is at. */
+  /** Aborts the current work of the actor. */
   async abort(id: ActorId): Promise<void> {
     const { ingress, names } = this.#host;
     try {
       const working = await ingress.invoke({ ...names.actor(id, "working"), input: null });
       if (typeof working === "string") await this.cancel(working);
     } catch (error) {
-      // Then it has its time.
+      // It then runs until its time is over.
       this.#host.fault(error, id);
     }
   }
@@ -211,14 +209,14 @@ export class Calls {
 
   async #ended(id: ActorId, ending: Promise<unknown>): Promise<void> {
     const outcome = await ending;
-    if (!isOutcome(outcome)) throw strange({ object: id });
+    if (!isOutcome(outcome)) throw unexpectedAnswer({ object: id });
     if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
     if (outcome.change !== undefined) await this.#host.announce({ id, ...outcome.change });
   }
 
   /**
-   * Actors whose work waits for each other would wait until their time is over. `run` differs whenever the work runs: what it calls is then
-   * another invocation, since the first one may have been withdrawn, or was for another call. The actor knows a repeated call by its key.
+   * Refuses a call in a cycle, which would wait until its time is over. `run` differs each time the work runs: its calls are then other
+   * invocations, since the first ones may have been cancelled or differ. The actor recognises a repeated call by its key.
    */
   inner(call: InnerCall, message: Message, { key, run }: { readonly key: string; readonly run: string }): Promise<Reply> {
     const { waiting, signal, work } = call;

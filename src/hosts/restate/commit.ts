@@ -1,32 +1,37 @@
-/**
- * From a planned turn to what is set and sent.
- *
- * C5: what a turn sends is journalled after its state: the server delivers it in that order, once.
- * Law 2: an actor's stop is set first, then its children stop, then it is told of.
- */
+// Owns: committing a planned turn: what is set, sent and notified, in which order. Does not own: the texts that are set
+// (turn-writes.ts), delivery (delivery.ts).
+//
+// C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
+// then its children stop, then watchers are notified.
 import { hasParent, type CallKey, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
-import { heldLines, roomIn, type Room } from "./blocks.ts";
-import { childrenOf, enter, type Entered, isPut, noRoom, objectOf, ofClaims, ofLetters, takeBack } from "./directory.ts";
-import { type DurableContext, Withdrawn } from "./durable-context.ts";
-import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
-import { sendChanges } from "./index-sends.ts";
-import { insist } from "./insist.ts";
-import { ACTOR_KEY, type Kept } from "./kept.ts";
-import { isListed } from "./map-client.ts";
-import type { NodeHost } from "./node-host.ts";
-import { faultOf, isGuarded, type Guarded, type Told } from "./outcome.ts";
-import type { Place } from "./place.ts";
-import { writtenBy } from "./written.ts";
+import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
+import {
+  childrenOf,
+  addToDirectory,
+  type DirectoryEntry,
+  isPut,
+  directoryFull,
+  mapHandler,
+  CLAIMS,
+  DEAD_LETTERS,
+  removeFromDirectory,
+} from "./directory.ts";
+import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
+import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
+import { sendChanges } from "./index-object.ts";
+import { isMapList } from "./map-client.ts";
+import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
+import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
-/** How an actor ends that does not end by itself. */
-export interface Parting {
-  /** Who is stopping already, and need not be told. */
+/** How an actor is stopped from outside. */
+export interface StopOptions {
+  /** Ancestors that are stopping already, and need no notice. */
   readonly above: readonly ActorId[];
   readonly parentKnows: boolean;
-  /** Its end is no message. Absent: it ends by one. */
+  /** Set if the stop is not a message of its own. */
   readonly lastMessageAt?: number;
 }
 
@@ -34,25 +39,25 @@ export interface Commit {
   readonly context: DurableContext;
   readonly host: NodeHost;
   readonly kind: Kind;
-  readonly place: Place;
+  readonly start: TurnStart;
   readonly plan: Plan;
-  /** Of a keyed call. */
+  /** Key of a keyed call. */
   readonly claim: CallKey | undefined;
-  /** A turn sent the message. */
-  readonly sent: boolean;
-  readonly parting: Parting;
+  /** The message was sent by a turn. */
+  readonly isSent: boolean;
+  readonly stopOptions: StopOptions;
 }
 
-/** A fault: nothing has been applied. Whatever the context rejects with once something was set only delays the rest. */
-export async function commit(turn: Commit): Promise<Guarded<{ readonly change: Told }>> {
-  const { context, host, kind, place, plan, claim, parting } = turn;
+/** A fault means that nothing was applied. Once something was set, a rejection of the context only delays the rest. */
+export async function commit(turn: Commit): Promise<Guarded<{ readonly change: ActorHead }>> {
+  const { context, host, kind, start, plan, claim, stopOptions } = turn;
   const { id, message } = plan;
-  const room = place.kept === undefined ? NO_NEED : roomIn(place.kept, plan.born);
-  const held = await leavingLines(context, id, place.kept, room);
-  if (hasOwn(held, "fault")) return held;
-  let written;
+  const blockPlan = start.stored === undefined ? NO_BLOCK_CHANGE : planBlocks(start.stored, plan.born);
+  const lines = await linesForArchive(context, id, start.stored, blockPlan);
+  if (hasOwn(lines, "fault")) return lines;
+  let writes;
   try {
-    written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value }, parting.lastMessageAt);
+    writes = turnWrites(kind, start, plan, start.stored?.health, { blockPlan, lines: lines.value }, stopOptions.lastMessageAt);
   } catch (error) {
     if (error instanceof EngineError) return { fault: faultOf(error) };
     host.fault(error, { where: "turn", message });
@@ -60,41 +65,42 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   }
   const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind);
   const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
-  const entered = plan.born ? enteredBy(turn) : undefined;
+  const entry = plan.born ? directoryEntry(turn) : undefined;
   try {
-    const refused = (entered && (await begin(turn, entered))) ?? (claimed === undefined ? undefined : await claimWith(turn, claimed));
-    if (refused !== undefined) {
-      if (entered !== undefined) takeBack(context, host.names, entered);
-      return { fault: faultOf(refused) };
+    const error = (entry && (await enter(turn, entry))) ?? (claimed === undefined ? undefined : await putClaim(turn, claimed));
+    if (error !== undefined) {
+      if (entry !== undefined) removeFromDirectory(context, host.names, entry);
+      return { fault: faultOf(error) };
     }
   } catch (error) {
-    if (entered !== undefined && error instanceof Withdrawn) takeBack(context, host.names, entered);
+    if (entry !== undefined && error instanceof InvocationCancelled) removeFromDirectory(context, host.names, entry);
     throw error;
   }
-  const { text, life, sealed, blocks, timers, out, change } = written;
-  for (const part of sealed) context.send(host.names.archive(id, "put"), part);
+  const { text, life, archived, blocks, timers, out, change } = writes;
+  for (const part of archived) context.send(host.names.archive(id, "put"), part);
   for (const block of blocks)
     if (block.text === undefined) context.clear(block.name);
     else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
-  sendChanges(context, host, kind.name, place, plan);
+  sendChanges(context, host, kind.name, start, plan);
   if (plan.stop !== undefined) {
-    // One that ends with its parent is left out by that.
+    // A child that stops with its parent is removed by the parent.
     const { parent } = plan.extra;
-    if (parent !== undefined && !parting.parentKnows) context.send(objectOf(host.names, childrenOf(parent), id, "delete"), { key: id });
-    await stopChildren(context, host, id, parting.above, message);
+    if (parent !== undefined && !stopOptions.parentKnows)
+      context.send(mapHandler(host.names, childrenOf(parent), id, "delete"), { key: id });
+    await stopChildren(context, host, id, stopOptions.above, message);
   }
-  // Before what it sends them: that is for who has been restarted.
+  // Before the messages to the child, which are for the restarted one.
   for (const child of plan.restart ?? []) {
     const restart: RestartInput = { by: id };
     if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
   }
-  for (const sent of out) deliver(context, host, sent);
+  for (const sent of out) sendMessage(context, host, sent);
   for (const { name, wake } of timers) {
-    const ring: RingInput = { name, life, at: wake.at, failures: 0 };
+    const ring: TimerInput = { name, life, at: wake.at, failures: 0 };
     context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
   }
-  if (claimed !== undefined) context.send(objectOf(host.names, ofClaims, claimed, "delete"), { key: claimed }, host.keyMs);
+  if (claimed !== undefined) context.send(mapHandler(host.names, CLAIMS, claimed, "delete"), { key: claimed }, host.keyMs);
   const { expireMs } = plan.extra.policy;
   if (plan.born && plan.stop === undefined && expireMs !== undefined && Number.isFinite(expireMs)) {
     const expire: ExpireInput = { life };
@@ -105,77 +111,88 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   return { value: { change } };
 }
 
-const NO_NEED: Room = { leave: "none", rolls: false };
+const NO_BLOCK_CHANGE: BlockPlan = { toArchive: "none", addsBlock: false };
 
-async function leavingLines(context: DurableContext, id: ActorId, kept: Kept | undefined, { leave }: Room): Promise<Guarded<string>> {
-  if (kept === undefined || leave === "none") return { value: "" };
+async function linesForArchive(
+  context: DurableContext,
+  id: ActorId,
+  stored: StoredActor | undefined,
+  { toArchive: leave }: BlockPlan,
+): Promise<Guarded<string>> {
+  if (stored === undefined || leave === "none") return { value: "" };
   try {
-    return { value: await heldLines(context, id, kept) };
+    return { value: await blockLines(context, id, stored) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // Nobody else writes during a turn: what does not fit now never will, and asking again would hold the key for ever.
-    return { fault: faultOf(faults.fromStore(damaged(id, error))) };
+    // Nothing else writes during a turn, so a mismatch is permanent, and a retry would hold the key for ever.
+    return { fault: faultOf(faults.fromStore(damagedBlocks(id, error))) };
   }
 }
 
-const damaged = (id: ActorId, cause: StoreError): StoreError =>
+const damagedBlocks = (id: ActorId, cause: StoreError): StoreError =>
   new StoreError("STORE_CORRUPT", `The older events of ${id} are not as it says: let nothing else write to these virtual objects.`, {
     cause,
   });
 
-/** Escaped where its digest would be that of other keys. */
+/** Escaped if the digest would be equal to that of other keys. */
 export const claimKey = (kind: string, key: string): string =>
   sha256(key.isWellFormed() ? `${kind}\n${key}` : `${kind}\t${JSON.stringify(key)}`);
 
-/** A message that a turn sent: to its actor, or where no node serves such, to the dead letters. */
-export function deliver(context: DurableContext, host: NodeHost, message: Message): void {
+/** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
+export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {
   const kind = kindOf(message.to);
-  if (!host.knows(kind)) return bury(context, host, message, faults.unknownKind(kind));
+  if (!host.knows(kind)) return toDeadLetters(context, host, message, faults.unknownKind(kind));
   const input: TurnInput = { message };
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
-/** C5: a message that has failed too often is kept where people see it. */
-export function bury(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
+/** C5: a message that has failed too often becomes a dead letter, which operators can see. */
+export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
   const sealed = host.sealerFor(kindOf(message.to)).seal(message);
-  context.send(objectOf(host.names, ofLetters, key, "put"), {
+  context.send(mapHandler(host.names, DEAD_LETTERS, key, "put"), {
     key,
     value: { message: sealed, why: letterReason(error, message.to, thrown), at },
   });
   host.fault(error, { where: "outbox", message });
 }
 
-const enteredBy = ({ place, plan: { id, life, extra } }: Commit): Entered => ({
+const directoryEntry = ({ start, plan: { id, life, extra } }: Commit): DirectoryEntry => ({
   id,
   uid: extra.uid ?? life,
-  first: place.kept === undefined,
+  first: start.stored === undefined,
   owner: extra.owner,
-  ownerBefore: place.kept?.row.owner,
+  ownerBefore: start.stored?.row.owner,
   parent: extra.parent,
 });
 
-/** Enters the actor where it is found. An error: it must not begin. */
-async function begin({ context, host, plan: { id, message }, sent }: Commit, entered: Entered): Promise<EngineError | undefined> {
-  const { parent } = entered;
-  const refused = await enter(context, host.names, entered);
-  if (refused !== undefined) return refused;
+/** Adds the actor to the directory. An error means that it must not start. */
+async function enter(
+  { context, host, plan: { id, message }, isSent: sent }: Commit,
+  entry: DirectoryEntry,
+): Promise<EngineError | undefined> {
+  const { parent } = entry;
+  const error = await addToDirectory(context, host.names, entry);
+  if (error !== undefined) return error;
   if (!sent || parent === undefined || message.from === undefined) return undefined;
-  // After the child can be found: either this sees that the parent has stopped, or the parent's stop sees the child.
+  // After the child can be found: either this call sees that the parent has stopped, or the parent's stop sees the child.
   const lives = await context.call(host.names.actor(parent, "lives"), message.id);
   return lives === true ? undefined : faults.parentStopped(id, parent);
 }
 
-/** C4: whose the key is. An error: it could not be noted. */
-async function claimWith({ context, host, plan: { id, message } }: Commit, key: string): Promise<EngineError | undefined> {
+/** C4: records which actor has the key. An error means that it could not be recorded. */
+async function putClaim({ context, host, plan: { id, message } }: Commit, key: string): Promise<EngineError | undefined> {
   const value = { id, until: message.at + host.keyMs };
-  return isPut(await context.call(objectOf(host.names, ofClaims, key, "put"), { key, value })) ? undefined : noRoom(id);
+  return isPut(await context.call(mapHandler(host.names, CLAIMS, key, "put"), { key, value })) ? undefined : directoryFull(id);
 }
 
 const PAGE = 100;
 
-/** Children first, one after the other; none is left out, whatever becomes of the others, and whoever cancels: something was set. */
+/**
+ * Stops the children one after the other. None is skipped, whatever happens to the others and even if the invocation is cancelled, since
+ * the stop was set already.
+ */
 async function stopChildren(
   context: DurableContext,
   host: NodeHost,
@@ -186,13 +203,13 @@ async function stopChildren(
   const down = [...above, id];
   const index = childrenOf(id);
   for (let after: string | undefined; ;) {
-    const listed = await insist(() =>
-      context.call(objectOf(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
+    const listed = await uncancellable(() =>
+      context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
     );
     const children = keysOf(listed);
     for (const child of children) {
       if (isAddress(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
-      context.send(objectOf(host.names, index, child, "delete"), { key: child });
+      context.send(mapHandler(host.names, index, child, "delete"), { key: child });
     }
     after = children.at(-1);
     if (children.length < PAGE) return;
@@ -220,10 +237,10 @@ async function stopChild(
     reason,
     above,
   };
-  const working = await insist(() => context.call(names.actor(child, "working"), above.at(-1) ?? null));
+  const working = await uncancellable(() => context.call(names.actor(child, "working"), above.at(-1) ?? null));
   if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
-  await insist(() => context.call(names.actor(child, "stop"), stop));
+  await uncancellable(() => context.call(names.actor(child, "stop"), stop));
 }
 
 const keysOf = (answer: unknown): readonly string[] =>
-  isGuarded(answer) && "value" in answer && isListed(answer.value) ? answer.value.entries.map(([key]) => key) : [];
+  isGuarded(answer) && "value" in answer && isMapList(answer.value) ? answer.value.entries.map(([key]) => key) : [];

@@ -2,36 +2,36 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { DEFAULT_POLICY, type Behaviour, type Json } from "../../core/contract/index.ts";
 import { golden, goldenCalls, tallyKind } from "../../testing/conformance/index.ts";
-import { begunBy, frame, opening, saying } from "./direct.fixture.ts";
+import { begunBy, frame, opening, describeFrame } from "./direct.fixture.ts";
 import type { DirectTurns } from "./direct-turns.ts";
 import { outputFrame, setFrame } from "./protocol.ts";
-import { played, told, type Story } from "./story.fixture.ts";
+import { played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
 const GOLDEN = "golden/some%20one";
 const TALLY = "tally/main";
 
-/** Work, refusals, crashes, what is sealed, sends, two lives. */
+/** Work, refusals, crashes, sealed arguments, sends, two lives. */
 const goldenStory: Story = {
   kinds: [golden("distributed")],
   options: { now: 5_000 },
   async play(world) {
-    const said: Json[] = [];
-    for (const { outgoing } of goldenCalls(GOLDEN)) said.push(told(await world.call(outgoing)));
-    return said;
+    const frames: Json[] = [];
+    for (const { outgoing } of goldenCalls(GOLDEN)) frames.push(replyOf(await world.call(outgoing)));
+    return frames;
   },
 };
 
-/** Blocks, what leaves for the archive, and calls with keys. */
+/** Blocks, archived events, and keyed calls. */
 const tallyStory: Story = {
   kinds: [tallyKind("tally")],
   async play(world) {
-    const said: Json[] = [];
+    const frames: Json[] = [];
     for (let n = 0; n < 75; n += 1) {
       const key = n % 4 === 0 ? { key: `key ${n % 12}` } : {};
-      said.push(told(await world.call({ to: TALLY, action: n % 7 === 6 ? "refuse" : "add", args: { by: n }, start: null }, key)));
+      frames.push(replyOf(await world.call({ to: TALLY, action: n % 7 === 6 ? "refuse" : "add", args: { by: n }, start: null }, key)));
     }
-    return said;
+    return frames;
   },
 };
 
@@ -43,7 +43,7 @@ const directly = ({ options, ...story }: Story, cuts: readonly number[] = []): S
 
 for (const [what, story] of Object.entries(stories))
   describe(`turns without the SDK: ${what}`, () => {
-    test("leave what they leave with it: chains, keys, sends, replies, hints, faults #cluster.direct", async () => {
+    test("leave the same chains, keys, sends, replies, hints and faults as with it #cluster.direct", async () => {
       const [one, other] = [await played(story), await played(directly(story))];
       assert.deepEqual(other.left, one.left);
       assert.deepEqual([other.world.hints, other.world.thrown], [one.world.hints, one.world.thrown]);
@@ -52,7 +52,7 @@ for (const [what, story] of Object.entries(stories))
     });
 
     for (const cuts of [[0], [1], [2], [3], [0, 1, 1], [1, 1, 1, 0], [2, 0, 1]])
-      test(`law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of #cluster.direct`, async () => {
+      test(`law 4: leave the same when attempts are cut after ${cuts.join(", ")} frames, with the same hints #cluster.direct`, async () => {
         const [one, other] = [await played(story), await played(directly(story, cuts))];
         assert.deepEqual(other.left, one.left);
         assert.deepEqual(new Set(other.world.hints), new Set(one.world.hints));
@@ -65,30 +65,30 @@ describe("a turn without the SDK", () => {
   const message = { id: "one", to: TALLY, action: "add", args: { by: 1 }, at: 5_000, seed: "0".repeat(32) };
   const PATH = "/invoke/actor-tally/turn";
 
-  /** An actor that is there, and turns of its kind. */
+  /** An existing actor, and turns of its kind. */
   async function begun(): Promise<{ readonly state: ReadonlyMap<string, string>; readonly turns: DirectTurns; readonly world: World }> {
     const world = new World({ kinds: [tallyKind("tally")] });
     await world.call({ to: TALLY, action: "add", args: null, start: null });
     const before = "actor-tally/main ";
-    const state = new Map(Object.entries(world.kept(before)).map(([name, text]) => [name.slice(before.length), text]));
+    const state = new Map(Object.entries(world.storedKeys(before)).map(([name, text]) => [name.slice(before.length), text]));
     return { state, turns: world.direct, world };
   }
 
-  const asked = async (bytes: Buffer, path = PATH): Promise<readonly string[] | undefined> => {
+  const requested = async (bytes: Buffer, path = PATH): Promise<readonly string[] | undefined> => {
     const { turns } = await begun();
-    return (await turns.answer(path, begunBy(bytes)))?.map(saying);
+    return (await turns.answer(path, begunBy(bytes)))?.map(describeFrame);
   };
 
-  test("says its reply, then what it sets, the actor's own key last, then that it is over", async () => {
+  test("writes its reply, then what it sets, the actor's own key last, then the end", async () => {
     const { state } = await begun();
-    const frames = (await asked(opening({ key: "main", state, input: { message } }))) ?? assert.fail();
+    const frames = (await requested(opening({ key: "main", state, input: { message } }))) ?? assert.fail();
     assert.deepEqual(
       frames.map((text) => text.split(" ", 2).join(" ").slice(0, 10)),
       ['output {"r', "set actor", "end"],
     );
   });
 
-  test("is the SDK's, from its beginning, where it needs more than is here, and nobody is told of it twice", async () => {
+  test("goes to the SDK, from its beginning, if it needs more, and is reported once", async () => {
     const { state, world } = await begun();
     const with_ = (more: object): Buffer => opening({ key: "main", state, input: { message: { ...message, ...more } } });
     const other = frame(0x407, [[1, "actor"]]);
@@ -108,27 +108,27 @@ describe("a turn without the SDK", () => {
       crashes: [with_({ action: "throw" })],
       work: [with_({ action: "work", args: {} })],
     };
-    for (const [what, [bytes, path]] of Object.entries(asks)) assert.equal(await asked(bytes, path), undefined, what);
+    for (const [what, [bytes, path]] of Object.entries(asks)) assert.equal(await requested(bytes, path), undefined, what);
     assert.deepEqual(world.thrown, []);
     assert.equal(
-      (await asked(opening({ key: "main", state, input: { message }, journal: [frame(0xfbff, [])] })))?.length,
+      (await requested(opening({ key: "main", state, input: { message }, journal: [frame(0xfbff, [])] })))?.length,
       3,
       "a cancellation",
     );
-    assert.deepEqual(await asked(opening({ key: "main", state, input: { message }, journal: mine })), ["end"]);
+    assert.deepEqual(await requested(opening({ key: "main", state, input: { message }, journal: mine })), ["end"]);
   });
 
-  test("law 4: is the SDK's to complain of where it is not the turn whose reply is in the journal", async () => {
+  test("law 4: goes to the SDK, which complains, if it differs from the reply in the journal", async () => {
     const { state } = await begun();
-    const again = (journal: readonly Buffer[], args: Json = message.args): ReturnType<typeof asked> =>
-      asked(opening({ key: "main", state, input: { message: { ...message, args } }, journal }));
+    const again = (journal: readonly Buffer[], args: Json = message.args): ReturnType<typeof requested> =>
+      requested(opening({ key: "main", state, input: { message: { ...message, args } }, journal }));
     const [reply = "", ...rest] = (await again([])) ?? [];
     const mine = [outputFrame(reply.slice("output ".length))];
     assert.deepEqual(await again(mine), rest);
     assert.equal(await again(mine, { by: 2 }), undefined);
   });
 
-  test("of an action that needed more is the SDK's for a while, whatever it would need, unless it was begun here", async () => {
+  test("of an action that needed more goes to the SDK for a while, whatever it needs, unless it was begun here", async () => {
     const moody: Behaviour = {
       kind: "moody",
       version: 1,
@@ -141,24 +141,24 @@ describe("a turn without the SDK", () => {
     };
     const world = new World({ kinds: [moody] });
     await world.call({ to: "moody/main", action: "add", args: null, start: null });
-    const state = new Map([["actor", world.kept("actor-moody/main actor")["actor-moody/main actor"] ?? assert.fail()]]);
+    const state = new Map([["actor", world.storedKeys("actor-moody/main actor")["actor-moody/main actor"] ?? assert.fail()]]);
     const answer = async (action: string, args: Json, journal: readonly Buffer[] = []): Promise<readonly Buffer[] | undefined> => {
       const input = { message: { ...message, to: "moody/main", action, args } };
       return await world.direct.answer("/invoke/actor-moody/turn", begunBy(opening({ key: "main", state, input, journal })));
     };
     const ask = async (...given: Parameters<typeof answer>): Promise<boolean> => (await answer(...given)) !== undefined;
-    const said = (await answer("add", null))?.slice(0, 1);
+    const frames = (await answer("add", null))?.slice(0, 1);
     assert.equal(await ask("add", "send"), false);
     const later: boolean[] = [];
     for (let n = 0; n < 64; n += 1) {
       later.push(await ask("add", null));
       assert.equal(await ask("other", null), true);
-      assert.equal(await ask("add", null, said), true);
+      assert.equal(await ask("add", null, frames), true);
     }
     assert.deepEqual(later, [...later.slice(1).map(() => false), true]);
   });
 
-  test("is so again after one that hands older events to the archive", async () => {
+  test("is answered directly again after one that archives older events", async () => {
     const world = new World({ kinds: [tallyKind("tally")], direct: [] });
     for (let n = 0; n < 150; n += 1) await world.call({ to: TALLY, action: "add", args: { by: 1 }, start: null });
     const archived = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("send archive-"))).length;

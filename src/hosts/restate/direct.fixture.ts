@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { DirectTurns } from "./direct-turns.ts";
-import { assertTaken, type Invoked } from "./journal.fixture.ts";
+import { assertAccepted, type Invoked } from "./journal.fixture.ts";
 import type { MapText } from "./map-text.fixture.ts";
-import { openingIn, type Opening } from "./protocol.ts";
+import { readInvocation, type InvocationStart } from "./protocol.ts";
 
 /** A message of numbered fields: numbers, texts, and messages in it. */
 type Fields = readonly (readonly [field: number, value: number | string | Buffer])[];
@@ -40,7 +40,7 @@ export interface Begun {
   readonly partial?: boolean;
 }
 
-/** As the server begins an attempt. */
+/** As the server starts an attempt. */
 export const opening = ({ key, state, input, journal = [], partial = false }: Begun): Buffer =>
   Buffer.concat([
     frame(0, [
@@ -65,7 +65,7 @@ export const opening = ({ key, state, input, journal = [], partial = false }: Be
     ...journal,
   ]);
 
-/** A message's fields, all of which have a length. */
+/** Fields of a message, all of which have a length. */
 function fieldsIn(bytes: Buffer): ReadonlyMap<number, Buffer> {
   const found = new Map<number, Buffer>();
   for (let at = 0; at < bytes.length;) {
@@ -82,8 +82,8 @@ function fieldsIn(bytes: Buffer): ReadonlyMap<number, Buffer> {
   return found;
 }
 
-/** What a frame of an answer says: `set <name> <text>`, `output <text>` or `end`. */
-export function saying(bytes: Buffer): string {
+/** A frame of an answer as text: `set <name> <text>`, `output <text>` or `end`. */
+export function describeFrame(bytes: Buffer): string {
   const type = bytes.readUInt16BE(0);
   assert.equal(bytes.readUInt32BE(4), bytes.length - 8, "a frame says how long it is");
   const fields = fieldsIn(bytes.subarray(8));
@@ -94,44 +94,44 @@ export function saying(bytes: Buffer): string {
   return "end";
 }
 
-/** What is there whole. */
-export function begunBy(bytes: Buffer): Opening {
-  const found = openingIn(bytes);
+/** A complete start of an invocation. */
+export function begunBy(bytes: Buffer): InvocationStart {
+  const found = readInvocation(bytes);
   return typeof found === "number" ? assert.fail("An opening is not whole.") : found;
 }
 
-interface Asked {
+interface TurnInvocation {
   readonly path: string;
   readonly key: string;
   readonly keys: MapText;
   readonly input: unknown;
 }
 
-/** The server's part: attempts until one comes to its end, each cut after so many of its frames. Undefined: it is the SDK's. */
+/** The server's part: attempts until one ends, each cut after so many of its frames. Undefined if the turn goes to the SDK. */
 export async function directly(
   turns: DirectTurns,
-  { path, key, keys, input }: Asked,
+  { path, key, keys, input }: TurnInvocation,
   cuts: readonly number[],
 ): Promise<Invoked | undefined> {
   const journal: Buffer[] = [];
   const effects: string[] = [];
   let outcome: unknown;
   for (let attempts = 1; ; attempts += 1) {
-    const frames = await turns.answer(path, begunBy(opening({ key, state: keys.kept, input, journal })));
+    const frames = await turns.answer(path, begunBy(opening({ key, state: keys.values, input, journal })));
     if (frames === undefined) {
       assert.equal(journal.length, 0, "what was begun here can be ended nowhere else");
       return undefined;
     }
     for (const bytes of frames.slice(0, cuts[attempts - 1] ?? frames.length)) {
-      const told = saying(bytes);
-      assertTaken("frame", told);
-      if (told === "end") return { outcome, attempts, steps: journal.length, waits: 0, withdrawn: false, effects };
+      const described = describeFrame(bytes);
+      assertAccepted("frame", described);
+      if (described === "end") return { outcome, attempts, steps: journal.length, waits: 0, cancelled: false, effects };
       journal.push(bytes);
-      if (told.startsWith("output ")) outcome = JSON.parse(told.slice("output ".length));
+      if (described.startsWith("output ")) outcome = JSON.parse(described.slice("output ".length));
       else {
-        const [, name = "", text = ""] = /^set (\S+) (.*)$/s.exec(told) ?? [];
+        const [, name = "", text = ""] = /^set (\S+) (.*)$/s.exec(described) ?? [];
         keys.write([name, text]);
-        effects.push(told);
+        effects.push(described);
       }
     }
   }

@@ -15,16 +15,16 @@ import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
 import { chainOf, golden, goldenCalls, runGolden, tallyKind } from "../../testing/conformance/index.ts";
-import { objectOf, ofKind } from "./directory.ts";
+import { mapHandler, actorsOfKind } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
-import { cutEverywhere, played, told, type Story } from "./story.fixture.ts";
+import { cutEverywhere, played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
-import { laterKey } from "./written.ts";
+import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
-/** Events under one name in the archive, and as many an actor's own key has at most. */
+/** Events of an archive segment, and the most that an actor's own key has. */
 const MOST_OWN = 32;
 
 const clockAt = (at: number): Clock => ({
@@ -40,19 +40,19 @@ function counting(): Entropy {
   return { hex: (bytes) => sha256(`draw ${drawn++}`).slice(0, bytes * 2), uuid: () => "unused" };
 }
 
-const playGolden = async (): Promise<{ world: World; said: readonly Json[]; events: readonly ChainEvent[] }> => {
+const playGolden = async (): Promise<{ world: World; replies: readonly Json[]; events: readonly ChainEvent[] }> => {
   const world = new World({ kinds: [golden("distributed")], entropy: counting(), now: 5_000 });
-  const said: Json[] = [];
-  for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
-  return { world, said, events: await world.chain(ID) };
+  const replies: Json[] = [];
+  for (const { outgoing } of goldenCalls(ID)) replies.push(replyOf(await world.call(outgoing)));
+  return { world, replies, events: await world.chain(ID) };
 };
 
 void test("the golden workload leaves byte-equal chains in the local engine and in durable turns", async () => {
   await using store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [golden("disk")], store, clock: clockAt(5_000), entropy: counting() });
   const local = await runGolden(engine, goldenCalls(ID));
-  const { world, said, events } = await playGolden();
-  assert.deepEqual(said, local);
+  const { world, replies, events } = await playGolden();
+  assert.deepEqual(replies, local);
   for (const id of [ID, "golden/other"] as const) {
     const chain: ChainEvent[] = [];
     for await (const event of engine.history(id)) chain.push(event);
@@ -71,30 +71,30 @@ void test("law 4: a turn that is cut anywhere and run again leaves the same chai
     kinds: [golden("distributed")],
     options: { now: 5_000 },
     async play(world) {
-      const said: Json[] = [];
-      for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
-      return said;
+      const replies: Json[] = [];
+      for (const { outgoing } of goldenCalls(ID)) replies.push(replyOf(await world.call(outgoing)));
+      return replies;
     },
   });
 });
 
-void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too #cluster.values", async () => {
-  const { world, said } = await playGolden();
+void test("C3 what throws, refuses, needs or is not JSON sets no key and sends nothing, in work too #cluster.values", async () => {
+  const { world, replies } = await playGolden();
   const turns = world.invoked.filter(({ handler }) => handler === "turn");
-  assert.equal(turns.length, said.length);
+  assert.equal(turns.length, replies.length);
   let vain = 0;
   for (const [index, { effects }] of turns.entries()) {
-    const value = said[index];
+    const value = replies[index];
     if (typeof value === "object" && value !== null && "ok" in value) continue;
     vain += 1;
     const left = effects.filter((effect) => !/^(set|clear) work/.test(effect));
-    assert.deepEqual(left, [], `turn ${index} was told ${JSON.stringify(value)}`);
+    assert.deepEqual(left, [], `turn ${index} got ${JSON.stringify(value)}`);
   }
   assert.ok(vain > 10);
-  assert.ok(!Object.keys(world.kept("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
+  assert.ok(!Object.keys(world.storedKeys("actor-")).some((name) => name.endsWith(" work")), "the mark of work is removed with it");
 });
 
-void test("C5 a send that its receiver does not understand is told of, unless its sender asked for the answer", async () => {
+void test("C5 a send that its receiver does not handle is reported, unless its sender asks for the reply", async () => {
   const world = new World({ kinds: [tallyKind("tally", { persistence: "distributed" })] });
   const send = (args: { readonly [key: string]: Json }) => world.call({ to: "tally/a", action: "send", args, start: null });
   await send({ to: "tally/b", action: "taek", start: null });
@@ -104,7 +104,7 @@ void test("C5 a send that its receiver does not understand is told of, unless it
   assert.match(world.thrown[0] ?? "", /^tally\/b refused "taek" of tally\/a \(UNKNOWN\), and nobody asked for the answer/);
 });
 
-void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive #cluster.key", async () => {
+void test("C6 one state key is written per turn that leaves an event, once, after what is archived #cluster.key", async () => {
   const { world, events } = await playGolden();
   const writing = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("set actor ")));
   assert.equal(writing.length, events.length + (await world.chain("golden/other")).length);
@@ -116,19 +116,19 @@ void test("C6 one state key is written per turn that leaves an event, once, afte
     assert.ok(put < effects.findIndex((effect) => effect.startsWith("set actor ")));
   }
   assert.ok(archived >= Math.floor(events.length / MOST_OWN) - 1);
-  const own = Object.entries(world.kept("actor-golden/some%20one"));
+  const own = Object.entries(world.storedKeys("actor-golden/some%20one"));
   assert.deepEqual(
     own.map(([name]) => name),
     ["actor-golden/some%20one actor"],
   );
 });
 
-void test("C7 the chain verifies, runs again as it was recorded, and holds nothing secret", async () => {
+void test("C7 the chain verifies, runs again as recorded, and contains no secrets", async () => {
   const { world, events } = await playGolden();
   assert.equal(verify(events, { actor: ID }).flaw, undefined);
   assert.deepEqual(reexecute(golden("distributed"), events).mismatches, []);
   assert.ok(!events.some(({ body }) => body?.includes("hidden")));
-  assert.ok(!JSON.stringify(world.kept()).includes("hidden"));
+  assert.ok(!JSON.stringify(world.storedKeys()).includes("hidden"));
 });
 
 const TALLY = "tally/main";
@@ -138,14 +138,14 @@ const other = (policy: Parameters<typeof tallyKind>[1] = {}): Behaviour => tally
 type Step = readonly [action: string, args?: Json, more?: { readonly to?: ActorId; readonly key?: string; readonly start?: Json }];
 
 const calls = async (world: World, steps: readonly Step[]): Promise<readonly Json[]> => {
-  const said: Json[] = [];
+  const replies: Json[] = [];
   for (const [action, args = null, { to = TALLY, key, start = null } = {}] of steps)
-    said.push(told(await world.call({ to, action, args, start }, key === undefined ? {} : { key })));
-  return said;
+    replies.push(replyOf(await world.call({ to, action, args, start }, key === undefined ? {} : { key })));
+  return replies;
 };
 
-const shortly = (said: unknown): readonly string[] =>
-  (Array.isArray(said) ? said : []).map((one: unknown) => {
+const shortly = (replies: unknown): readonly string[] =>
+  (Array.isArray(replies) ? replies : []).map((one: unknown) => {
     const { ok, refused, fault, later } = Object(one);
     return fault ?? (refused === undefined ? (later === undefined ? JSON.stringify(ok) : "later") : `refused ${refused.code}`);
   });
@@ -190,7 +190,7 @@ const BIRTHS: readonly Step[] = [
   ["add"],
 ];
 
-type CheckedStory = Story & { readonly check?: (world: World, said: readonly string[]) => unknown };
+type CheckedStory = Story & { readonly check?: (world: World, replies: readonly string[]) => unknown };
 
 /** Half past two in Berlin on three days, the second of which changes the clock. */
 const acrossClockChange = (from: string, expected: readonly [string, string, string]): CheckedStory => ({
@@ -198,9 +198,9 @@ const acrossClockChange = (from: string, expected: readonly [string, string, str
   options: { now: Date.parse(from) },
   async play(world) {
     const at = Date.parse(`${expected[0]}Z`);
-    const said = await calls(world, [["wake", { name: "bell", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
+    const replies = await calls(world, [["wake", { name: "alarm", at, cron: "30 2 * * *", timeZone: "Europe/Berlin" }]]);
     await world.pass(72 * 3_600_000);
-    return [...said, ...(await calls(world, [["cancel", { name: "bell" }]]))];
+    return [...replies, ...(await calls(world, [["cancel", { name: "alarm" }]]))];
   },
   check(world) {
     const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -215,8 +215,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "C4 keyed calls": {
     kinds: [tally()],
     play: (world) => calls(world, KEYED),
-    check(world, said) {
-      assert.deepEqual(said, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
       assert.deepEqual(world.state(TALLY), { n: 117, log: [] });
     },
   },
@@ -226,20 +226,20 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       const many = Array.from({ length: 40 }, (_, n): Step => ["add", { by: 1 }, { key: `key ${n}` }]);
       return [...(await calls(world, many)), ...(await calls(world, many))];
     },
-    check(world, said) {
-      assert.deepEqual(said.slice(40), said.slice(0, 40));
+    check(world, replies) {
+      assert.deepEqual(replies.slice(40), replies.slice(0, 40));
       assert.deepEqual(world.state(TALLY), { n: 40, log: [] });
-      assert.ok(Object.keys(world.kept("archive-tally/main reply/")).length > 20);
+      assert.ok(Object.keys(world.storedKeys("archive-tally/main reply/")).length > 20);
     },
   },
   "answers that come later": {
     kinds: [tally(), other()],
     async play(world) {
-      const said = await calls(world, LATER);
-      return said;
+      const replies = await calls(world, LATER);
+      return replies;
     },
-    check(world, said) {
-      assert.deepEqual(said, ["later", "later", "later", "null", "null", "7", "null"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["later", "later", "later", "null", "null", "7", "null"]);
       assert.match(JSON.stringify(world.state("other/asker")), /answered string tally\/main {\\"ok\\":7}/);
       assert.equal(world.own(TALLY)?.replies.length, 4, "the first, the keyed one under both its names, the asker's");
     },
@@ -252,28 +252,28 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.match(JSON.stringify(world.state(TALLY)), /answered.*ok.*answered.*refused.*answered.*ok/);
     },
   },
-  "C5 sends that fail end as dead letters, and whoever asked is told": {
-    kinds: [tally(), other(), tallyKind("gone")],
-    options: { unknown: ["gone"] },
+  "C5 sends that fail end as dead letters, and their senders get a reply": {
+    kinds: [tally(), other(), tallyKind("unserved")],
+    options: { unknown: ["unserved"] },
     async play(world) {
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
-        ["send", { to: "other/nobody", action: "get", replyAs: "answered" }],
-        ["send", { to: "other/nobody", action: "get" }],
-        ["send", { to: "gone/away", action: "get" }],
+        ["send", { to: "other/missing", action: "get", replyAs: "answered" }],
+        ["send", { to: "other/missing", action: "get" }],
+        ["send", { to: "unserved/away", action: "get" }],
       ]);
       await world.pass(60_000);
-      return said;
+      return replies;
     },
     check(world) {
-      const letters = JSON.stringify(world.kept("troupe-map/letters/"));
+      const letters = JSON.stringify(world.storedKeys("troupe-map/letters/"));
       for (const [code, sentence] of [
         ["CRASHED", "other/heap crashed at event"],
-        ["NO_ACTOR", "There is no actor other/nobody"],
+        ["NO_ACTOR", "There is no actor other/missing"],
         ["UNKNOWN_KIND", "There is no kind of actor"],
       ] as const) {
         assert.ok(letters.includes(`${code}: ${sentence}`), letters);
-        // Whoever looks after the nodes is told, too.
+        // Operators are informed, too.
         assert.ok(
           world.thrown.some((one) => one.startsWith(sentence)),
           world.thrown.join("\n"),
@@ -287,7 +287,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     kinds: [tally()],
     async play(world) {
       const at = (ms: number): number => 1_704_067_200_000 + ms;
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["wake", { name: "once", at: at(500) }],
         ["wake", { name: "often", at: at(100), everyMs: 200 }],
         ["wake", { name: "never", at: at(300) }],
@@ -297,7 +297,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["wake", { name: "moved", at: at(800) }],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["cancel", { name: "often" }]]))];
+      return [...replies, ...(await calls(world, [["cancel", { name: "often" }]]))];
     },
     check(world) {
       const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -325,13 +325,13 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     options: { now: Date.parse("2026-06-01T11:00:00Z") },
     async play(world) {
       const from = Date.parse("2026-06-01T12:00:00Z");
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["wake", { name: "noon", at: from, cron: "0 12 * * *", timeZone: "UTC" }],
         ["wake", { name: "hour", at: from, cron: "0 * * * *", timeZone: "UTC" }],
       ]);
       world.setBack(26 * 3_600_000);
       await world.pass(30 * 3_600_000);
-      return said;
+      return replies;
     },
     check(world) {
       const log: readonly string[] = Object(world.state(TALLY))["log"];
@@ -345,9 +345,9 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "wakes that fail three times are over, and the chain says so": {
     kinds: [tally()],
     async play(world) {
-      const said = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
+      const replies = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
       await world.pass(60_000);
-      return said;
+      return replies;
     },
     async check(world) {
       const last = (await world.chain(TALLY)).at(-1) ?? assert.fail();
@@ -359,8 +359,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "births with parents, and their end": {
     kinds: [tally(), other()],
     play: (world) => calls(world, BIRTHS),
-    async check(world, said) {
-      assert.deepEqual(said, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
+    async check(world, replies) {
+      assert.deepEqual(replies, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
       const ended = ["other/one", "other/two", "tally/grandchild"] as const;
       assert.deepEqual(
         ended.map((id) => world.row(id)?.status),
@@ -370,7 +370,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.match(JSON.stringify(body?.message), /its parent other\/one stops/);
       const note = (await world.chain(TALLY)).find((event) => readHeader(event).type === "ended");
       assert.match(JSON.stringify(readBody(note ?? assert.fail())?.message), /"child":"other\/two","reason":"enough"/);
-      for (const [name, page] of Object.entries(world.kept("troupe-map/children")))
+      for (const [name, page] of Object.entries(world.storedKeys("troupe-map/children")))
         assert.ok(!JSON.stringify(page).includes("other/"), `${name} still has ${JSON.stringify(page)}`);
     },
   },
@@ -378,15 +378,15 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     kinds: [tally(), other()],
     async play(world) {
       await calls(world, [["add"]]);
-      await world.call({ to: TALLY, action: "send", args: { to: "other/late", action: "note", start: null } }, { settle: false });
+      await world.call({ to: TALLY, action: "send", args: { to: "other/delayed", action: "note", start: null } }, { settle: false });
       const ending = await world.stop(TALLY, "over");
       await world.pass(60_000);
       return [ending];
     },
     check(world) {
-      assert.equal(world.row("other/late"), undefined);
-      for (const map of ["kind/other", "children"]) assert.deepEqual(world.kept(`troupe-map/${map}`), {}, "and not counted");
-      assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
+      assert.equal(world.row("other/delayed"), undefined);
+      for (const map of ["kind/other", "children"]) assert.deepEqual(world.storedKeys(`troupe-map/${map}`), {}, "and not counted");
+      assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
     },
   },
   "work that calls others": {
@@ -396,24 +396,24 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }],
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
         ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
-        ["call", { to: "other/nobody", action: "add" }],
+        ["call", { to: "other/missing", action: "add" }],
         ["work", { fail: true }],
         ["refuse-work"],
       ]),
-    check(world, said) {
-      assert.deepEqual(said, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
       assert.deepEqual(Object(world.state("other/heap"))["n"], 8, "each call was applied once, however often its work ran");
     },
   },
   "crashes that are bounded": {
     kinds: [tally({ restart: { max: 1, withinMs: 10_000 } })],
     async play(world) {
-      const said = await calls(world, [["add"], ["throw"], ["add"], ["throw"], ["add"]]);
+      const replies = await calls(world, [["add"], ["throw"], ["add"], ["throw"], ["add"]]);
       await world.ask(world.names.actor(TALLY, "restart"), {});
-      return [...said, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
+      return [...replies, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
     },
-    check: (world, said) =>
-      assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
+    check: (world, replies) =>
+      assert.deepEqual(replies, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
   },
   "a child that fails, and goes on by its parent's word": {
     kinds: [tally({ restart: { max: 0, withinMs: 10_000 } })],
@@ -421,7 +421,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       const to = "tally/child";
       await calls(world, [["send", { to, action: "add", start: null }]]);
       const next = { to, action: "note", with: { text: "again" } };
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["throw", null, { to }],
         ["restart", { child: to }, { to: "tally/stranger" }],
         ["add", null, { to }],
@@ -429,15 +429,15 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["add", null, { to }],
       ]);
       return [
-        ...said,
+        ...replies,
         ...(await calls(world, [
           ["send", { to, action: "throw" }],
           ["restart", { child: to }],
         ])),
       ];
     },
-    check(world, said) {
-      assert.deepEqual(said, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
+    check(world, replies) {
+      assert.deepEqual(replies, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
       assert.deepEqual(Object(world.state("tally/child"))["log"], ["begun child", "again"]);
       const heard = Object(world.state(TALLY))["log"].filter((line: string) => line.startsWith("failed tally/child: "));
       assert.equal(heard.length, 2);
@@ -446,30 +446,30 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
   "a beginning that fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["add", null]]))];
+      return [...replies, ...(await calls(world, [["add", null]]))];
     },
-    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
   "a next life whose beginning fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {
       await calls(world, [["add", null]]);
       await world.stop(TALLY, "enough");
-      const said = await calls(world, [
+      const replies = await calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
       ]);
       await world.pass(1_000);
-      return [...said, ...(await calls(world, [["add", null]]))];
+      return [...replies, ...(await calls(world, [["add", null]]))];
     },
-    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
-  "expiry, put off by whoever looks": {
+  "expiry, postponed by reads": {
     kinds: [tally({ expireMs: 1_000 })],
     async play(world) {
       await calls(world, [["add"]]);
@@ -480,8 +480,8 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       await world.pass(600);
       return [{ ok: still }];
     },
-    check(world, said) {
-      assert.deepEqual(said, ['"live"']);
+    check(world, replies) {
+      assert.deepEqual(replies, ['"live"']);
       const { status, createdAt = 0, lastMessageAt } = world.row(TALLY) ?? {};
       assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 600]);
       assert.equal(world.timers, 0);
@@ -493,7 +493,7 @@ describe("law 4: cut at every step and run again, each as if it had never been c
   for (const [title, { check, ...story }] of Object.entries(STORIES))
     test(title, async () => {
       const { world, left } = await played(story);
-      await check?.(world, shortly(Object(left)["said"]));
+      await check?.(world, shortly(Object(left)["replies"]));
       await cutEverywhere(story);
     });
 });
@@ -502,7 +502,7 @@ for (const [title, steps, ids] of [
   ["keyed calls", KEYED, [TALLY]],
   ["answers that come later", LATER, [TALLY, "other/asker"]],
   ["sends and their answers", SENDS, [TALLY, "other/heap"]],
-  // What the engine itself stops is told so under an id of its own; what comes after draws others.
+  // A stop by the engine has an id of its own; later ids differ.
   ["births and ends", BIRTHS.slice(0, -1), [TALLY, "other/two"]],
 ] as const)
   void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns #cluster.chains`, async () => {
@@ -526,7 +526,7 @@ for (const [title, steps, ids] of [
     }
   });
 
-void test("an attempt that asks for something else than the one before it fails the test, as the server would refuse it", async () => {
+void test("an attempt whose commands differ from the one before it fails the test, as the server would refuse it", async () => {
   const place = {
     invocation: "inv_1",
     keys: new MapText(),
@@ -559,7 +559,7 @@ void test("an attempt that asks for something else than the one before it fails 
   );
 });
 
-void test("an actor is entered where it is found before it begins, and its parent is asked after that", async () => {
+void test("an actor is entered in the directory before it starts, and its parent is checked after that", async () => {
   const world = new World({ kinds: [tally(), other({ owner: "starter" })] });
   await calls(world, [["send", { to: "other/child", action: "add", start: null }]]);
   const birth = world.invoked.find(({ handler }) => handler === "deliver") ?? assert.fail();
@@ -569,9 +569,9 @@ void test("an actor is entered where it is found before it begins, and its paren
   );
 });
 
-void test("an actor that has ended is found under its parent no more, and again once it begins anew", async () => {
+void test("a stopped actor is removed from its parent's children, and added when it starts again", async () => {
   const world = new World({ kinds: [tally(), other()] });
-  const under = (): boolean => JSON.stringify(world.kept("troupe-map/children")).includes("other/child");
+  const under = (): boolean => JSON.stringify(world.storedKeys("troupe-map/children")).includes("other/child");
   for (const end of [
     () => calls(world, [["stop", { reason: "enough" }, { to: "other/child" }]]),
     () => world.stop("other/child", "enough"),
@@ -586,7 +586,7 @@ void test("an actor that has ended is found under its parent no more, and again 
   assert.ok(!under());
 });
 
-void test("C4 work that is cut and runs again asks the same under the same key #cluster.again", async () => {
+void test("C4 work that is cut and runs again calls under the same keys #cluster.again", async () => {
   const ask = { to: "other/heap", action: "add", with: { by: 4 }, start: null };
   const world = new World({
     kinds: [tally(), other()],
@@ -597,7 +597,7 @@ void test("C4 work that is cut and runs again asks the same under the same key #
     ["call", ask],
   ]);
   const again = world.invoked.filter(({ outcome, effects }) => effects.length === 0 && "reply" in Object(outcome));
-  assert.ok(again.length >= 2, "it was asked again");
+  assert.ok(again.length >= 2, "it was called again");
   assert.deepEqual(world.state("other/heap"), { n: 8, log: ["begun heap"] });
   assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
 });
@@ -606,13 +606,13 @@ void test("C4 a call that repeats while its reply is on its way to the archive g
   const world = new World({ kinds: [tally()] });
   const add = (n: number) => world.call({ to: TALLY, action: "add", args: null, start: null }, { key: `key ${n}`, settle: false });
   for (let n = 0; n < 16; n += 1) await add(n);
-  assert.deepEqual(world.kept("archive-tally/main reply/"), {}, "nothing has arrived");
+  assert.deepEqual(world.storedKeys("archive-tally/main reply/"), {}, "nothing has arrived");
   assert.equal(world.own(TALLY)?.archived, true);
-  assert.deepEqual(told(await add(0)), { ok: 1 });
+  assert.deepEqual(replyOf(await add(0)), { ok: 1 });
   assert.deepEqual(world.state(TALLY), { n: 16, log: [] });
 });
 
-void test("who waits for an answer gets it while it is on its way to the archive", async () => {
+void test("a waiting caller gets its reply while that is on its way to the archive", async () => {
   const world = new World({ kinds: [tally()] });
   const waiting: string[] = [];
   const call = (action: string) => world.call({ to: TALLY, action, args: { value: 7 }, start: null }, { settle: false });
@@ -622,23 +622,23 @@ void test("who waits for an answer gets it while it is on its way to the archive
   }
   await call("answer");
   for (const id of waiting) {
-    const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), laterKey(id)));
+    const { value } = Object(await world.ask(world.names.actor(TALLY, "reply"), deferredReplyKey(id)));
     assert.deepEqual(Object(Object(value).reply).reply, { ok: 7 });
   }
 });
 
-void test("an actor does not begin where it could not be found", async () => {
+void test("an actor that could not be found does not start", async () => {
   const world = new World({ kinds: [tally(), other()] });
   const to = `tally/${"m".repeat(100)}` as const;
   await world.call({ to: "other/heap", action: "add", args: null, start: null });
-  const { object, key = "" } = objectOf(world.names, ofKind("tally"), to, "");
+  const { object, key = "" } = mapHandler(world.names, actorsOfKind("tally"), to, "");
   const fill = async (size: number, name: (n: number, m: number) => string): Promise<void> => {
     for (let n = 100, isFull = false; !isFull; n += 1) {
       const entries = Array.from({ length: size }, (_, m) => [name(n, m), null]);
       isFull = "fault" in Object(await world.ask({ object, key, handler: "putMany" }, { entries }));
     }
   };
-  // Until there is room for no page more, and then for no such name on its page.
+  // Until no further page fits, and then no such name on its page.
   await fill(1_000, (n, m) => `tally/x${"x".repeat(800)}${n} ${m}`);
   for (const [letter, length] of [
     ["a", 800],
@@ -646,26 +646,26 @@ void test("an actor does not begin where it could not be found", async () => {
     ["c", 40],
   ] as const)
     await fill(1, (n) => `tally/l${letter.repeat(length)}${n}`);
-  const uids = world.kept("troupe-map/uid");
+  const uids = world.storedKeys("troupe-map/uid");
   assert.equal(Object(await world.call({ to, action: "add", args: null, start: null })).fault?.code, "STATE_TOO_LARGE");
   assert.equal(world.row(to), undefined);
-  assert.deepEqual(world.kept("troupe-map/uid"), uids, "and its uid leads nowhere");
+  assert.deepEqual(world.storedKeys("troupe-map/uid"), uids, "and its uid leads nowhere");
   await world.call({ to: "other/heap", action: "send", args: { to, action: "add", start: null } });
   await world.pass(60_000);
   assert.equal(world.row(to), undefined);
-  assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /STATE_TOO_LARGE/);
+  assert.match(JSON.stringify(world.storedKeys("troupe-map/letters/")), /STATE_TOO_LARGE/);
 });
 
-void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {
+void test("law 4: what a turn decided by the clock stays decided when it runs again later #cluster.again", async () => {
   const cuts = [1, 2].map((step) => ({ step, place: "kept" }) as const);
   const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
   await calls(world, [["add"]]);
   const deadline = world.now + 5_000;
-  assert.deepEqual(told(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
+  assert.deepEqual(replyOf(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
   assert.equal(world.invoked[1]?.attempts, 3);
   assert.ok(world.now > deadline);
-  const late = await world.call({ to: TALLY, action: "add", args: null, deadline });
-  assert.equal("fault" in late && late.fault.code, "DEADLINE");
+  const elapsed = await world.call({ to: TALLY, action: "add", args: null, deadline });
+  assert.equal("fault" in elapsed && elapsed.fault.code, "DEADLINE");
 });
 
 const slow: Behaviour<Json> = {
@@ -678,15 +678,15 @@ const slow: Behaviour<Json> = {
 
 const slowly = (world: World, action: string) => world.call({ to: "slow/one", action, args: null, start: null });
 
-void test("work past its time is aborted, what it returns then is dropped, and another run of the turn does not run it again", async () => {
+void test("work past its time is aborted, its result is dropped, and another run of the turn does not run it again", async () => {
   const world = new World({ kinds: [slow], faults: () => ({ cuts: [{ step: 3, place: "kept" }] }) });
   const outcome = await slowly(world, "work");
   assert.equal("fault" in outcome && outcome.fault.code, "WORK_TIMEOUT");
   assert.equal(world.invoked[0]?.attempts, 2);
-  assert.deepEqual(world.kept(), {});
+  assert.deepEqual(world.storedKeys(), {});
 });
 
-/** Shows what state it was given. */
+/** Returns the state that it was given. */
 const versioned = (version: number): Behaviour<Json> => ({
   kind: "slow",
   version,
@@ -698,9 +698,9 @@ const versioned = (version: number): Behaviour<Json> => ({
 
 void test("a state of a lower version is migrated with the next turn, one of a higher version is refused #cluster.migrate", async () => {
   const first = new World({ kinds: [versioned(1)] });
-  assert.deepEqual(told(await slowly(first, "v1")), { ok: ["first"] });
+  assert.deepEqual(replyOf(await slowly(first, "v1")), { ok: ["first"] });
   const second = new World({ kinds: [versioned(2)], after: first });
-  assert.deepEqual(told(await slowly(second, "v2")), { ok: { state: { of: ["first"] }, from: 1 } });
+  assert.deepEqual(replyOf(await slowly(second, "v2")), { ok: { state: { of: ["first"] }, from: 1 } });
   const third = new World({ kinds: [versioned(1)], after: second });
   const refused = await slowly(third, "v1");
   assert.equal("fault" in refused && refused.fault.code, "STATE_NEWER");
@@ -708,7 +708,7 @@ void test("a state of a lower version is migrated with the next turn, one of a h
   assert.ok(last && readBody(last)?.state !== undefined, "the first event of a new version holds the whole state");
 });
 
-void test("why a state could not be migrated is told to who runs the node, and not to the caller", async () => {
+void test("the cause of a failed migration is reported to operators, and not to the caller", async () => {
   const first = new World({ kinds: [versioned(1)] });
   await slowly(first, "v1");
   const broken = new World({ kinds: [{ ...versioned(2), migrate: () => assert.fail("no such field") }], after: first });
@@ -735,11 +735,11 @@ const textless: Behaviour<Json> = {
   },
 };
 
-void test("a turn that has no text is a crash, not an invocation that is tried for ever #cluster.values", async () => {
+void test("a turn that cannot be text is a crash, not an invocation that is retried for ever #cluster.values", async () => {
   for (const action of ["reply", "record", "send", "promise", "work"]) {
     const world = new World({ kinds: [textless] });
     const outcome = await slowly(world, action);
     assert.equal("fault" in outcome && outcome.fault.code, "CRASHED", action);
-    assert.deepEqual([world.kept(), world.delivered, world.timers], [{}, [], 0]);
+    assert.deepEqual([world.storedKeys(), world.delivered, world.timers], [{}, [], 0]);
   }
 });

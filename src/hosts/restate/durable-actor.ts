@@ -1,14 +1,9 @@
-/**
- * One kind of actor on something that makes its turns durable. No SDK here: a turn is
- * tested without a server.
- *
- * C1: whoever calls these handlers runs one at a time per actor, work included.
- * C2: nothing is told before a turn ends, and its end is durable before the reply.
- * C3: a throw, a refusal or "needs" sets nothing.
- * C4: a reply is kept in the same write as the state it came with.
- * Law 4: a turn may run many times before its end is durable; what is not pure comes
- * from the context.
- */
+// Owns: the turns of one kind of actor, on whatever makes them durable; no SDK, so turns are tested without a server. Does not own:
+// what a commit writes (commit.ts), work (durable-work.ts), retries (delivery.ts).
+//
+// C1: the caller of these methods runs one at a time per actor, work included. C2: nothing is announced before a turn ends, and its end
+// is durable before the reply. C3: a throw, a refusal or "needs" sets nothing. C4: a reply is stored in the same write as the state it
+// came with. Law 4: a turn may run many times before its end is durable; what is not pure comes from the context.
 import {
   afterCrash,
   failedMessage,
@@ -37,51 +32,49 @@ import {
   type Turn,
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
-import { commit, deliver, type Parting } from "./commit.ts";
-import { type DurableContext, Withdrawn } from "./durable-context.ts";
+import { commit, sendMessage, type StopOptions } from "./commit.ts";
+import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
-import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
-import { insist } from "./insist.ts";
+import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
 import {
   ACTOR_KEY,
   HEALTH_KEY,
   healthOf,
-  isBegun,
-  isReplyOf,
-  keptText,
-  readKept,
+  isStarted,
+  hasStoredReply,
+  storedActorText,
+  readStoredActor,
   SEEN_KEY,
   WORK_KEY,
   type Health,
-  type Kept,
-  type KeptReply,
-} from "./kept.ts";
-import type { NodeHost } from "./node-host.ts";
+  type StoredActor,
+  type StoredReply,
+} from "./stored-actor.ts";
 import { faultOf, type Failed, forCaller, type Guarded, type Outcome } from "./outcome.ts";
-import { living, NoBeginning, placeFor, type Place } from "./place.ts";
+import { startFrom, InitialStateFailed, turnStart, type TurnStart } from "./turn-writes.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
-/** What a message led to, and whether whoever asked with `replyAs` has its answer in the commit. */
-export interface Done {
+/** The result of a message, and whether the commit contains the reply to a sender that used `replyAs`. */
+export interface MessageResult {
   readonly outcome: Outcome;
   readonly answered: boolean;
 }
 
-/** How a message is run beyond its own content. */
-interface Manner {
+/** How a message is run, beyond its own content. */
+interface TurnOptions {
   readonly key: CallKey | undefined;
   readonly wake: string | undefined;
-  /** A turn sent it: its sender must live if it is to be its parent. */
-  readonly sent: boolean;
+  /** A turn sent it: if the sender becomes the parent, it must be running. */
+  readonly isSent: boolean;
 }
 
-/** What is known of the actor when a message comes. */
-interface Known {
-  readonly kept: Kept | undefined;
+/** What is loaded of the actor when a message arrives. */
+interface LoadedActor {
+  readonly stored: StoredActor | undefined;
   readonly health: Health;
 }
 
-const PLAIN: Parting = { above: [], parentKnows: false };
+const NOT_STOPPING: StopOptions = { above: [], parentKnows: false };
 
 export class DurableActor {
   readonly kind: Kind;
@@ -92,87 +85,90 @@ export class DurableActor {
     this.#host = host;
   }
 
-  /** A caller's message. Ends in a value whatever the behaviour does; what it throws comes from the context and asks for another run. */
+  /**
+   * Handles a caller's message. Returns a value whatever the behaviour does; a rejection comes from the context and asks for another
+   * attempt.
+   */
   async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
-    return forCaller((await this.run(context, input, { key: input.key, wake: undefined, sent: false })).outcome);
+    return forCaller((await this.run(context, input, { key: input.key, wake: undefined, isSent: false })).outcome);
   }
 
-  /** A message of any origin, once. */
-  async run(context: DurableContext, input: TurnInput, manner: Manner): Promise<Done> {
+  /** Handles a message of any origin once. */
+  async run(context: DurableContext, input: TurnInput, options: TurnOptions): Promise<MessageResult> {
     const { message } = input;
     try {
-      const known = await this.#known(context, message);
-      if (hasOwn(known, "fault")) return failed(known);
-      return await this.#run(context, input, manner, known.value);
+      const loaded = await this.#load(context, message);
+      if (hasOwn(loaded, "fault")) return failed(loaded);
+      return await this.#run(context, input, options, loaded.value);
     } catch (error) {
-      if (error instanceof Withdrawn) return failed({ fault: faultOf(faults.cancelled(message.to)) });
+      if (error instanceof InvocationCancelled) return failed({ fault: faultOf(faults.cancelled(message.to)) });
       throw error;
     }
   }
 
-  async #run(context: DurableContext, input: TurnInput, manner: Manner, known: Known): Promise<Done> {
+  async #run(context: DurableContext, input: TurnInput, options: TurnOptions, loaded: LoadedActor): Promise<MessageResult> {
     const { message } = input;
-    const { kept, health } = known;
-    const { key } = manner;
+    const { stored, health } = loaded;
+    const { key } = options;
     if (key !== undefined) {
-      const again = await this.#again(context, kept, message, key);
-      if (again !== undefined) return { outcome: again, answered: true };
+      const earlier = await this.#earlierReply(context, stored, message, key);
+      if (earlier !== undefined) return { outcome: earlier, answered: true };
     }
-    const late = message.deadline !== undefined && message.deadline <= (await this.#now(context));
-    const placed = this.#guarded(message, known, "turn", () => {
-      if (late) throw faults.deadline(message.to, false, false);
-      return placeFor(this.kind, message, kept, health.why);
+    const isPastDeadline = message.deadline !== undefined && message.deadline <= (await this.#now(context));
+    const started = this.#guarded(message, loaded, "turn", () => {
+      if (isPastDeadline) throw faults.deadline(message.to, false, false);
+      return turnStart(this.kind, message, stored, health.why);
     });
-    if (hasOwn(placed, "fault")) {
-      if (!isBegun(kept) && placed.fault.code === "ACTOR_FAILED" && health.why === undefined)
-        this.#failBeginning(context, message.to, kept);
-      return this.#failed(context, message, known, placed);
+    if (hasOwn(started, "fault")) {
+      if (!isStarted(stored) && started.fault.code === "ACTOR_FAILED" && health.why === undefined)
+        this.#failStart(context, message.to, stored);
+      return this.#failed(context, message, loaded, started);
     }
-    const place = placed.value;
-    const { base } = place;
-    const entered = this.#guarded(message, known, "turn", () =>
-      received(this.kind.behaviour, base.state, base, message, (kept?.seq ?? 0) + 1),
+    const start = started.value;
+    const { base } = start;
+    const handled = this.#guarded(message, loaded, "turn", () =>
+      received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1),
     );
-    if (hasOwn(entered, "fault")) return this.#failed(context, message, known, entered);
-    const effect = entered.value;
+    if (hasOwn(handled, "fault")) return this.#failed(context, message, loaded, handled);
+    const effect = handled.value;
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
-      const worked = await this.#worked(context, input, manner, known, place, effect);
+      const worked = await this.#runWork(context, input, options, loaded, start, effect);
       context.clear(WORK_KEY);
-      if (hasOwn(worked, "fault")) return this.#failed(context, message, known, worked);
+      if (hasOwn(worked, "fault")) return this.#failed(context, message, loaded, worked);
       turn = worked.value;
     } else turn = effect;
-    const planned = this.#guarded(message, known, "turn", () => ({ plan: this.#plan(place, message, manner, turn), turn }));
-    if (hasOwn(planned, "fault")) return this.#failed(context, message, known, planned);
-    return this.#conclude(context, place, manner, planned.value);
+    const planned = this.#guarded(message, loaded, "turn", () => ({ plan: this.#plan(start, message, options, turn), turn }));
+    if (hasOwn(planned, "fault")) return this.#failed(context, message, loaded, planned);
+    return this.#commit(context, start, options, planned.value);
   }
 
-  async #conclude(
+  async #commit(
     context: DurableContext,
-    place: Place,
-    manner: Manner,
+    start: TurnStart,
+    options: TurnOptions,
     { plan, turn }: { readonly plan: Plan | undefined; readonly turn: Turn<unknown> },
-    parting = PLAIN,
-  ): Promise<Done> {
-    const { kept } = place;
+    stopOptions = NOT_STOPPING,
+  ): Promise<MessageResult> {
+    const { stored } = start;
     if (plan === undefined) {
       const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
-      if (kept?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
+      if (stored?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
       const emit = turn.emit !== undefined && turn.emit.length > 0 && hasOwn(reply, "ok") ? turn.emit : undefined;
       const change =
-        emit === undefined || kept === undefined ? undefined : { seq: kept.seq, head: kept.head, status: kept.row.status, emit };
+        emit === undefined || stored === undefined ? undefined : { seq: stored.seq, head: stored.head, status: stored.row.status, emit };
       return { outcome: { reply, ...(change === undefined ? {} : { change }) }, answered: false };
     }
     const committed = await commit({
       context,
       host: this.#host,
       kind: this.kind,
-      place,
+      start,
       plan,
-      claim: manner.key,
-      sent: manner.sent,
-      parting,
+      claim: options.key,
+      isSent: options.isSent,
+      stopOptions,
     });
     if (hasOwn(committed, "fault")) return failed(committed);
     const { change } = committed.value;
@@ -180,16 +176,16 @@ export class DurableActor {
     return { outcome: { ...reply, change, committed: true }, answered: plan.answered };
   }
 
-  // ── on the engine's account ───────────────────────────────────────────────
+  // ── stops, timers, restarts ───────────────────────────────────────────────
 
-  /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. Returns why it must come again. */
-  async ring(context: DurableContext, { name, life, at, dropped }: RingInput, id: Message["to"]): Promise<Rung> {
-    const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
-    const wake = kept?.row.life === life && kept.row.status === "live" ? kept.row.wakes[name] : undefined;
+  /** A timer is due. Unless it was cancelled or moved meanwhile, it runs like any message. Returns when it has to be retried. */
+  async fireTimer(context: DurableContext, { name, life, at, dropped }: TimerInput, id: Message["to"]): Promise<TimerResult> {
+    const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
+    const wake = stored?.row.life === life && stored.row.status === "live" ? stored.row.wakes[name] : undefined;
     if (wake === undefined || wake.at !== at) return {};
-    const stamped = await insist(() => context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() })));
+    const stamped = await uncancellable(() => context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() })));
     const { now, seed } = stampOf(stamped);
-    const firesAt = whenItFires(wake, now);
+    const firesAt = fireTime(wake, now);
     if (firesAt > now) return { againAfterMs: firesAt - now };
     const message: Message = {
       id: wakeId(life, name, at),
@@ -201,133 +197,144 @@ export class DurableActor {
       from: id,
       ...(wake.cause === undefined ? {} : { cause: wake.cause }),
     };
-    const manner: Manner = { key: undefined, wake: name, sent: false };
-    if (dropped === undefined) return { done: await this.run(context, { message }, manner), message };
-    const health = kept?.health ?? { times: [] };
-    const planned = this.#guarded(message, { kept, health }, "turn", () => {
-      if (kept === undefined) throw faults.noActor(id);
-      const place = living(this.kind, id, kept, true);
+    const options: TurnOptions = { key: undefined, wake: name, isSent: false };
+    if (dropped === undefined) return { done: await this.run(context, { message }, options), message };
+    const health = stored?.health ?? { times: [] };
+    const planned = this.#guarded(message, { stored, health }, "turn", () => {
+      if (stored === undefined) throw faults.noActor(id);
+      const start = startFrom(this.kind, id, stored, true);
       const turn: Turn<unknown> = { record: { dropped } };
-      return { place, plan: this.#plan(place, message, manner, turn), turn };
+      return { place: start, plan: this.#plan(start, message, options, turn), turn };
     });
     if (hasOwn(planned, "fault")) return { done: failed(planned), message };
-    return { done: await this.#conclude(context, planned.value.place, manner, planned.value), message };
+    return { done: await this.#commit(context, planned.value.place, options, planned.value), message };
   }
 
   async stop(context: DurableContext, { message, reason, above }: StopInput): Promise<Outcome> {
-    const known = await insist(() => this.#known(context, message));
-    if (hasOwn(known, "fault")) return known;
-    const { kept, health } = known.value;
-    if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
+    const loaded = await uncancellable(() => this.#load(context, message));
+    if (hasOwn(loaded, "fault")) return loaded;
+    const { stored, health } = loaded.value;
+    if (stored === undefined) return { fault: faultOf(faults.noActor(message.to)) };
     const parent = above.at(-1);
-    // Found under who began it in a life before, it may have begun anew, as another's child or nobody's.
-    if (parent !== undefined && kept.row.parent !== parent) return { reply: OK_NULL };
-    // A next life whose first state could not be made is none.
-    if (kept.row.status === "stopped") return this.restart(context, {}, message.to);
-    const manner: Manner = { key: undefined, wake: undefined, sent: false };
-    const parentKnows = kept.row.parent !== undefined && above.includes(kept.row.parent);
-    const lastMessageAt = await lastMessageOf(context, kept);
-    const planned = this.#guarded(message, { kept, health }, "turn", () => {
-      const place = living(this.kind, message.to, kept, false);
+    // It was a child of this parent in an earlier life, and may have another parent now, or none.
+    if (parent !== undefined && stored.row.parent !== parent) return { reply: OK_NULL };
+    // A next life whose first state could not be made does not exist.
+    if (stored.row.status === "stopped") return this.restart(context, {}, message.to);
+    const options: TurnOptions = { key: undefined, wake: undefined, isSent: false };
+    const parentKnows = stored.row.parent !== undefined && above.includes(stored.row.parent);
+    const lastMessageAt = await lastMessageOf(context, stored);
+    const planned = this.#guarded(message, { stored, health }, "turn", () => {
+      const start = startFrom(this.kind, message.to, stored, false);
       const turn: Turn<unknown> = { stop: reason };
-      return { place, plan: this.#plan(place, message, manner, turn, parentKnows), turn };
+      return { place: start, plan: this.#plan(start, message, options, turn, parentKnows), turn };
     });
     if (hasOwn(planned, "fault")) return planned;
-    return (await this.#conclude(context, planned.value.place, manner, planned.value, { above, parentKnows, lastMessageAt })).outcome;
+    return (await this.#commit(context, planned.value.place, options, planned.value, { above, parentKnows, lastMessageAt })).outcome;
   }
 
-  /** How long until it may have to end; undefined: it will not, or has. */
+  /** How long until it may expire. Undefined if it will not, or has stopped already. */
   async expiresAfter(context: DurableContext, { life }: ExpireInput): Promise<number | undefined> {
-    const kept = readKept(await context.get(ACTOR_KEY));
-    if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
-    const expireMs = kept.row.policy?.expireMs;
+    const stored = readStoredActor(await context.get(ACTOR_KEY));
+    if (stored === undefined || stored.row.life !== life || stored.row.status !== "live") return undefined;
+    const expireMs = stored.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
-    return (await lastMessageOf(context, kept)) + expireMs - (await this.#now(context));
+    return (await lastMessageOf(context, stored)) + expireMs - (await this.#now(context));
   }
 
-  /** Forgets crashes and failures. The state stays. By a parent's word alone that of a child that has failed. */
+  /** Forgets crashes and failures, but leaves the state. On behalf of a parent, only for a child that has failed. */
   async restart(context: DurableContext, { ifUnborn, by }: RestartInput, id: Message["to"]): Promise<Outcome> {
-    const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
-    const { why } = await insist(() => healthOf(context, kept));
-    if (by !== undefined && (kept?.row.parent !== by || why === undefined)) return { reply: OK_NULL };
-    if (kept === undefined && why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
-    if (!isBegun(kept)) context.clear(HEALTH_KEY);
-    else if (ifUnborn !== true && kept?.health !== undefined) {
-      const { health: _, ...rest } = kept;
-      context.set(ACTOR_KEY, keptText(rest));
+    const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
+    const { why } = await uncancellable(() => healthOf(context, stored));
+    if (by !== undefined && (stored?.row.parent !== by || why === undefined)) return { reply: OK_NULL };
+    if (stored === undefined && why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
+    if (!isStarted(stored)) context.clear(HEALTH_KEY);
+    else if (ifUnborn !== true && stored?.health !== undefined) {
+      const { health: _, ...rest } = stored;
+      context.set(ACTOR_KEY, storedActorText(rest));
     }
-    if (kept === undefined) return { reply: OK_NULL };
-    const change = { seq: kept.seq, head: kept.head, status: kept.row.status };
+    if (stored === undefined) return { reply: OK_NULL };
+    const change = { seq: stored.seq, head: stored.head, status: stored.row.status };
     if (ifUnborn !== true && why !== undefined) this.#host.hint({ id, ...change });
     return { reply: OK_NULL, change };
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────
 
-  async #known(context: DurableContext, message: Message): Promise<Guarded<Known>> {
+  async #load(context: DurableContext, message: Message): Promise<Guarded<LoadedActor>> {
     const value = await context.get(ACTOR_KEY);
-    const read = this.#guarded(message, undefined, "load", () => readKept(value));
+    const read = this.#guarded(message, undefined, "load", () => readStoredActor(value));
     if (hasOwn(read, "fault")) return read;
-    const kept = read.value;
-    return { value: { kept, health: await healthOf(context, kept) } };
+    const stored = read.value;
+    return { value: { stored, health: await healthOf(context, stored) } };
   }
 
-  /** C4: the reply that call has had already, or that it is due. */
-  async #again(context: DurableContext, kept: Kept | undefined, message: Message, key: CallKey): Promise<Outcome | undefined> {
-    if (kept === undefined) return undefined;
+  /** C4: the reply to an earlier call under this key, or that its reply is deferred. */
+  async #earlierReply(
+    context: DurableContext,
+    stored: StoredActor | undefined,
+    message: Message,
+    key: CallKey,
+  ): Promise<Outcome | undefined> {
+    if (stored === undefined) return undefined;
     const reused: Outcome = { fault: faultOf(faults.keyReused(message.to)) };
-    for (const [id, pending] of Object.entries(kept.row.pending)) {
+    for (const [id, pending] of Object.entries(stored.row.pending)) {
       const due = pendingReply(pending);
       if (due.key === key.key) return due.call === key.call ? { later: id } : reused;
     }
-    const found = kept.replies.findLast((reply) => reply.key === key.key) ?? (await this.#archived(context, kept, message, key));
+    const found = stored.replies.findLast((reply) => reply.key === key.key) ?? (await this.#archivedReply(context, stored, message, key));
     if (found === undefined || found.until <= message.at) return undefined;
     return found.call === "" || found.call === key.call ? { reply: found.reply } : reused;
   }
 
-  async #archived(context: DurableContext, kept: Kept, { to }: Message, { key }: CallKey): Promise<KeptReply | undefined> {
-    if (!kept.archived) return undefined;
+  async #archivedReply(context: DurableContext, stored: StoredActor, { to }: Message, { key }: CallKey): Promise<StoredReply | undefined> {
+    if (!stored.archived) return undefined;
     const answer = await context.call(this.#host.names.archive(to, "reply"), key);
-    return isReplyOf(answer) ? answer.value : undefined;
+    return hasStoredReply(answer) ? answer.value : undefined;
   }
 
-  async #worked(
+  async #runWork(
     context: DurableContext,
     { message, node, waiting = [] }: TurnInput,
-    manner: Manner,
-    known: Known,
-    place: Place,
+    options: TurnOptions,
+    loaded: LoadedActor,
+    start: TurnStart,
     work: Parameters<typeof runWork>[2]["work"],
   ): Promise<Guarded<Turn<unknown>>> {
     try {
       return await runWork(context, this.#host, {
         work,
         message,
-        key: manner.key,
+        key: options.key,
         node,
         waiting,
-        workMs: place.base.extra.policy.workMs,
-        past: this.#past(message, place),
-        planned: (turn) => this.#plan(place, message, manner, turn),
-        guarded: (step) => this.#guarded(message, known, "work", step),
+        workMs: start.base.extra.policy.workMs,
+        past: this.#past(message, start),
+        checkPlan: (turn) => this.#plan(start, message, options, turn),
+        guarded: (step) => this.#guarded(message, loaded, "work", step),
         sealer: this.#host.sealerFor(this.kind.name),
       });
     } catch (error) {
-      if (error instanceof Withdrawn) return { fault: faultOf(faults.cancelled(message.to)) };
+      if (error instanceof InvocationCancelled) return { fault: faultOf(faults.cancelled(message.to)) };
       throw error;
     }
   }
 
-  #past({ to }: Message, { base, kept }: Place): Past | undefined {
-    if (kept === undefined) return undefined;
+  #past({ to }: Message, { base, stored }: TurnStart): Past | undefined {
+    if (stored === undefined) return undefined;
     const { life, extra } = base;
-    return pastOf({ kind: this.kind, life, seq: kept.seq, extra, history: (afterSeq) => this.#host.history(to, afterSeq) });
+    return pastOf({ kind: this.kind, life, seq: stored.seq, extra, history: (afterSeq) => this.#host.history(to, afterSeq) });
   }
 
-  #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {
+  #plan(
+    { base, born, stored }: TurnStart,
+    message: Message,
+    { key, wake }: TurnOptions,
+    turn: Turn<unknown>,
+    parentKnows = false,
+  ): Plan | undefined {
     const plan = planTurn(base, { message, key: this.kind.reads.has(message.action) ? undefined : key, wake }, turn, {
       id: message.to,
-      seq: (kept?.seq ?? 0) + 1,
+      seq: (stored?.seq ?? 0) + 1,
       born,
       keyMs: this.#host.keyMs,
       answersElsewhere: false,
@@ -339,26 +346,26 @@ export class DurableActor {
     return plan;
   }
 
-  /** C3: whatever the behaviour throws becomes a value that says nothing was applied. */
-  #guarded<T>(message: Message, known: Known | undefined, where: "turn" | "work" | "load", step: () => T): Guarded<T> {
+  /** C3: whatever the behaviour throws becomes a value, and nothing is applied. */
+  #guarded<T>(message: Message, loaded: LoadedActor | undefined, where: "turn" | "work" | "load", step: () => T): Guarded<T> {
     try {
       return { value: step() };
     } catch (error) {
       const refusal = invalidMessageReply(error, message);
-      if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)), refusal };
+      if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error)), refusal };
       if (error instanceof EngineError) {
-        // A state that could not be brought to this version: the caller is not told why.
+        // A state that could not be migrated: the caller does not get the cause.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
         if (faults.isAuthors(error)) this.#host.fault(error, { where, message });
         return { fault: faultOf(error, this.#thrown(error.cause, message)) };
       }
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
-      if (error instanceof NoBeginning) {
+      if (error instanceof InitialStateFailed) {
         this.#host.fault(error.cause, { where: "load", message });
-        return { fault: faultOf(faults.failed(message.to, NO_BEGINNING, error.cause), this.#thrown(error.cause, message)) };
+        return { fault: faultOf(faults.failed(message.to, INITIAL_STATE_FAILED, error.cause), this.#thrown(error.cause, message)) };
       }
       this.#host.fault(error, { where, message });
-      return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error), this.#thrown(error, message)) };
+      return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error), this.#thrown(error, message)) };
     }
   }
 
@@ -366,32 +373,32 @@ export class DurableActor {
     return thrownText(error, this.kind.behaviour.redact !== undefined && this.kind.behaviour.redact(message) !== message.args);
   }
 
-  /** A beginning that failed fails the actor, for a while. */
-  #failBeginning(context: DurableContext, id: Message["to"], kept: Kept | undefined): void {
-    context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));
-    // Whoever makes up keys and beginnings that throw must not fill the disk.
-    const forgive: RestartInput = { ifUnborn: true };
-    context.send(this.#host.names.actor(id, "restart"), forgive, this.kind.plain.policy.idleMs);
-    if (kept !== undefined) this.#host.hint({ id, seq: kept.seq, head: kept.head, status: "failed" });
+  /** An actor whose initial state throws is failed for a while. */
+  #failStart(context: DurableContext, id: Message["to"], stored: StoredActor | undefined): void {
+    context.set(HEALTH_KEY, JSON.stringify({ times: [], why: INITIAL_STATE_FAILED }));
+    // A client that invents keys whose initial state throws must not fill the disk.
+    const input: RestartInput = { ifUnborn: true };
+    context.send(this.#host.names.actor(id, "restart"), input, this.kind.plain.policy.idleMs);
+    if (stored !== undefined) this.#host.hint({ id, seq: stored.seq, head: stored.head, status: "failed" });
   }
 
-  /** What a failure leaves behind: a crash counts where its kind bounds them. */
-  async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
+  /** Records a failure: a crash counts if its kind bounds crashes. */
+  async #failed(context: DurableContext, message: Message, { stored, health }: LoadedActor, failure: Failed): Promise<MessageResult> {
     if (failure.refusal !== undefined) return { outcome: { reply: failure.refusal }, answered: false };
     const { code } = failure.fault;
-    // What has not begun has nothing to go on from.
-    if (kept?.row.status === "live" && code === "CRASHED") {
-      const { restart } = living(this.kind, message.to, kept, false).base.extra.policy;
+    // An actor that has not started needs no record.
+    if (stored?.row.status === "live" && code === "CRASHED") {
+      const { restart } = startFrom(this.kind, message.to, stored, false).base.extra.policy;
       if (restart !== undefined) {
         const now = await this.#now(context);
         const { times, fails } = afterCrash(health.times, now, restart);
         const why = `it crashed ${times.length} times within ${restart.withinMs} ms`;
-        const next: Kept = { ...kept, health: { times, ...(fails ? { why } : {}) } };
-        context.set(ACTOR_KEY, keptText(next));
-        const { seq, head } = kept;
-        const told = fails ? failedMessage(kept.row, message.to, why, message, now) : undefined;
-        if (told !== undefined) deliver(context, this.#host, told);
-        // Without the message: the fault that its caller gets says nothing of this.
+        const next: StoredActor = { ...stored, health: { times, ...(fails ? { why } : {}) } };
+        context.set(ACTOR_KEY, storedActorText(next));
+        const { seq, head } = stored;
+        const notice = fails ? failedMessage(stored.row, message.to, why, message, now) : undefined;
+        if (notice !== undefined) sendMessage(context, this.#host, notice);
+        // Without the message: the caller's fault does not mention this.
         if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" });
       }
     }
@@ -403,29 +410,29 @@ export class DurableActor {
   }
 }
 
-/** What became of a wake. */
-export interface Rung {
-  readonly done?: Done;
+/** The outcome of a timer. */
+export interface TimerResult {
+  readonly done?: MessageResult;
   readonly message?: Message;
   readonly againAfterMs?: number;
 }
 
-/** When a timer fires, by the clock as it is now, once its time has come by Restate's. */
-function whenItFires({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): number {
-  // If it was set, or last fired, at a time that is still to come, the clock was set back, and only Restate's is right.
+/** When a timer fires by the current clock, once it is due by Restate's clock. */
+function fireTime({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): number {
+  // If the timer was set, or last fired, at a time in the future, the clock was set back, and only Restate's clock is right.
   if (rang === undefined || rang <= now) return at;
   return cron === undefined ? now : tickOfSetBack(cron, timeZone, at, rang, now);
 }
 
-const NO_BEGINNING = "its first state could not be made";
+const INITIAL_STATE_FAILED = "its first state could not be made";
 
-/** When its last message came, one that left no event included. */
-async function lastMessageOf(context: DurableContext, { row }: Kept): Promise<number> {
-  const seen = tryParseJson(await insist(() => context.get(SEEN_KEY)));
+/** When the last message arrived, including one that left no event. */
+async function lastMessageOf(context: DurableContext, { row }: StoredActor): Promise<number> {
+  const seen = tryParseJson(await uncancellable(() => context.get(SEEN_KEY)));
   return Math.max(row.lastMessageAt, isJsonObject(seen) && typeof seen["at"] === "number" ? seen["at"] : 0);
 }
 
-const failed = ({ fault }: Failed): Done => ({ outcome: { fault }, answered: false });
+const failed = ({ fault }: Failed): MessageResult => ({ outcome: { fault }, answered: false });
 
 function stampOf(value: unknown): { readonly now: number; readonly seed: string } {
   if (typeof value === "object" && value !== null && "now" in value && "seed" in value)

@@ -1,21 +1,20 @@
-/**
- * Work on something durable: all of it in one journalled step. A crash before the step
- * is kept runs it again, so what it does outside happens at least once.
- */
+// Owns: running work as one journalled step, and what ends it early. Does not own: the commit of its turn (commit.ts).
+//
+// A crash before the step is journalled runs it again, so its effects outside happen at least once.
 import { type CallKey, cancelledWith, faults } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";
-import type { Sealer } from "./sealed.ts";
+import type { Sealer } from "./sealer.ts";
 import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
 
-/** A call of an actor by another's work. */
+/** A call that one actor's work makes to another actor. */
 export interface InnerCall {
-  /** The message the work began with. */
+  /** The message that started the work. */
   readonly work: Message;
-  /** Of a keyed call. */
+  /** Key of a keyed call. */
   readonly key: CallKey | undefined;
-  /** The nth call of that work: the same in every run of it. */
+  /** Index of the call: the same in every run of the work. */
   readonly n: number;
   readonly outgoing: Outgoing;
   readonly endsAt: number;
@@ -23,23 +22,23 @@ export interface InnerCall {
   readonly signal: AbortSignal;
 }
 
-/** What turns need of the process they run in. */
+/** What turns need of the process in which they run. */
 export interface WorkHost {
-  /** Runs once after `ms`; returns its undo. */
+  /** Runs once after `ms`. Returns its undo. */
   after(ms: number, run: () => void): () => void;
   now(): number;
   call(call: InnerCall): Promise<Reply>;
-  /** The events of an actor after that number. */
+  /** The events of an actor after that seq. */
   history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent>;
-  /** Ways to the caller of that message, at that node. */
-  hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
-  /** Work begins that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
-  forwarded(call: string, abort: () => void): () => void;
-  /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
+  /** Progress and log of the caller of that message, at that node. */
+  reporters(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
+  /** Registers work that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
+  abortWithCaller(call: string, abort: () => void): () => void;
+  /** A behaviour threw. For `outbox`, the message became a dead letter. */
   fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
 }
 
-export interface Job {
+export interface WorkRun {
   readonly work: Work<unknown>;
   readonly message: Message;
   readonly key: CallKey | undefined;
@@ -47,27 +46,27 @@ export interface Job {
   readonly waiting: readonly ActorId[];
   readonly workMs: number;
   readonly past: Past | undefined;
-  /** Throws what the commit would: it must be known before the turn becomes text, which hides what is no JSON. */
-  readonly planned: (turn: Turn<unknown>) => unknown;
+  /** Throws what the commit would throw. It runs before the turn becomes text, which hides what is not JSON. */
+  readonly checkPlan: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;
   readonly sealer: Sealer;
 }
 
-/** The turn the work ended in, as JSON. Rejects with `Withdrawn` where its caller has left or the actor is stopped. */
-export async function runWork(context: DurableContext, host: WorkHost, job: Job): Promise<Guarded<Turn<unknown>>> {
-  const withdrawn = new AbortController();
+/** The resulting turn, as JSON. Rejects with `InvocationCancelled` if the caller left or the actor is being stopped. */
+export async function runWork(context: DurableContext, host: WorkHost, job: WorkRun): Promise<Guarded<Turn<unknown>>> {
+  const cancelled = new AbortController();
   const superseded = context.superseded();
   const step = context.run("work", async () => {
-    const ended = await fenced(host, job, { withdrawn: withdrawn.signal, superseded }).then(
+    const ended = await runFenced(host, job, { cancelled: cancelled.signal, superseded }).then(
       (turn) => ({ turn }),
       (error: unknown) => ({ error }),
     );
-    // Another attempt has taken over, or must: what this one found counts for nothing.
+    // Another attempt has started, or must start: discard this result.
     if (superseded.aborted) throw new Error("The work was cut off, and runs again.");
     return job.sealer.seal(
       job.guarded(() => {
         if ("error" in ended) throw ended.error;
-        job.planned(ended.turn);
+        job.checkPlan(ended.turn);
         const text = JSON.stringify(ended.turn);
         if (isLonger(text, WORK_BYTES)) throw tooLarge(job.message.to, "What the work ends in", WORK_BYTES);
         const plain: unknown = JSON.parse(text);
@@ -80,29 +79,29 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
     if (!isGuardedTurn(value)) throw new TypeError("The journal holds something else where this work's turn should be.");
     return value;
   } catch (error) {
-    withdrawn.abort(error);
+    cancelled.abort(error);
     throw error;
   }
 }
 
 /** What ends work from outside. */
-interface Ends {
-  readonly withdrawn: AbortSignal;
+interface AbortSignals {
+  readonly cancelled: AbortSignal;
   readonly superseded: AbortSignal;
 }
 
-/** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
-async function fenced(
+/** Once its time is over, or it has returned, every method throws `TURN_OVER` and its results are dropped. */
+async function runFenced(
   host: WorkHost,
-  { work, message, key, node, waiting, workMs, past }: Job,
-  { withdrawn, superseded }: Ends,
+  { work, message, key, node, waiting, workMs, past }: WorkRun,
+  { cancelled, superseded }: AbortSignals,
 ): Promise<Turn<unknown>> {
   const { to, deadline } = message;
-  const outside = AbortSignal.any([withdrawn, superseded]);
+  const external = AbortSignal.any([cancelled, superseded]);
   const abort = new AbortController();
-  /** Of its calls. Not where another attempt takes over: that gets their replies. */
-  const leave = new AbortController();
-  const { progress, log } = host.hearing(message, node);
+  /** Aborts its calls. Not if another attempt starts, which gets their replies. */
+  const callsAbort = new AbortController();
+  const { progress, log } = host.reporters(message, node);
   let over = false;
   const fence = (): void => {
     if (over) throw faults.turnOver(to);
@@ -114,34 +113,42 @@ async function fenced(
     past,
     async call(outgoing) {
       fence();
-      const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: leave.signal });
+      const reply = await host.call({
+        work: message,
+        key,
+        n: calls++,
+        outgoing,
+        endsAt,
+        waiting: [...waiting, to],
+        signal: callsAbort.signal,
+      });
       fence();
       return reply;
     },
-    progress(...told) {
+    progress(...args) {
       fence();
-      progress(...told);
+      progress(...args);
     },
-    log(...told) {
+    log(...args) {
       fence();
-      log(...told);
+      log(...args);
     },
   };
   let undo: (() => void) | undefined;
   const ended = Promise.withResolvers<never>();
   const end = (error: unknown): void => {
-    // First: what the work returns on being aborted comes too late.
+    // First: what the work returns after being aborted must be ignored.
     ended.reject(error);
     over = true;
     abort.abort(error);
-    if (!superseded.aborted) leave.abort(error);
+    if (!superseded.aborted) callsAbort.abort(error);
   };
   const cut = (): void => end(faults.cancelled(to));
-  if (outside.aborted) cut();
-  outside.addEventListener("abort", cut, { once: true });
+  if (external.aborted) cut();
+  external.addEventListener("abort", cut, { once: true });
   const forwardedFor = cancelledWith(message);
-  const unregister = forwardedFor === undefined ? undefined : host.forwarded(forwardedFor, () => end(faults.callerLeft(to)));
-  // The invocation of a forwarded message is not withdrawn when its caller's deadline passes.
+  const unregister = forwardedFor === undefined ? undefined : host.abortWithCaller(forwardedFor, () => end(faults.callerLeft(to)));
+  // The invocation of a forwarded message is not cancelled when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
   undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),
@@ -152,11 +159,11 @@ async function fenced(
     over = true;
     undo();
     unregister?.();
-    outside.removeEventListener("abort", cut);
+    external.removeEventListener("abort", cut);
     ended.promise.catch(() => undefined);
     if (!abort.signal.aborted) {
       abort.abort(faults.turnOver(to));
-      leave.abort(faults.turnOver(to));
+      callsAbort.abort(faults.turnOver(to));
     }
   }
 }

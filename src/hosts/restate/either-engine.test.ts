@@ -1,4 +1,4 @@
-// Whatever is done to a family of actors, both engines tell its callers the same, and leave the same.
+// Whatever happens to a family of actors, both engines answer callers alike, and leave the same.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -11,12 +11,12 @@ import { World } from "./world.fixture.ts";
 
 const IDS: readonly ActorId[] = ["tally/a", "tally/b", "other/c", "other/d"];
 
-/** A call of an actor; without an action, its end. */
+/** A call of an actor; without an action, a stop. */
 interface Step {
   readonly to: ActorId;
   readonly action?: string;
   readonly args?: Json;
-  /** It may begin with it; `explode`: its first state then throws. */
+  /** It may start with it; `explode`: its initial state then throws. */
   readonly begins?: boolean | "explode";
   /** An operator restarts it. */
   readonly mends?: true;
@@ -47,9 +47,9 @@ const outgoing = ({ to, args = { reason: "enough" }, begins }: Step, action: str
   ...(begins === "explode" && { start: { explode: true } }),
 });
 
-/** What a caller was told: a value, or a code. */
-const short = (told: unknown): Json => {
-  const { ok, refused, fault, reply = { ok, refused } } = Object(told);
+/** What a caller got: a value, or a code. */
+const short = (fields: unknown): Json => {
+  const { ok, refused, fault, reply = { ok, refused } } = Object(fields);
   return fault?.code ?? reply.refused?.code ?? reply.ok ?? null;
 };
 
@@ -97,7 +97,7 @@ async function onRestate(taken: readonly Step[]): Promise<readonly unknown[]> {
   return left;
 }
 
-void test("C2 C5 a family of actors is told, fails and ends alike in both engines", async () => {
+void test("C2 C5 a family of actors notifies, fails and stops alike in both engines", async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => assert.deepEqual(await onRestate(taken), await inProcess(taken))),
     { numRuns: 200 },

@@ -3,15 +3,15 @@ import { text } from "node:stream/consumers";
 import { until, type SimulatedClock } from "../../testing/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
-/** What the ingress was asked. */
-interface Asked {
+/** A request to the ingress. */
+interface ReceivedRequest {
   readonly path: string;
   readonly key: string | undefined;
   readonly input: unknown;
 }
 
-interface Call extends Asked {
-  /** From 1. */
+interface Call extends ReceivedRequest {
+  /** Starts at 1. */
   readonly nth: number;
   readonly response: ServerResponse;
   /** Cuts the connection. */
@@ -21,16 +21,16 @@ interface Call extends Asked {
 export interface FakeIngress extends AsyncDisposable {
   readonly base: string;
   /** All calls, in order. */
-  readonly asked: readonly Asked[];
-  /** How often its health was asked for. */
+  readonly requests: readonly ReceivedRequest[];
+  /** How often its health was requested. */
   probes: number;
-  /** It says so, or cuts the connection. */
+  /** True: it answers probes. False: it cuts the connection. */
   up: boolean;
 }
 
-/** A server's ingress that does with each call what it is told to; by default nothing, as one that hangs. */
+/** An ingress that answers each call with `answer`; by default never. */
 export async function fakeIngress(answer: (call: Call) => void | Promise<void> = () => undefined): Promise<FakeIngress> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     void (async () => {
       const path = request.url ?? "";
@@ -44,14 +44,14 @@ export async function fakeIngress(answer: (call: Call) => void | Promise<void> =
       const key = request.headers["idempotency-key"];
       const input: unknown = JSON.parse(await text(request));
       const call = { path, key: typeof key === "string" ? key : undefined, input };
-      asked.push(call);
-      await answer({ ...call, nth: asked.length, response, lose });
+      requests.push(call);
+      await answer({ ...call, nth: requests.length, response, lose });
     })();
   });
   const loopback = await onLoopback(server);
   const fake: FakeIngress = {
     base: loopback.url,
-    asked,
+    requests,
     probes: 0,
     up: true,
     [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
@@ -62,7 +62,7 @@ export async function fakeIngress(answer: (call: Call) => void | Promise<void> =
 /** Every pause between attempts is a multiple of it. */
 const STEP_MS = 50;
 
-/** What became of it, while time passes only where a further attempt is waited for: beside the timer of what goes on. */
+/** The result, while time passes only when a further attempt is pending, in addition to the timer of the running one. */
 export async function patiently<T>(clock: SimulatedClock, asking: Promise<T>): Promise<PromiseSettledResult<T>> {
   const over = new AbortController();
   const settled = Promise.allSettled([asking]).then(([result]) => {

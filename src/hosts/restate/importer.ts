@@ -1,7 +1,8 @@
-/**
- * `Importer` on a Restate server. Every step is durable when it is answered, and none shows an actor before the last one of its
- * own; what has come begins to act with `resumeImported` only.
- */
+// Owns: importing actors, keyed calls and messages into a server. Does not own: the handlers (import-handlers.ts), exports
+// (exporter.ts).
+//
+// Every step is durable when it is answered, and an actor is visible only after its last step. Imported actors start to act with
+// `resumeImported`.
 import {
   type Closable,
   EngineError,
@@ -12,32 +13,39 @@ import {
   type Message,
   type ExportedActor,
   type Undelivered,
+  type ChainEvent,
+  type Json,
+  type KeyedCall,
 } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
-import { ofUids } from "./directory.ts";
-import { isArrived } from "./transfer-actor.ts";
-import { conflict, strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
-import { Coming } from "./transfer-coming.ts";
-import { isTaken, type Waiting, waitingHandler } from "./transfer-waiting.ts";
+import { exportLine } from "../../core/chain/index.ts";
+import { NOTHING_SINCE, sinceAfter, type SinceFull } from "../../core/chain/internal.ts";
+import { UIDS, CLAIMS } from "./directory.ts";
+import { isImportStart, type CommitImportInput, type PendingCall } from "./imported-actor.ts";
+import { conflict, unexpectedStoreAnswer, withStoreErrors, TransferClient, type TransferOptions } from "./transfer-client.ts";
+import { isEnqueueResult, type QueueEntry, importQueueHandler } from "./import-queue.ts";
+import type { ArchiveInput } from "./archive.ts";
+import { claimKey } from "./commit.ts";
+import type { StoredReply } from "./stored-actor.ts";
 
 /**
- * Nodes that serve the kinds must be up, and serve nobody meanwhile. Messages and the timers of wakes wait for `resumeImported`;
- * what was begun and not ended is refused to callers as failed, and completed by the same import again.
- * Throws `STORE_IO` where the server, or a node that serves a kind, does not answer.
+ * Nodes that serve the kinds must be up, and must serve no clients meanwhile. Messages and timers wait for `resumeImported`. An actor whose
+ * import was not completed is refused to callers as failed; the same import again completes it. Throws `STORE_IO` if the server, or a node
+ * that serves a kind, does not answer.
  */
 export const restateImporter = (options: TransferOptions): Importer & Closable => new RestateImporter(new TransferClient(options));
 
-/** Sets going all that was imported: messages are delivered in the order they came, wakes ring, each once. Throws `StoreError`. */
+/** Starts all that was imported: delivers messages in the order of import, and sets timers, each once. Throws `StoreError`. */
 export function resumeImported(options: TransferOptions): Promise<void> {
   const client = new TransferClient(options);
-  return told(async () => {
-    while ((await client.ask(waitingHandler(client.names, "resume"), null)) !== 0);
+  return withStoreErrors(async () => {
+    while ((await client.ask(importQueueHandler(client.names, "resume"), null)) !== 0);
   });
 }
 
 class RestateImporter implements Importer, Closable {
   readonly #client: TransferClient;
-  /** Kinds whose messages must be sealed, and others. */
+  /** Whether a kind's messages must be sealed. */
   readonly #secret = new Map<string, boolean>();
   #open = true;
 
@@ -50,20 +58,20 @@ class RestateImporter implements Importer, Closable {
       const { names } = this.#client;
       const { id, head, row } = actor;
       const arrived = await this.#client.ask(names.actor(id, "arrive"), head);
-      if (!isArrived(arrived)) throw strange(id);
+      if (!isImportStart(arrived)) throw unexpectedStoreAnswer(id);
       if (arrived.conflict !== undefined) throw conflict(arrived.conflict);
       if (arrived.there) return undefined;
-      const other = await this.#client.maps.shardedMap(ofUids.name, ofUids.shards).get(row.uid);
+      const other = await this.#client.maps.shardedMap(UIDS.name, UIDS.shards).get(row.uid);
       if (typeof other === "string" && other !== id && (await this.#isThere(other))) {
         await this.#client.ask(names.actor(id, "leave"), head);
         throw conflict(`${other} is there already with the uid of ${id}, ${row.uid}.`);
       }
-      const coming = new Coming(this.#client, actor, arrived.claims);
+      const imported = new ImportedActor(this.#client, actor, arrived.claims);
       return {
-        event: (event, full) => this.#do(() => coming.event(event, full)),
-        call: (call) => this.#do(() => coming.call(call)),
-        commit: (state) => this.#do(() => coming.commit(state)),
-        abort: () => this.#do(() => coming.abort()),
+        event: (event, full) => this.#do(() => imported.event(event, full)),
+        call: (call) => this.#do(() => imported.call(call)),
+        commit: (state) => this.#do(() => imported.commit(state)),
+        abort: () => this.#do(() => imported.abort()),
       };
     });
   }
@@ -99,9 +107,9 @@ class RestateImporter implements Importer, Closable {
   ): Promise<boolean> {
     const { sealer } = this.#client;
     if (sealer === undefined && (await this.#isSecret(kindOf(message.to)))) throw secretMissing(message);
-    const entry: Waiting = { id: message.id, message: sealer?.seal(message) ?? message, ...more };
-    const taken = await this.#client.once(waitingHandler(this.#client.names, "take"), entry);
-    if (!isTaken(taken)) throw strange("what waits");
+    const entry: QueueEntry = { id: message.id, message: sealer?.seal(message) ?? message, ...more };
+    const taken = await this.#client.once(importQueueHandler(this.#client.names, "take"), entry);
+    if (!isEnqueueResult(taken)) throw unexpectedStoreAnswer("what waits");
     if (taken.conflict !== undefined) throw conflict(taken.conflict);
     return taken.fresh;
   }
@@ -112,7 +120,7 @@ class RestateImporter implements Importer, Closable {
       try {
         is = (await this.#client.ask(this.#client.names.actor(`${kind}/any`, "secret"), null)) === true;
       } catch (error) {
-        // Nobody takes such messages: it will be a dead letter.
+        // No node serves the kind: the message will become a dead letter.
         if (!(error instanceof EngineError) || error.code !== "ENGINE_MISSING") throw error;
         is = false;
       }
@@ -122,7 +130,7 @@ class RestateImporter implements Importer, Closable {
   }
 
   #do<T>(run: () => Promise<T>): Promise<T> {
-    return told(() => {
+    return withStoreErrors(() => {
       if (!this.#open) throw new StoreError("STORE_CLOSED", "This import is over: begin another.");
       return run();
     });
@@ -134,3 +142,102 @@ const secretMissing = ({ id, to }: Message): StoreError =>
     "STORE_IO",
     `Message ${id} to ${to} may hold what is secret, and would lie open on the server: import with the secret that the nodes share.`,
   );
+
+/** Of one step, unless a single line is longer. */
+const STEP_BYTES = 524_288;
+const STEP_CLAIMS = 500;
+
+/** One actor that is being imported. */
+class ImportedActor {
+  readonly #client: TransferClient;
+  readonly #actor: ExportedActor;
+  /** Keyed calls are found by their keys alone. */
+  readonly #claims: boolean;
+  #since: SinceFull = NOTHING_SINCE;
+  #seq = 0;
+  /** Events in the archive. */
+  #sent = 0;
+  /** Of what has not been sent to the server yet. */
+  #bytes = 0;
+  #lines: string[] = [];
+  #replies: StoredReply[] = [];
+  #due: PendingCall[] = [];
+  #last = "";
+  #archived = false;
+
+  constructor(client: TransferClient, actor: ExportedActor, claims: boolean) {
+    this.#client = client;
+    this.#actor = actor;
+    this.#claims = claims;
+  }
+
+  async event(event: ChainEvent, full: boolean): Promise<void> {
+    this.#since = sinceAfter(this.#since, { event, full });
+    const line = exportLine(event);
+    // The last event goes into the actor's own key.
+    if (this.#seq + 1 < this.#actor.seq) {
+      await this.#reserve(line);
+      this.#lines.push(line);
+    } else this.#last = line;
+    this.#seq += 1;
+  }
+
+  async call({ key, call, until, reply }: KeyedCall): Promise<void> {
+    const { seq, head } = this.#actor;
+    this.#archived = true;
+    if (this.#due.length + this.#replies.length >= STEP_CLAIMS) await this.#send();
+    if (reply === undefined) {
+      await this.#reserve(key);
+      this.#due.push({ key, call, until });
+    } else {
+      const stored: StoredReply = { key, call, until, reply, seq, head };
+      await this.#reserve(JSON.stringify(stored));
+      this.#replies.push(stored);
+    }
+  }
+
+  async commit(state: Json): Promise<void> {
+    const { id, row, seq, head } = this.#actor;
+    const { names } = this.#client;
+    await this.#send();
+    const acts = row.status !== "stopped" && (Object.keys(row.wakes).length > 0 || row.policy?.expireMs !== undefined);
+    if (acts) {
+      // Before the actor exists: a crash between the two would leave it without its timers.
+      const waiting: QueueEntry = { actor: id, head };
+      await this.#client.once(importQueueHandler(names, "take"), waiting);
+    }
+    const input: CommitImportInput = { row, state, seq, head, since: this.#since, line: this.#last, archived: this.#archived };
+    const why = await this.#client.ask(names.actor(id, "settle"), input);
+    if (typeof why === "string") throw conflict(why);
+  }
+
+  async abort(): Promise<void> {
+    const { id, head } = this.#actor;
+    await this.#client.ask(this.#client.names.actor(id, "leave"), head);
+  }
+
+  async #reserve(text: string): Promise<void> {
+    const bytes = Buffer.byteLength(text);
+    if (this.#bytes > 0 && this.#bytes + bytes > STEP_BYTES) await this.#send();
+    this.#bytes += bytes;
+  }
+
+  /** Idempotent. */
+  async #send(): Promise<void> {
+    const { names } = this.#client;
+    const { id } = this.#actor;
+    const [lines, replies, due] = [this.#lines, this.#replies, this.#due];
+    [this.#lines, this.#replies, this.#due, this.#bytes] = [[], [], [], 0];
+    if (lines.length + replies.length > 0) {
+      const count = lines.length;
+      const input: ArchiveInput = { seq: this.#sent + 1, count, lines: lines.join("\n"), replies, now: this.#client.clock.now() };
+      this.#sent += count;
+      await this.#client.ask(names.archive(id, "take"), input);
+    }
+    if (due.length > 0) await this.#client.ask(names.archive(id, "due"), due);
+    if (this.#claims && due.length + replies.length > 0)
+      await this.#client.maps
+        .shardedMap(CLAIMS.name, CLAIMS.shards)
+        .putMany([...replies, ...due].map(({ key, until }) => [claimKey(kindOf(id), key), { id, until }]));
+  }
+}

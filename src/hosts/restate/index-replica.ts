@@ -1,27 +1,27 @@
-/**
- * A process's copy of the rows of one index, brought up to date before each query: each part says what changed since the version that
- * is here. So a query reads rows from memory, and is as new as the parts were when it began.
- */
+// Owns: a process's copy of the rows of one index. Does not own: when it is read (indexes.ts).
+//
+// Before each query, each part reports what changed since the version of the copy. So a query reads rows from memory, and is as new as
+// the parts were when it started.
 import { createHash } from "node:crypto";
 import type { FoundRows, IndexedRow, IndexShape, RowQuery, StoredIndex } from "../../core/contract/index.ts";
 import { comparePositions, isTexts, MemoryRows, mergedRows, omitUndefined } from "../../core/contract/internal.ts";
 import type { Handler } from "./durable-context.ts";
-import { isListed, isPulled, type RowChange, type ShardHead } from "./index-shard.ts";
-import { isObject } from "./is-object.ts";
+import { isRowPage, isPulled, type RowChange, type ShardHead } from "./index-shard.ts";
+import { isObject } from "./handler-inputs.ts";
 import { shardOf } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { strange, type PatientIngress } from "./patient-ingress.ts";
+import { unexpectedAnswer, type RetryingIngress } from "./ingress.ts";
 
-/** Over so many objects the rows of an index are spread, by their actors' keys. */
+/** Number of parts of an index; rows are spread over them by their actors' keys. */
 const SHARDS = 4;
-/** Of how rows are stored: with another number all indexes are built again. */
+/** Version of the stored rows: a new number rebuilds all indexes. */
 const FORMAT = 1;
 /** How often the rows may be deleted while they are listed. */
-const MOST_TRIES = 16;
+const MAX_TRIES = 16;
 
-export type IndexIngress = Pick<PatientIngress, "read" | "write">;
+export type IndexIngress = Pick<RetryingIngress, "read" | "write">;
 
-/** By which rows know what they were made by. */
+/** Identifies the definition that computed the rows. */
 export const definitionHash = ({ definition }: Pick<IndexShape, "definition">): string =>
   createHash("sha256")
     .update(JSON.stringify([FORMAT, SHARDS, definition]))
@@ -34,7 +34,7 @@ export const partsOf = (index: string): readonly string[] => Array.from({ length
 
 export const partHandler = (names: Names, part: string, handler: string): Handler => ({ object: names.index, key: part, handler });
 
-/** As the list of indexes has it. Undefined: it is none that this version understands. */
+/** A shape in the list of indexes. Undefined if this version does not understand it. */
 export function shapeIn(name: string, value: unknown): IndexShape | undefined {
   if (!isObject(value)) return undefined;
   const { kind, fields, order, text, definition } = value;
@@ -43,14 +43,14 @@ export function shapeIn(name: string, value: unknown): IndexShape | undefined {
   return { name, kind, fields, definition, ...omitUndefined({ order, text }) };
 }
 
-/** Of the whole index. Undefined: it is not declared, or with another definition. */
+/** State of the whole index. Undefined if it is not declared, or with another definition. */
 export function stateOf(heads: readonly (ShardHead | undefined)[], definition: string): StoredIndex["state"] | "full" | undefined {
   if (heads.some((head) => head?.definition !== definition)) return undefined;
   const states = new Set(heads.map((head) => head?.state));
   return (["full", "building", "stale"] as const).find((state) => states.has(state)) ?? "complete";
 }
 
-/** A row that is no longer what it was. */
+/** A row that has changed. */
 export interface RowDifference {
   readonly key: string;
   readonly owner: string | undefined;
@@ -78,7 +78,7 @@ export class IndexReplica {
     return this.#parts.reduce((sum, { rows }) => sum + rows.size, 0);
   }
 
-  /** Brings the rows up to date, by reads that begin after this call: queries that come together share them. */
+  /** Updates the rows by reads that start after this call. Concurrent queries share them. */
   fresh(): Promise<readonly (ShardHead | undefined)[]> {
     if (this.#running === undefined) return (this.#running = this.#pull());
     return (this.#next ??= this.#running.then(
@@ -114,7 +114,7 @@ export class IndexReplica {
     return this.#parts.flatMap(({ rows }) => [...rows.keys()]);
   }
 
-  /** Whether it has all that this part had at that version. */
+  /** True if it has everything that this part had at that version. */
   has(part: string, { epoch, version }: Pick<ShardHead, "epoch" | "version">): boolean {
     const found = this.#parts.find(({ name }) => name === part);
     return found === undefined || found.epoch !== epoch || found.version >= version;
@@ -134,13 +134,13 @@ class Part {
     this.rows = new MemoryRows(options.shape);
   }
 
-  /** Undefined: it is not declared. While it is being built, its rows stay as they were. */
+  /** Undefined if the part is not declared. While it is being built, the rows stay as they were. */
   async pull(): Promise<ShardHead | undefined> {
     let wanted: ShardHead | undefined;
-    for (let tries = 0; tries < MOST_TRIES;) {
+    for (let tries = 0; tries < MAX_TRIES;) {
       const answer = await this.#read("pull", { epoch: this.epoch, version: this.version });
       if (answer === null) return undefined;
-      if (!isPulled(answer)) throw this.#strange();
+      if (!isPulled(answer)) throw this.#unexpected();
       const { head, changes, upTo } = answer;
       if (wanted?.epoch !== head.epoch) wanted = head;
       if (head.state === "building" || head.state === "full") return head;
@@ -153,7 +153,7 @@ class Part {
       this.version = upTo;
       if (upTo >= wanted.version) return head;
     }
-    throw this.#strange();
+    throw this.#unexpected();
   }
 
   #apply(changes: readonly RowChange[]): void {
@@ -168,13 +168,13 @@ class Part {
     this.#changed(differences);
   }
 
-  /** All rows anew. */
+  /** Loads all rows again. */
   async #load({ epoch, version }: ShardHead): Promise<void> {
     const listed: RowChange[] = [];
     for (let after: string | undefined; ;) {
       const page = await this.#read("list", omitUndefined({ after }));
       if (page === null) return;
-      if (!isListed(page)) throw this.#strange();
+      if (!isRowPage(page)) throw this.#unexpected();
       if (page.epoch !== epoch) return;
       listed.push(...page.rows);
       after = page.next;
@@ -183,7 +183,7 @@ class Part {
     const { fields, order } = this.#options.shape;
     const column = order === undefined ? -1 : fields.indexOf(order);
     const positions = listed.map((change) => ({ change, key: change.key, value: change.row?.columns[column] ?? null }));
-    // In their order they are added at the end, which costs least.
+    // Sorted, they are appended, which costs least.
     positions.sort(comparePositions);
     const rows = new MemoryRows(this.#options.shape);
     for (const { change } of positions) rows.set(change.key, change.row ?? undefined, change.owner);
@@ -206,8 +206,8 @@ class Part {
     return this.#options.ingress.read({ ...partHandler(this.#options.names, this.name, handler), input });
   }
 
-  #strange(): Error {
-    return strange({ object: `${this.#options.names.index}/${this.name}` });
+  #unexpected(): Error {
+    return unexpectedAnswer({ object: `${this.#options.names.index}/${this.name}` });
   }
 }
 

@@ -1,65 +1,61 @@
-/**
- * One part of an index as a virtual object stores it: rows by the keys of their actors, in the pages of an ordered map, and a log of whose
- * rows changed, by which nodes bring their copies up to date.
- *
- * An actor's change carries its event's number, and the entry of an actor without a row stays: so a row that was computed from an older
- * state never replaces a newer one, whichever way it came.
- */
+// Owns: how one part of an index is stored: rows in the pages of an ordered map, and a log of changes for copies. Does not own: its
+// handlers (index-object.ts).
+//
+// A change carries the number of its event, and an actor without a row leaves an entry. So a row that was computed from an older state
+// never replaces a newer one, whichever arrives first.
 import { type IndexColumn, type IndexedRow, type IndexState, StoreError } from "../../core/contract/index.ts";
-import { INDEX_LIMITS, omitUndefined } from "../../core/contract/internal.ts";
-import { isObject } from "./is-object.ts";
-import { COUNT, INDEX, placeIn, type Entry } from "./map-page.ts";
-import { setEntry } from "./paged-map.ts";
-import { PagedReader, type PageReads } from "./paged-reader.ts";
-import { PagesDraft, type PageWrites } from "./pages-draft.ts";
+import { INDEX_LIMITS, isTexts, omitUndefined } from "../../core/contract/internal.ts";
+import { isObject } from "./handler-inputs.ts";
+import { COUNT, INDEX, indexOfKey, type Entry, PagesDraft, type PageReads, type PageWrites } from "./map-pages.ts";
+import { setEntry, PagedReader } from "./paged-map.ts";
 
-/** The row of an actor, or that it has none, as of one of its events. */
+/** The row of an actor as of one of its events, or that it has none. */
 export interface RowChange {
-  /** As ids encode it. */
+  /** As encoded in ids. */
   readonly key: string;
   readonly seq: number;
-  /** Null: the actor is not in the index. */
+  /** Null if the actor is not in the index. */
   readonly row: IndexedRow | null;
   /** The principal that owns the actor. */
   readonly owner?: string;
 }
 
-/** `full`: it cannot take more rows, so some are missing. */
+/** `full`: it cannot store more rows, so some are missing. */
 type ShardState = IndexState | "full";
 
-/** A part of an index as its readers see it. */
+/** A part of an index, as its readers see it. */
 export interface ShardHead {
-  /** Another whenever all rows are deleted. */
+  /** Changes whenever all rows are deleted. */
   readonly epoch: string;
   readonly definition: string;
   readonly state: ShardState;
   /** How many rows changed in this epoch. */
   readonly version: number;
-  /** How many there are. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Actors whose rows have to be computed, and as of which event: a node with another definition of the index wrote them. */
+  /** Actors whose rows have to be computed, and as of which event: a node with another definition of the index sent them. */
   readonly stale: Readonly<Record<string, number>>;
 }
 
 interface StoredHead extends ShardHead {
-  /** Whose rows changed last, after those in the blocks of the log. */
+  /** Keys of the latest changes, after those in the blocks of the log. */
   readonly recent: readonly string[];
-  /** The node that builds it. */
+  /** The node that is building it. */
   readonly claim?: { readonly by: string; readonly until: number };
 }
 
 export interface Pulled {
   readonly head: ShardHead;
-  /** Those that changed after the requested version. Absent: all rows have to be listed. */
+  /** Changes after the requested version. Absent: list all rows. */
   readonly changes?: readonly RowChange[];
   /** The version after these changes. */
   readonly upTo?: number;
 }
 
-export interface Listed {
+export interface RowPage {
   readonly epoch: string;
   readonly rows: readonly RowChange[];
-  /** After which key the next page begins. Absent: this was the last. */
+  /** The key after which the next page starts. Absent: this was the last. */
   readonly next?: string;
 }
 
@@ -74,22 +70,22 @@ const STALE_KEYS = 500;
 
 const blockName = (block: number): string => `log/${block}`;
 
-// ── writing: one at a time ──────────────────────────────────────────────────
+// ── writes, one at a time ───────────────────────────────────────────────
 
-/** Deletes all rows where the definition is another, or `epoch` is to be a new one in any case. */
+/** Deletes all rows if the definition has changed, or if `anew` asks for another epoch. */
 export async function declare(
   writes: PageWrites & { clearAll(): void },
   { definition, epoch, anew }: { readonly definition: string; readonly epoch: string; readonly anew: boolean },
 ): Promise<ShardHead> {
   const known = await readHead(writes);
-  if (known !== undefined && known.definition === definition && (!anew || known.epoch === epoch)) return shown(known);
+  if (known !== undefined && known.definition === definition && (!anew || known.epoch === epoch)) return headOf(known);
   writes.clearAll();
   const head: StoredHead = { epoch, definition, state: "building", version: 0, rows: 0, stale: {}, recent: [] };
   writes.set(HEAD, head);
-  return shown(head);
+  return headOf(head);
 }
 
-/** Whether that node builds the index from now on, until it has not said so for a while. */
+/** Returns true if that node may build the index until `until`. */
 export async function claim(
   writes: PageWrites,
   { by, now, until }: { readonly by: string; readonly now: number; readonly until: number },
@@ -100,9 +96,9 @@ export async function claim(
   return true;
 }
 
-/** What a turn changed. Returns the new version, if any row did. */
+/** Applies the change of a turn. Returns the new head if a row changed. */
 export async function apply(context: PageWrites, definition: string, change: RowChange): Promise<ShardHead | undefined> {
-  const writes = ahead(context, [HEAD, INDEX, COUNT]);
+  const writes = prefetched(context, [HEAD, INDEX, COUNT]);
   const head = await readHead(writes);
   // It is not declared yet, or no longer: the node that declares it computes all rows.
   if (head === undefined) return undefined;
@@ -113,11 +109,11 @@ export async function apply(context: PageWrites, definition: string, change: Row
   return put(writes, head, [change], false);
 }
 
-/** Rows that were computed from states. Undefined: the index was declared anew meanwhile. */
+/** Stores rows that were computed from states. Undefined if the index was declared again meanwhile. */
 export async function putAll(writes: PageWrites, epoch: string, changes: readonly RowChange[]): Promise<ShardHead | undefined> {
   const head = await readHead(writes);
   if (head?.epoch !== epoch) return undefined;
-  return (await put(writes, head, changes, true)) ?? shown(head);
+  return (await put(writes, head, changes, true)) ?? headOf(head);
 }
 
 /** All rows have been computed. */
@@ -142,7 +138,7 @@ async function put(
     const { key, seq } = change;
     if ((stale[key] ?? Infinity) <= seq) delete stale[key];
     const page = draft.refs.length === 0 ? [] : await draft.entries(draft.at(key));
-    const known = page[placeIn(page, key)];
+    const known = page[indexOfKey(page, key)];
     const before = known?.[0] === key ? changeIn(known) : undefined;
     if (before !== undefined && (before.seq > seq || (before.seq === seq && !isComputed))) continue;
     const entry = entryOf(change);
@@ -163,7 +159,7 @@ async function put(
   const next: StoredHead = { ...head, rows, stale, state: isRepaired ? "complete" : head.state };
   // Last: a reader of this version finds its rows.
   if (changed.length > 0 || JSON.stringify(stale) !== JSON.stringify(head.stale)) writes.set(HEAD, logged(writes, next, changed));
-  return changed.length === 0 ? undefined : shown({ ...next, version: head.version + changed.length });
+  return changed.length === 0 ? undefined : headOf({ ...next, version: head.version + changed.length });
 }
 
 function logged(writes: PageWrites, head: StoredHead, keys: readonly string[]): StoredHead {
@@ -189,16 +185,16 @@ function madeStale(head: StoredHead, { key, seq }: RowChange): StoredHead {
 
 const stateOf = (stale: ShardHead["stale"]): ShardState => (Object.keys(stale).length === 0 ? "complete" : "stale");
 
-// ── reading, while it is written ─────────────────────────────────────────────
+// ── reads, concurrent with writes ─────────────────────────────────────────────
 
-/** What changed since that version. Undefined: the index is not declared. */
+/** Changes since that version. Undefined if the index is not declared. */
 export async function pull(
   reads: PageReads,
   { epoch, version }: { readonly epoch: string; readonly version: number },
 ): Promise<Pulled | undefined> {
   const stored = await readHead(reads);
   if (stored === undefined) return undefined;
-  const head = shown(stored);
+  const head = headOf(stored);
   if (head.epoch !== epoch || version > head.version) return { head };
   const keys = await changedSince(reads, stored, version);
   if (keys === undefined) return { head };
@@ -218,7 +214,7 @@ export async function pull(
   return { head, changes: [...changes.values()], upTo };
 }
 
-/** Undefined: the log does not reach back that far. */
+/** Undefined if the log does not reach back that far. */
 async function changedSince(reads: PageReads, { version, recent }: StoredHead, since: number): Promise<readonly string[] | undefined> {
   const keys: string[] = [];
   const end = version - recent.length;
@@ -231,8 +227,8 @@ async function changedSince(reads: PageReads, { version, recent }: StoredHead, s
   return keys;
 }
 
-/** A page of rows, in the order of keys. Undefined: the index is not declared. */
-export async function list(reads: PageReads, after: string | undefined): Promise<Listed | undefined> {
+/** A page of rows, in the order of keys. Undefined if the index is not declared. */
+export async function list(reads: PageReads, after: string | undefined): Promise<RowPage | undefined> {
   const head = await readHead(reads);
   if (head === undefined) return undefined;
   const { entries, more } = await new PagedReader(cached(reads)).list({ limit: 1_000, ...omitUndefined({ after }) });
@@ -240,8 +236,8 @@ export async function list(reads: PageReads, after: string | undefined): Promise
   return { epoch: head.epoch, rows: entries.map(changeIn).filter(({ row }) => row !== null), ...omitUndefined({ next }) };
 }
 
-/** Requests all of these at once, since each answer goes through the server's log. They are awaited one after the other. */
-function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
+/** Starts all of these reads at once, since each answer goes through the server's log. They are awaited one after the other. */
+function prefetched(writes: PageWrites, names: readonly string[]): PageWrites {
   const begun = new Map(names.map((name) => [name, writes.get(name)]));
   return {
     get: (name) => begun.get(name) ?? writes.get(name),
@@ -250,7 +246,7 @@ function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
   };
 }
 
-/** A page is read once, however many of its rows are requested. */
+/** Reads each page once, however many of its rows are requested. */
 function cached(reads: PageReads): PageReads {
   const known = new Map<string, unknown>();
   return {
@@ -261,7 +257,7 @@ function cached(reads: PageReads): PageReads {
   };
 }
 
-// ── as it is stored ─────────────────────────────────────────────────────────
+// ── stored form ─────────────────────────────────────────────────────────
 
 function entryOf({ key, seq, row, owner }: RowChange): Entry {
   const stored = row === null ? {} : { data: row.data, columns: [...row.columns], ...omitUndefined({ text: row.text }) };
@@ -290,7 +286,7 @@ async function readHead(reads: PageReads): Promise<StoredHead | undefined> {
   return value;
 }
 
-const shown = ({ epoch, definition, state, version, rows, stale }: StoredHead): ShardHead => ({
+const headOf = ({ epoch, definition, state, version, rows, stale }: StoredHead): ShardHead => ({
   epoch,
   definition,
   state,
@@ -298,8 +294,6 @@ const shown = ({ epoch, definition, state, version, rows, stale }: StoredHead): 
   rows,
   stale,
 });
-
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
 
 const STATES: ReadonlySet<unknown> = new Set<ShardState>(["complete", "building", "stale", "full"]);
 
@@ -345,13 +339,13 @@ export const isPulled = (value: unknown): value is Pulled =>
   isShardHead(value["head"]) &&
   (value["changes"] === undefined || (areRowChanges(value["changes"]) && typeof value["upTo"] === "number"));
 
-export const isListed = (value: unknown): value is Listed =>
+export const isRowPage = (value: unknown): value is RowPage =>
   isObject(value) &&
   typeof value["epoch"] === "string" &&
   areRowChanges(value["rows"]) &&
   (value["next"] === undefined || typeof value["next"] === "string");
 
-/** At most so many in one `put`. */
+/** Maximum number of rows in one `put`. */
 export const PUT_ROWS = 128;
 
 export const isPut = (value: unknown): value is { readonly epoch: string; readonly changes: readonly RowChange[] } =>

@@ -1,4 +1,4 @@
-// Indexes on Restate without a server: rows follow turns once and in order, whatever is cut and however late they come.
+// Indexes on Restate without a server: rows follow turns once and in order, whatever is cut and however delayed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -116,11 +116,11 @@ test("law 4: every cut of a turn that changes rows leaves the same rows, once", 
 test("an older change never replaces a newer row, whichever comes first", async () => {
   const world = await started();
   await report(world, "a", 2);
-  const part = Object.keys(world.kept("troupe-index/"))
+  const part = Object.keys(world.storedKeys("troupe-index/"))
     .find((name) => name.includes(" page/"))
     ?.split("/")[2]
     ?.split(" ")[0];
-  const definition: unknown = JSON.parse(world.kept("troupe-index/open/0")["troupe-index/open/0 head"] ?? "{}").definition;
+  const definition: unknown = JSON.parse(world.storedKeys("troupe-index/open/0")["troupe-index/open/0 head"] ?? "{}").definition;
   const change = { key: "a", seq: 0, row: { data: '{"title":"old"}', columns: ["old", 1], text: "old" } };
   const to = { object: world.names.index, key: `open/${part}`, handler: "apply" };
   await world.ask(to, { definition, change });
@@ -141,16 +141,18 @@ test("while nodes of two versions run, queries of the older fail, and the newer 
   assert.equal((await next.rows.query(changed, { count: true, limit: 1 })).count, 2);
   await assert.rejects(world.rows.query(open), { code: "UNAVAILABLE", message: /another definition/u });
   // A node of the older version still runs turns: those rows are computed again by the next query.
-  await call(world, "k2", "report", { title: "late", severity: 9 });
+  await call(world, "k2", "report", { title: "delayed", severity: 9 });
   assert.equal((await next.rows.list())[0]?.state, "stale");
-  assert.deepEqual((await next.rows.query(changed, { where: { title: "late" } })).items, [{ id: "incident/k2", key: "k2", title: "late" }]);
+  assert.deepEqual((await next.rows.query(changed, { where: { title: "delayed" } })).items, [
+    { id: "incident/k2", key: "k2", title: "delayed" },
+  ]);
   assert.equal((await next.rows.list())[0]?.state, "complete");
 });
 
 test("damaged rows are found by verify, and repaired by rebuild", async () => {
   const world = await started();
   for (const key of ["a", "b", "c"]) await report(world, key, 1);
-  const definition: unknown = JSON.parse(world.kept("troupe-index/open/0")["troupe-index/open/0 head"] ?? "{}").definition;
+  const definition: unknown = JSON.parse(world.storedKeys("troupe-index/open/0")["troupe-index/open/0 head"] ?? "{}").definition;
   for (let part = 0; part < 4; part += 1)
     await world.ask(
       { object: world.names.index, key: `open/${part}`, handler: "apply" },

@@ -1,80 +1,46 @@
-/**
- * The indexes of one node: queries from its copies of their rows, watchers, building. Turns of any node change the rows, after their
- * commits (`index-sends.ts`).
- *
- * C2: watchers hear of rows that have been read back, so what a hint announces is durable.
- */
-import { type IndexChanges, indexShape } from "../../core/chain/internal.ts";
+// Owns: the indexes of one node: queries, watchers, declaring, verifying. Does not own: building (index-builder.ts), row changes
+// of turns (index-object.ts).
+//
+// C2: watchers are notified of rows that have been read back, so the change is durable.
+import { indexShape } from "../../core/chain/internal.ts";
 import {
   type ActorId,
-  type Clock,
   EngineError,
-  type Entropy,
   type Index,
   type IndexEvent,
   type IndexFlaw,
   type IndexOperations,
   type IndexPage,
-  type IndexProgress,
   type IndexQuery,
   type IndexVerdict,
   type Json,
   type Peers,
-  type Snapshot,
   type StoredIndex,
 } from "../../core/contract/index.ts";
 import { encodedKeyOf, indexPage, Listeners, notify, omitUndefined, principalColumn, rowQuery } from "../../core/contract/internal.ts";
-import { ofIndexes } from "./directory.ts";
-import {
-  definitionHash,
-  type IndexIngress,
-  IndexReplica,
-  partHandler,
-  partOf,
-  partsOf,
-  type RowDifference,
-  shapeIn,
-  stateOf,
-} from "./index-replica.ts";
-import { isPulled, isShardHead, PUT_ROWS, type RowChange, type ShardHead } from "./index-shard.ts";
-import { isObject } from "./is-object.ts";
+import { INDEX_LIST } from "./directory.ts";
+import { IndexBuilder, type IndexBuilderHost } from "./index-builder.ts";
+import { definitionHash, IndexReplica, partHandler, partsOf, type RowDifference, shapeIn, stateOf } from "./index-replica.ts";
+import { isPulled, isShardHead, PUT_ROWS, type ShardHead } from "./index-shard.ts";
+import { isObject } from "./handler-inputs.ts";
 import { ShardedMap } from "./map-client.ts";
-import type { Names } from "./names.ts";
-import { passed, pauses } from "./pauses.ts";
+import { wait, retryPauses } from "./ingress.ts";
 
 const TOPIC = "indexed";
-/** Actors read at once. */
-const ABREAST = 16;
-/** Of JSON in one `put`. */
-const PUT_BYTES = 1_048_576;
-/** A node that builds an index renews its claim more often than that; after it, another node takes over. */
-const CLAIM_MS = 15_000;
 /** How long a query waits for an index that is being built. */
 const QUERY_WAITS_MS = 30_000;
-/** What is being watched is read again after this, should nothing say that it changed. */
+/** A watched index is read again after this, in case all hints were lost. */
 const RESYNC_MS = 15_000;
-/** A hint comes before its change is durable: the change is requested until this time is over. */
+/** A hint precedes its durable change: the change is requested for this long. */
 const HINT_MS = 30_000;
-/** The changes of turns may be on their way: a row that seems wrong is compared again so often. */
+/** Row changes may be in flight: a row that seems wrong is compared again this many times. */
 const VERIFY_TRIES = 5;
 const VERIFY_PAUSE_MS = 300;
 const MAX_FLAWS = 100;
-const REPORT_EVERY = 10_000;
 
-export interface IndexesHost {
-  readonly names: Names;
-  readonly ingress: IndexIngress;
-  readonly changes: IndexChanges;
+export interface IndexesHost extends IndexBuilderHost {
   /** The kinds of this node. */
   readonly kinds: readonly string[];
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  read(id: ActorId): Promise<Snapshot | undefined>;
-  /** In order, those that have stopped included. */
-  ids(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]>;
-  count(kind: string): Promise<number>;
-  fault(error: unknown): void;
-  readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
 }
 
 interface Declared {
@@ -82,10 +48,10 @@ interface Declared {
   readonly definition: string;
   readonly replica: IndexReplica;
   readonly listeners: Listeners<{ readonly listener: (event: IndexEvent) => void }>;
-  /** What hints said of its parts. */
+  /** The newest hint of each part. */
   readonly wanted: Map<string, Pick<ShardHead, "epoch" | "version">>;
   following: Promise<void> | undefined;
-  /** Of the one timer that reads it again. */
+  /** Cancels the one timer that reads it again. */
   undoResync: () => void;
   working: Promise<void> | undefined;
 }
@@ -94,8 +60,7 @@ export class RestateIndexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
   readonly #list: ShardedMap;
-  /** By which it claims a build. */
-  #node: string | undefined;
+  readonly #builder: IndexBuilder;
   readonly #undos: (() => void)[] = [];
   #peers: Peers | undefined;
   #declaring: Promise<void> | undefined;
@@ -104,7 +69,8 @@ export class RestateIndexes implements IndexOperations {
   constructor(host: IndexesHost) {
     const { names, ingress, changes } = host;
     this.#host = host;
-    this.#list = new ShardedMap(ingress, names.map, ofIndexes.name, ofIndexes.shards);
+    this.#builder = new IndexBuilder(host);
+    this.#list = new ShardedMap(ingress, names.map, INDEX_LIST.name, INDEX_LIST.shards);
     for (const [name, { index }] of changes.byName) {
       const declared: Declared = {
         index,
@@ -122,7 +88,7 @@ export class RestateIndexes implements IndexOperations {
 
   /** Declares the indexes as soon as the server knows this node's handlers, and builds those that are incomplete. */
   async open(): Promise<void> {
-    for (const pauseMs of pauses()) {
+    for (const pauseMs of retryPauses()) {
       if (this.#isClosed) return;
       try {
         await this.#declare();
@@ -131,7 +97,7 @@ export class RestateIndexes implements IndexOperations {
         // No deployment is registered yet, or the server is away.
         if (!(error instanceof EngineError)) return this.#host.fault(error);
       }
-      await passed(this.#host.clock, pauseMs);
+      await wait(this.#host.clock, pauseMs);
     }
     for (const declared of this.#byName.values()) await this.#ready(declared).catch((error: unknown) => this.#host.fault(error));
   }
@@ -140,7 +106,7 @@ export class RestateIndexes implements IndexOperations {
     this.#peers = peers;
     this.#undos.push(
       peers.on(TOPIC, (hint) => {
-        if (isHint(hint)) this.#heard(hint.part, hint);
+        if (isHint(hint)) this.#onHint(hint.part, hint);
         return undefined;
       }),
       peers.onGap(() => this.#resync()),
@@ -149,6 +115,7 @@ export class RestateIndexes implements IndexOperations {
 
   close(): void {
     this.#isClosed = true;
+    this.#builder.close();
     for (const undo of this.#undos.splice(0)) undo();
     for (const { undoResync } of this.#byName.values()) undoResync();
   }
@@ -162,7 +129,7 @@ export class RestateIndexes implements IndexOperations {
     if (!isVisible) return { items: [], ...(checked.count ? { count: 0 } : {}) };
     await this.#declare();
     await this.#ready(declared);
-    // One more than the page has, to know whether there is a next one.
+    // One more than the page needs, to know whether there is a next one.
     return indexPage<R>(index, checked, declared.replica.query({ ...checked, limit: checked.limit + 1 }));
   }
 
@@ -176,11 +143,11 @@ export class RestateIndexes implements IndexOperations {
     );
   }
 
-  /** Its rows are here, as new as they were when this was called. */
+  /** Waits until the rows are here, as new as they were when this was called. */
   async #ready(declared: Declared): Promise<void> {
     const { index, definition, replica } = declared;
     const givesUpAt = this.#host.clock.now() + QUERY_WAITS_MS;
-    for (const pauseMs of pauses()) {
+    for (const pauseMs of retryPauses()) {
       const heads = await replica.fresh();
       const state = stateOf(heads, definition);
       if (state === "complete") return;
@@ -196,9 +163,9 @@ export class RestateIndexes implements IndexOperations {
         );
       if (this.#isClosed || this.#host.clock.now() > givesUpAt)
         throw new EngineError("UNAVAILABLE", `The index ${index.name} is being built: query it again later.`);
-      declared.working ??= this.#work(declared, heads).finally(() => (declared.working = undefined));
+      declared.working ??= this.#builder.step(declared, heads).finally(() => (declared.working = undefined));
       await declared.working;
-      if (stateOf(heads, definition) === "building") await passed(this.#host.clock, pauseMs);
+      if (stateOf(heads, definition) === "building") await wait(this.#host.clock, pauseMs);
     }
   }
 
@@ -213,13 +180,13 @@ export class RestateIndexes implements IndexOperations {
     return () => declared.listeners.delete(watcher);
   }
 
-  /** That part has, or is about to have, changes up to there. */
+  /** Announces that the part has changed, or is about to change, up to that version. */
   hint(part: string, { epoch, version }: ShardHead): void {
     this.#peers?.tell(TOPIC, { part, epoch, version });
-    this.#heard(part, { epoch, version });
+    this.#onHint(part, { epoch, version });
   }
 
-  #heard(part: string, hint: Pick<ShardHead, "epoch" | "version">): void {
+  #onHint(part: string, hint: Pick<ShardHead, "epoch" | "version">): void {
     const declared = this.#byName.get(part.slice(0, part.lastIndexOf("/")));
     if (declared === undefined || declared.listeners.none || this.#isClosed) return;
     declared.wanted.set(part, hint);
@@ -230,7 +197,7 @@ export class RestateIndexes implements IndexOperations {
     for (const declared of this.#byName.values()) if (!declared.listeners.none) this.#follow(declared);
   }
 
-  /** Reads what has changed, until it has what hints announced; and once more after a while, as hints may be lost. */
+  /** Reads changes until all hinted ones have arrived; and once more after a while, as hints may be lost. */
   #follow(declared: Declared): void {
     declared.following ??= this.#followed(declared)
       .catch((error: unknown) => this.#host.fault(error))
@@ -250,10 +217,10 @@ export class RestateIndexes implements IndexOperations {
     for (let pauseMs = 4; !this.#isClosed; pauseMs = Math.min(500, pauseMs * 2)) {
       await replica.fresh();
       for (const [part, hint] of wanted) if (replica.has(part, hint)) wanted.delete(part);
-      // What a hint announced may never become durable: its turn was run again elsewhere.
+      // A hinted change may never become durable: its turn was run again elsewhere.
       if (this.#host.clock.now() > givesUpAt) wanted.clear();
       if (wanted.size === 0) return;
-      await passed(this.#host.clock, pauseMs);
+      await wait(this.#host.clock, pauseMs);
     }
   }
 
@@ -269,7 +236,7 @@ export class RestateIndexes implements IndexOperations {
     }
   }
 
-  // ── declaring and building ──────────────────────────────────────────────────
+  // ── declaring ───────────────────────────────────────────────────────────────
 
   #declare(): Promise<void> {
     this.#declaring ??= this.#declareAll().catch((error: unknown) => {
@@ -279,12 +246,12 @@ export class RestateIndexes implements IndexOperations {
     return this.#declaring;
   }
 
-  /** Deletes those that its kinds no longer have, too: no node would maintain them. */
+  /** Also deletes indexes that its kinds no longer have, since no node would maintain them. */
   async #declareAll(): Promise<void> {
     for (const declared of this.#byName.values()) await this.#declareOne(declared, this.#host.entropy.hex(8), false);
     for (const { name, kind } of await listed(this.#list)) {
       if (this.#byName.has(name) || !this.#host.kinds.includes(kind)) continue;
-      for (const part of partsOf(name)) await this.#write(part, "drop", {});
+      for (const part of partsOf(name)) await this.#builder.write(part, "drop", {});
       await this.#list.delete(name);
     }
   }
@@ -292,93 +259,14 @@ export class RestateIndexes implements IndexOperations {
   async #declareOne({ index, definition }: Declared, epoch: string, anew: boolean): Promise<void> {
     const { name, ...shape } = indexShape(index);
     const value: Json = JSON.parse(JSON.stringify(shape));
-    // First: a node that drops what its kinds no longer have finds it.
+    // First: a node that deletes unknown indexes must find it.
     await this.#list.put(name, value);
     await Promise.all(
       partsOf(name).map(async (part) => {
-        if (!isShardHead(await this.#write(part, "declare", { definition, epoch, anew }))) throw new TypeError(`${part} was not declared.`);
+        if (!isShardHead(await this.#builder.write(part, "declare", { definition, epoch, anew })))
+          throw new TypeError(`${part} was not declared.`);
       }),
     );
-  }
-
-  /** One step towards complete rows, if no other node is at it. */
-  async #work(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
-    const { index, definition } = declared;
-    if (stateOf(heads, definition) === "building") {
-      if (await this.#claims(declared)) await this.#build(declared, heads);
-      return;
-    }
-    const keys = heads.flatMap((head) => Object.keys(head?.stale ?? {}));
-    await this.#put(
-      declared,
-      heads,
-      await this.#rows(
-        declared,
-        keys.map((key): ActorId => `${index.kind}/${key}`),
-      ),
-    );
-  }
-
-  async #claims({ index }: Declared): Promise<boolean> {
-    const now = this.#host.clock.now();
-    this.#node ??= this.#host.entropy.hex(8);
-    const [first = ""] = partsOf(index.name);
-    return (await this.#write(first, "claim", { by: this.#node, now, until: now + CLAIM_MS })) === true;
-  }
-
-  async #build(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
-    const { name, kind } = declared.index;
-    const of = await this.#host.count(kind);
-    let actors = 0;
-    for (let after: ActorId | undefined; ;) {
-      const ids = await this.#host.ids(kind, after, PUT_ROWS);
-      const isStillMine = await this.#put(declared, heads, await this.#rows(declared, ids));
-      if (!isStillMine || this.#isClosed) return;
-      const before = actors;
-      actors += ids.length;
-      after = ids.at(-1);
-      if (ids.length < PUT_ROWS) break;
-      if (Math.floor(actors / REPORT_EVERY) > Math.floor(before / REPORT_EVERY)) this.#report({ index: name, actors, of, isDone: false });
-      if (!(await this.#claims(declared))) return;
-    }
-    for (const [n, part] of partsOf(name).entries()) await this.#write(part, "complete", { epoch: heads[n]?.epoch ?? "" });
-    if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
-  }
-
-  /** As their states say, whichever version of the kind wrote them. */
-  async #rows({ index }: Declared, ids: readonly ActorId[]): Promise<readonly RowChange[]> {
-    const rows: RowChange[] = [];
-    for (let at = 0; at < ids.length; at += ABREAST) {
-      const some = ids.slice(at, at + ABREAST);
-      const found = await Promise.all(some.map((id) => this.#host.read(id)));
-      for (const snapshot of found) if (snapshot !== undefined) rows.push(this.#rowOf(index, snapshot));
-    }
-    return rows;
-  }
-
-  #rowOf({ name }: Index, { id, seq, status, state, version, owner }: Snapshot): RowChange {
-    const row = status === "stopped" ? undefined : this.#host.changes.rowOf(name, id, { state, version });
-    return { key: encodedKeyOf(id), seq, row: row ?? null, ...omitUndefined({ owner }) };
-  }
-
-  /** False: the index was declared anew meanwhile. */
-  async #put({ index: { name } }: Declared, heads: readonly (ShardHead | undefined)[], rows: readonly RowChange[]): Promise<boolean> {
-    const parts = partsOf(name);
-    for (const [part, changes] of Map.groupBy(rows, ({ key }) => partOf(name, key)))
-      for (const some of inPieces(changes)) {
-        const epoch = heads[parts.indexOf(part)]?.epoch ?? "";
-        if ((await this.#write(part, "put", { epoch, changes: some })) === null) return false;
-      }
-    return true;
-  }
-
-  #report(progress: IndexProgress): void {
-    const { onProgress } = this.#host;
-    if (onProgress !== undefined) notify(onProgress, progress, (error) => this.#host.fault(error));
-  }
-
-  #write(part: string, handler: string, input: Json | object): Promise<unknown> {
-    return this.#host.ingress.write({ ...partHandler(this.#host.names, part, handler), input });
   }
 
   // ── operations ──────────────────────────────────────────────────────────────
@@ -431,8 +319,8 @@ export class RestateIndexes implements IndexOperations {
     let suspects = ids;
     let flaws: readonly IndexFlaw[] = [];
     for (let tries = 0; tries < VERIFY_TRIES && suspects.length > 0; tries += 1) {
-      if (tries > 0) await passed(this.#host.clock, VERIFY_PAUSE_MS);
-      const wanted = new Map((await this.#rows(declared, suspects)).map(({ key, row }) => [key, row]));
+      if (tries > 0) await wait(this.#host.clock, VERIFY_PAUSE_MS);
+      const wanted = new Map((await this.#builder.rows(declared, suspects)).map(({ key, row }) => [key, row]));
       await declared.replica.fresh();
       flaws = suspects.flatMap((id): readonly IndexFlaw[] => {
         const stored = declared.replica.get(encodedKeyOf(id));
@@ -463,7 +351,7 @@ export async function storedIndexes(
   return Promise.all(
     shapes.map(async (shape): Promise<StoredIndex> => {
       const pulls = partsOf(shape.name).map((part) =>
-        // The epoch is none, so no rows come with it.
+        // No part has an empty epoch, so no rows are returned.
         ingress.read({ ...partHandler(names, part, "pull"), input: { epoch: "", version: 0 } }),
       );
       const heads = (await Promise.all(pulls)).map((answer) => (isPulled(answer) ? answer.head : undefined));
@@ -472,19 +360,4 @@ export async function storedIndexes(
       return { ...shape, state: state === "complete" || state === "stale" ? state : "building", rows };
     }),
   );
-}
-
-function inPieces(changes: readonly RowChange[]): readonly (readonly RowChange[])[] {
-  const pieces: RowChange[][] = [];
-  let left = 0;
-  for (const change of changes) {
-    const size = JSON.stringify(change).length;
-    if (left < size) {
-      pieces.push([]);
-      left = Math.max(size, PUT_BYTES);
-    }
-    pieces.at(-1)?.push(change);
-    left -= size;
-  }
-  return pieces;
 }

@@ -1,9 +1,9 @@
-import { type DurableContext, type Handler, Withdrawn } from "./durable-context.ts";
+import { type DurableContext, type Handler, InvocationCancelled } from "./durable-context.ts";
 import type { MapText } from "./map-text.fixture.ts";
 
 /**
- * Where an attempt ends: at its nth step, of which nothing is kept (`before`), or which goes on by itself (`during`), or
- * whose end is lost (`done`), or kept. What is not run by the attempt itself is kept by whoever runs it.
+ * Where an attempt ends at its nth step: nothing of it is journalled (`before`), it goes on by itself (`during`), its end is lost (`done`),
+ * or it is journalled (`kept`). What the attempt does not run itself is journalled by what runs it.
  */
 export interface Cut {
   readonly step: number;
@@ -13,20 +13,20 @@ export interface Cut {
 export const PLACES = ["before", "during", "done", "kept"] as const;
 
 export interface Faults {
-  /** One for each attempt; the one after the last of them goes on to its end. */
+  /** One per attempt; the attempt after the last of them runs to its end. */
   readonly cuts?: readonly Cut[];
-  /** The nth wait ends by being told that the invocation was cancelled. `begun`: what it waited for was under way. */
-  readonly withdrawn?: { readonly wait: number; readonly begun: boolean };
+  /** The nth wait ends with a cancellation. `begun`: what it waited for was in progress. */
+  readonly cancelled?: { readonly wait: number; readonly begun: boolean };
 }
 
-/** What the invocation is on. */
-export interface Grounds {
+/** The environment of the invocation. */
+export interface InvocationEnvironment {
   readonly invocation: string;
   readonly keys: MapText;
   call(to: Handler, input: unknown): Promise<unknown>;
   send(to: Handler, input: unknown, afterMs: number | undefined): void;
   sleep(ms: number): Promise<void>;
-  /** Another attempt begins. */
+  /** Another attempt starts. */
   again(): void;
 }
 
@@ -36,73 +36,76 @@ export interface Invoked {
   /** Of the last attempt. */
   readonly steps: number;
   readonly waits: number;
-  /** It was told that it was cancelled. */
-  readonly withdrawn: boolean;
+  /** It was cancelled. */
+  readonly cancelled: boolean;
   /** Commands that change something, in order. */
   readonly effects: readonly string[];
 }
 
 interface Entry {
-  /** What was asked for: another attempt must ask for the same, as the server checks. */
+  /** The command: another attempt must have the same, as the server checks. */
   readonly command: string;
   /** Its answer as text, once it is known. */
   answer?: Promise<string>;
-  withdrawn?: true;
+  cancelled?: true;
 }
 
 const MOST_ATTEMPTS = 1_000;
-/** Of one entry in a server's journal: it takes no longer one, and begins another attempt, for ever. */
+/** Of one entry in a server's journal: it accepts no longer one, and retries for ever. */
 const MOST_BYTES = 32 * 2 ** 20;
 
-export function assertTaken(what: string, text: string): void {
+export function assertAccepted(what: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MOST_BYTES) throw new Error(`The server takes no ${what} of ${bytes} bytes, in any attempt.`);
 }
 
-/** One invocation as a durable engine runs it: from the top after each cut, journalled steps once. Everything is kept as text, and takes effect as soon as it is journalled. */
+/**
+ * One invocation on a durable engine: it runs from the start after each cut, journalled steps once. Everything is stored as text, and takes
+ * effect as soon as it is journalled.
+ */
 export class Journal {
-  readonly #grounds: Grounds;
+  readonly #environment: InvocationEnvironment;
   readonly #faults: Faults;
   readonly #entries: Entry[] = [];
 
-  constructor(grounds: Grounds, faults: Faults = {}) {
-    this.#grounds = grounds;
+  constructor(environment: InvocationEnvironment, faults: Faults = {}) {
+    this.#environment = environment;
     this.#faults = faults;
   }
 
   async run(handler: (context: DurableContext) => Promise<unknown>): Promise<Invoked> {
     for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
-      const attempt = new Attempt(this.#grounds, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.withdrawn);
+      const attempt = new Attempt(this.#environment, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.cancelled);
       const ended = await Promise.race([handler(attempt).then((value) => ({ text: JSON.stringify(value) ?? "null" })), attempt.cutOff]);
       if (ended === undefined) {
-        this.#grounds.again();
+        this.#environment.again();
         continue;
       }
-      assertTaken("output", ended.text);
+      assertAccepted("output", ended.text);
       const { steps, waits } = attempt;
       if (steps < this.#entries.length)
         throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
       const effects = this.#entries.flatMap(({ command }) => (/^(set|clear|send|call) /.test(command) ? [command] : []));
       const outcome: unknown = JSON.parse(ended.text);
-      const withdrawn = this.#entries.some((entry) => entry.withdrawn === true);
-      return { outcome, attempts, steps, waits, withdrawn, effects };
+      const cancelled = this.#entries.some((entry) => entry.cancelled === true);
+      return { outcome, attempts, steps, waits, cancelled, effects };
     }
     throw new Error(`It was run ${MOST_ATTEMPTS} times and came to no end.`);
   }
 }
 
 class Attempt implements DurableContext {
-  readonly #grounds: Grounds;
+  readonly #environment: InvocationEnvironment;
   readonly #entries: Entry[];
   readonly #cut: Cut | undefined;
-  readonly #withdrawal: Faults["withdrawn"];
+  readonly #withdrawal: Faults["cancelled"];
   readonly #superseded = new AbortController();
   readonly #over = Promise.withResolvers<undefined>();
   steps = 0;
   waits = 0;
 
-  constructor(grounds: Grounds, entries: Entry[], cut: Cut | undefined, withdrawal: Faults["withdrawn"]) {
-    this.#grounds = grounds;
+  constructor(environment: InvocationEnvironment, entries: Entry[], cut: Cut | undefined, withdrawal: Faults["cancelled"]) {
+    this.#environment = environment;
     this.#entries = entries;
     this.#cut = cut;
     this.#withdrawal = withdrawal;
@@ -113,7 +116,7 @@ class Attempt implements DurableContext {
   }
 
   invocation(): string {
-    return this.#grounds.invocation;
+    return this.#environment.invocation;
   }
 
   superseded(): AbortSignal {
@@ -121,16 +124,16 @@ class Attempt implements DurableContext {
   }
 
   async get(name: string): Promise<string | undefined> {
-    const text = await this.#wait(`get ${name}`, async () => this.#grounds.keys.kept.get(name.toWellFormed()), false);
+    const text = await this.#wait(`get ${name}`, async () => this.#environment.keys.values.get(name.toWellFormed()), false);
     return typeof text === "string" ? text : undefined;
   }
 
   set(name: string, text: string): void {
-    this.#command(`set ${name} ${text}`, () => this.#grounds.keys.write([name, text]));
+    this.#command(`set ${name} ${text}`, () => this.#environment.keys.write([name, text]));
   }
 
   clear(name: string): void {
-    this.#command(`clear ${name}`, () => this.#grounds.keys.clear(name));
+    this.#command(`clear ${name}`, () => this.#environment.keys.clear(name));
   }
 
   run(name: string, action: () => Promise<unknown>): Promise<unknown> {
@@ -139,7 +142,7 @@ class Attempt implements DurableContext {
 
   call(to: Handler, input: unknown): Promise<unknown> {
     const text = JSON.stringify(input);
-    return this.#wait(`call ${named(to)} ${text}`, () => this.#grounds.call(to, JSON.parse(text)), false);
+    return this.#wait(`call ${named(to)} ${text}`, () => this.#environment.call(to, JSON.parse(text)), false);
   }
 
   /** As the server sees it: one call after the other, and then their answers. */
@@ -149,14 +152,14 @@ class Attempt implements DurableContext {
     return answers;
   }
 
-  /** The delay is no part of the command: the server does not compare it either. */
+  /** The delay is not part of the command: the server does not compare it either. */
   send(to: Handler, input: unknown, afterMs?: number): void {
     const text = JSON.stringify(input);
-    this.#command(`send ${named(to)} ${text}`, () => this.#grounds.send(to, JSON.parse(text), afterMs));
+    this.#command(`send ${named(to)} ${text}`, () => this.#environment.send(to, JSON.parse(text), afterMs));
   }
 
   async sleep(ms: number): Promise<void> {
-    await this.#wait("sleep", () => this.#grounds.sleep(ms), false);
+    await this.#wait("sleep", () => this.#environment.sleep(ms), false);
   }
 
   #command(command: string, apply: () => void): void {
@@ -179,25 +182,25 @@ class Attempt implements DurableContext {
     const place = this.#cut?.step === this.steps ? this.#cut.place : undefined;
     this.steps += 1;
     const wait = this.waits++;
-    if (entry.withdrawn || (this.#withdrawal?.wait === wait && entry.answer === undefined)) {
-      if (!entry.withdrawn && this.#withdrawal?.begun === true) make().catch(() => undefined);
-      entry.withdrawn = true;
+    if (entry.cancelled || (this.#withdrawal?.wait === wait && entry.answer === undefined)) {
+      if (!entry.cancelled && this.#withdrawal?.begun === true) make().catch(() => undefined);
+      entry.cancelled = true;
       if (place !== undefined) return this.#end();
-      throw new Withdrawn("The invocation was cancelled.");
+      throw new InvocationCancelled("The invocation was cancelled.");
     }
     const making = entry.answer ?? make().then((value) => JSON.stringify(value) ?? "null");
     if (!own) entry.answer = making;
     if (place === "during") {
-      // Told that it is over, and heard to its end all the same: what it says then counts.
+      // Aborted, but not abandoned: its result counts.
       if (own) making.then(() => (entry.answer = making)).catch(() => undefined);
       return this.#end(making);
     }
     let text: string;
     try {
       text = await making;
-      assertTaken("answer", text);
+      assertAccepted("answer", text);
     } catch {
-      // Whatever throws is run again.
+      // A rejected step is run again.
       return this.#end();
     }
     if (this.#superseded.signal.aborted || place === "done") return this.#end();
@@ -210,7 +213,7 @@ class Attempt implements DurableContext {
   #entry(command: string): Entry | undefined {
     const known = this.#entries[this.steps];
     try {
-      assertTaken("command", command);
+      assertAccepted("command", command);
     } catch (error) {
       this.#over.reject(error);
       this.#superseded.abort();
@@ -237,7 +240,7 @@ class Attempt implements DurableContext {
     return true;
   }
 
-  /** Whoever waits is never told; the next attempt begins once what this one does itself has seen that it is over. */
+  /** Waiters never settle. The next attempt starts once this one's own step has seen that it is over. */
   #end(doing?: Promise<unknown>): Promise<never> {
     this.#superseded.abort();
     void Promise.allSettled([doing]).then(() => this.#over.resolve(undefined));

@@ -1,14 +1,15 @@
+// Owns: the kinds that a node serves. Does not own: encryption (sealer.ts).
 import { faults, keyOf, mayStart, rolesByKind } from "../../core/chain/internal.ts";
 import type { ActorId, Behaviour, Json, Message, RolesByKind, Viewer } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
-import { sealer, unsealed, type Sealer } from "./sealed.ts";
+import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
-/** The kinds a node serves, and what of their messages is secret. */
+/** The kinds that a node serves, and what is secret in their messages. */
 export class Kinds {
   readonly #kinds: ReadonlyMap<string, Behaviour>;
   readonly #sealer: Sealer;
 
-  /** Throws `ENGINE_MISSING` where a kind needs a secret and there is none. */
+  /** Throws `ENGINE_MISSING` if a kind needs a secret and there is none. */
   constructor(kinds: readonly Behaviour[], secret: Uint8Array | undefined) {
     for (const behaviour of kinds) if (behaviour.redact !== undefined && secret === undefined) throw faults.secretMissing(behaviour.kind);
     this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
@@ -29,18 +30,18 @@ export class Kinds {
     if (!this.has(kindOf(id))) throw faults.unknownKind(kindOf(id));
   }
 
-  /** Whether the message starts its actor if there is none. */
+  /** True if the message may start its actor. */
   mayStart(message: Message): boolean {
     const behaviour = this.#kinds.get(kindOf(message.to));
     return behaviour !== undefined && mayStart({ behaviour }, message);
   }
 
-  /** Whether a state of that version was written by newer code than this node's, whose views do not know it. */
+  /** True if a state of that version was written by newer code than this node's, which cannot show it. */
   isNewer(kind: string, version: number): boolean {
     return version > (this.#kinds.get(kind)?.version ?? version);
   }
 
-  /** Only where something is secret: what can be read on the server helps whoever looks for a fault. */
+  /** Seals only kinds that have secrets: readable data on the server helps to find faults. */
   sealerFor(kind: string): Sealer {
     return this.#kinds.get(kind)?.redact === undefined ? { seal: unsealed.seal, open: this.#sealer.open } : this.#sealer;
   }
@@ -49,8 +50,8 @@ export class Kinds {
     return rolesByKind([...this.#kinds.values()], viewer);
   }
 
-  /** The arguments without what is secret. */
-  shown(message: Message): Json {
+  /** The arguments without secrets. */
+  redactedArgs(message: Message): Json {
     const behaviour = this.#kinds.get(kindOf(message.to));
     return behaviour?.redact === undefined ? message.args : behaviour.redact(message);
   }

@@ -1,30 +1,30 @@
+// Owns: ordered maps, as clients use them. Does not own: the virtual object (map-object.ts).
 import { hash } from "node:crypto";
 import type { JsonObject, Json } from "../../core/contract/index.ts";
-import { isObject } from "./is-object.ts";
-import { isEntries, type Entry } from "./map-page.ts";
+import { isObject } from "./handler-inputs.ts";
+import { isEntries, type Entry } from "./map-pages.ts";
 import type { MapInputs } from "./map-object.ts";
 import { Names } from "./names.ts";
-import type { Taken } from "./paged-map.ts";
-import { LIST_ENTRIES, type Listed, type Range } from "./paged-reader.ts";
-import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import { type TakeResult, LIST_ENTRIES, type MapList, type Range } from "./paged-map.ts";
+import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
 
-/** What `MapClient` takes. */
-export interface MapClientOptions extends PatientOptions {
-  /** As of the object that is served. Default none. */
+/** Options of `MapClient`. */
+export interface MapClientOptions extends RetryingIngressOptions {
+  /** Prefix of the served object. Default none. */
   readonly prefix?: string;
 }
 
 /** Maps on a Restate server, for any process that reaches its ingress. */
 export class MapClient {
-  readonly #ingress: PatientIngress;
+  readonly #ingress: RetryingIngress;
   readonly #object: string;
 
   constructor(options: MapClientOptions) {
-    this.#ingress = new PatientIngress(options);
+    this.#ingress = new RetryingIngress(options);
     this.#object = new Names(options.prefix).map;
   }
 
-  /** `shards` must be the same wherever the name is. */
+  /** `shards` must be the same wherever the name is used. */
   shardedMap(name: string, shards: number): ShardedMap {
     return new ShardedMap(this.#ingress, this.#object, name, shards);
   }
@@ -34,15 +34,15 @@ export class MapClient {
   }
 }
 
-type Ingress = Pick<PatientIngress, "read" | "write">;
+type Ingress = Pick<RetryingIngress, "read" | "write">;
 
-/** The object key of the part that `key` is in. */
+/** The virtual object's key of the shard that has `key`. */
 export const shardOf = (name: string, shards: number, key: string): string =>
   `${name}/${parseInt(hash("sha256", key, "hex").slice(0, 8), 16) % shards}`;
 
 /**
- * One map in several parts. A part has one writer at a time, so more parts take more writes; each of them is asked for a
- * list. What was written is seen by every read that begins later, through any client. Throws `EngineError`.
+ * A map in several shards. A shard has one writer at a time, so more shards allow more writes, but a list asks each of them. Every read
+ * that starts after a write sees it, through any client. Throws `EngineError`.
  */
 export class ShardedMap {
   readonly #ingress: Ingress;
@@ -57,12 +57,12 @@ export class ShardedMap {
     this.#shards = shards;
   }
 
-  /** Whether it is new. A key is any text of 1 to 1,024 UTF-16 code units, a value has at most 256 KiB of JSON. */
+  /** Returns true if it is new. A key is any text of 1 to 1,024 UTF-16 code units, a value has at most 256 KiB of JSON. */
   async put(key: string, value: Json): Promise<boolean> {
     return this.#boolean(await this.#write("put", this.#shard(key), { key, value }));
   }
 
-  /** How many are new. At most 1,000 and 1 MiB of JSON; all of one part at once, of several one part after another. */
+  /** Returns how many are new. At most 1,000 and 1 MiB of JSON. Atomic per shard; shards are written one after the other. */
   async putMany(entries: readonly Entry[]): Promise<number> {
     let news = 0;
     for (const [shard, part] of Map.groupBy(entries, ([key]) => this.#shard(key)))
@@ -71,14 +71,14 @@ export class ShardedMap {
   }
 
   /**
-   * Sets top-level fields of a value, and leaves its others. With `above`, only where the value's number of that name is less
-   * than the one in `fields`. Whether there is such a value.
+   * Sets top-level fields of a value, and leaves its others. With `above`, only if the value's number of that name is less than the one in
+   * `fields`. Returns true if there is such a value.
    */
   async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     return this.#boolean(await this.#write("patch", this.#shard(key), { key, fields, ...(above !== undefined && { above }) }));
   }
 
-  /** Puts `value` where exactly `before` is, as it was got. Whether it was. */
+  /** Puts `value` if the current value is exactly `before`, as `get` returned it. Returns true if it was. */
   async replace(key: string, before: Json, value: Json): Promise<boolean> {
     return this.#boolean(await this.#write("replace", this.#shard(key), { key, before, value }));
   }
@@ -86,11 +86,11 @@ export class ShardedMap {
   async get(key: string): Promise<Json | undefined> {
     const answer = await this.#read("get", this.#shard(key), { key });
     if (answer === null) return undefined;
-    if (!isFound(answer)) throw this.#strange();
+    if (!isFound(answer)) throw this.#unexpected();
     return answer.found;
   }
 
-  /** Whether it was there. */
+  /** Returns true if it was there. */
   async delete(key: string): Promise<boolean> {
     return this.#boolean(await this.#write("delete", this.#shard(key), { key }));
   }
@@ -100,7 +100,7 @@ export class ShardedMap {
     return counts.reduce<number>((sum, count) => sum + this.#number(count), 0);
   }
 
-  /** In order of keys, by UTF-16 code unit. Fewer than `limit` and than 1,000: there are no more. */
+  /** In order of keys, by UTF-16 code unit. Fewer than `limit` and than 1,000 entries: there are no more. */
   async list({ after, prefix, limit }: Range): Promise<readonly Entry[]> {
     const most = Math.min(limit, LIST_ENTRIES);
     const entries: Entry[] = [];
@@ -111,7 +111,7 @@ export class ShardedMap {
         ...(prefix !== undefined && { prefix }),
       };
       const parts = await Promise.all(this.#all().map((shard) => this.#list(shard, range)));
-      // Beyond the end of a part that was cut short, another's entries may come too early.
+      // After the end of a truncated shard, entries of other shards would come too early.
       const ends = parts.flatMap((part) => (part.more ? [part.entries.at(-1)?.[0] ?? ""] : []));
       const sure = ends.length === 0 ? undefined : ends.reduce((least, end) => (end < least ? end : least));
       const merged = parts.flatMap((part) => part.entries).filter(([key]) => sure === undefined || key <= sure);
@@ -127,7 +127,7 @@ export class ShardedMap {
       const keys: string[] = [];
       for (;;) {
         const taken = await this.#write("take", shard, { before, field, limit: LIST_ENTRIES });
-        if (!isTaken(taken)) throw this.#strange();
+        if (!isTakeResult(taken)) throw this.#unexpected();
         keys.push(...taken.keys);
         if (!taken.more) return keys;
       }
@@ -135,9 +135,9 @@ export class ShardedMap {
     return (await Promise.all(this.#all().map(of))).flat();
   }
 
-  async #list(shard: string, range: Range): Promise<Listed> {
+  async #list(shard: string, range: Range): Promise<MapList> {
     const answer = await this.#read("list", shard, range);
-    if (!isListed(answer)) throw this.#strange();
+    if (!isMapList(answer)) throw this.#unexpected();
     return answer;
   }
 
@@ -158,27 +158,27 @@ export class ShardedMap {
   }
 
   #boolean(answer: unknown): boolean {
-    if (typeof answer !== "boolean") throw this.#strange();
+    if (typeof answer !== "boolean") throw this.#unexpected();
     return answer;
   }
 
   #number(answer: unknown): number {
-    if (typeof answer !== "number") throw this.#strange();
+    if (typeof answer !== "number") throw this.#unexpected();
     return answer;
   }
 
-  #strange(): Error {
-    return strange({ object: this.#object });
+  #unexpected(): Error {
+    return unexpectedAnswer({ object: this.#object });
   }
 }
 
 const isFound = (value: unknown): value is { readonly found: Json } => isObject(value) && value["found"] !== undefined;
 
-const isTaken = (value: unknown): value is Taken =>
+const isTakeResult = (value: unknown): value is TakeResult =>
   isObject(value) &&
   Array.isArray(value["keys"]) &&
   value["keys"].every((key) => typeof key === "string") &&
   typeof value["more"] === "boolean";
 
-export const isListed = (value: unknown): value is Listed =>
+export const isMapList = (value: unknown): value is MapList =>
   isObject(value) && isEntries(value["entries"]) && typeof value["more"] === "boolean";

@@ -1,14 +1,13 @@
+// Owns: the virtual object of ordered maps, as the SDK serves it, and checks of its inputs. Does not own: the map (paged-map.ts).
 import { EngineError, type JsonObject, type Json } from "../../core/contract/index.ts";
-import { UNTIL_DONE } from "./handler-options.ts";
-import { isObject } from "./is-object.ts";
-import { isEntries, type Entry } from "./map-page.ts";
+import { RETRY_FOREVER, type SdkDefinition, type RestateSdk } from "./sdk.ts";
+import { isObject } from "./handler-inputs.ts";
+import { isEntries, type Entry } from "./map-pages.ts";
 import { Names } from "./names.ts";
-import { settled, type Guarded } from "./outcome.ts";
-import { PagedMap, type Due } from "./paged-map.ts";
-import { LIST_ENTRIES, PagedReader, type Range } from "./paged-reader.ts";
-import type { Defined, RestateSdk } from "./sdk.ts";
+import { guarded, type Guarded } from "./outcome.ts";
+import { PagedMap, type TakeQuery, LIST_ENTRIES, PagedReader, type Range } from "./paged-map.ts";
 
-/** What the handlers take; all of them answer a `Guarded`. */
+/** Inputs of the handlers; all of them answer a `Guarded`. */
 export interface MapInputs {
   /** Answers whether it is new. */
   readonly put: { readonly key: string; readonly value: Json };
@@ -16,42 +15,42 @@ export interface MapInputs {
   readonly putMany: { readonly entries: readonly Entry[] };
   /** `PagedMap.patch`. Answers whether there is such a value. */
   readonly patch: { readonly key: string; readonly fields: JsonObject; readonly above?: string };
-  /** `PagedMap.replace`. Answers whether it was so. */
+  /** `PagedMap.replace`. Answers whether it was replaced. */
   readonly replace: { readonly key: string; readonly before: Json; readonly value: Json };
   /** Answers whether it was there. */
   readonly delete: { readonly key: string };
-  /** Answers a `Taken`. */
-  readonly take: Due;
+  /** Answers a `TakeResult`. */
+  readonly take: TakeQuery;
   /** Answers `{ found }`, or null. */
   readonly get: { readonly key: string };
-  /** Answers a `Listed`. */
+  /** Answers a `MapList`. */
   readonly list: Range;
   /** Answers a number. */
   readonly count: null;
 }
 
-/** UTF-16 code units. */
+/** In UTF-16 code units. */
 export const MAP_KEY_LENGTH = 1_024;
 const MANY_BYTES = 1_048_576;
 
-/** Longer than any client goes on sending a write again. */
-export const WRITE_KEY_MS = 600_000;
+/** Longer than any client retries a write. */
+export const WRITE_RETENTION_MS = 600_000;
 
 export interface MapObjectOptions {
-  /** Before its name, where several systems share a server. Default none. */
+  /** Prefix of its name, if several systems share a server. Default none. */
   readonly prefix?: string;
 }
 
-/** One ordered map per key, for indexes beside the actors, as the SDK serves it. */
-export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): Defined {
-  const options = { enableLazyState: true, ...UNTIL_DONE };
+/** The virtual object of ordered maps: one shard per key. */
+export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): SdkDefinition {
+  const options = { enableLazyState: true, ...RETRY_FOREVER };
   const { object } = sdk.handlers;
   const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>
-    object.exclusive({ ...options, idempotencyRetention: WRITE_KEY_MS }, (context, input) =>
-      answered(read, input, (checked) => run(new PagedMap(context), checked)),
+    object.exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, input) =>
+      guardedRun(read, input, (checked) => run(new PagedMap(context), checked)),
     );
   const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
-    object.shared(options, (context, input) => answered(read, input, (checked) => run(new PagedReader(context), checked)));
+    object.shared(options, (context, input) => guardedRun(read, input, (checked) => run(new PagedReader(context), checked)));
   return sdk.object({
     name: new Names(prefix).map,
     handlers: {
@@ -60,7 +59,7 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): D
       patch: writing(readPatch, (map, { key, fields, above }) => map.patch(key, fields, above)),
       replace: writing(readReplace, (map, { key, before, value }) => map.replace(key, before, value)),
       delete: writing(readKey, (map, { key }) => map.delete(key)),
-      take: writing(readDue, (map, due) => map.take(due)),
+      take: writing(readTake, (map, due) => map.take(due)),
       get: reading(readKey, async (map, { key }) => {
         const found = await map.get(key);
         return found === undefined ? null : { found };
@@ -74,14 +73,14 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): D
   });
 }
 
-/** What is wrong with an input is a value too: with an error the server would try again for ever. */
-const answered = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
-  settled((async () => run(read(input)))());
+/** An invalid input is answered with a value: the server would retry an error for ever. */
+const guardedRun = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
+  guarded((async () => run(read(input)))());
 
-const none = (): EngineError =>
+const badCall = (): EngineError =>
   new EngineError("BAD_ID", "This is no call of a map that this version understands: call it through its client.");
 
-/** What is nested deeper would overflow the stack on its way to text, in every attempt again. */
+/** A deeper value would overflow the stack when it becomes text, in every attempt again. */
 const DEPTH = 256;
 const isWithin = (depth: number, value: unknown): boolean =>
   !isObject(value) || (depth > 0 && Object.values(value).every((inner) => isWithin(depth - 1, inner)));
@@ -99,26 +98,26 @@ const limitIn = (value: unknown): number =>
   typeof value === "number" && value >= 1 ? Math.min(Math.floor(value), LIST_ENTRIES) : LIST_ENTRIES;
 
 function readKey(input: unknown): MapInputs["get"] {
-  if (!isObject(input)) throw none();
+  if (!isObject(input)) throw badCall();
   return { key: keyIn(input["key"]) };
 }
 
 function readPut(input: unknown): MapInputs["put"] {
-  if (!isObject(input)) throw none();
+  if (!isObject(input)) throw badCall();
   const { key, value } = input;
-  if (!isJson(value)) throw none();
+  if (!isJson(value)) throw badCall();
   return { key: keyIn(key), value };
 }
 
 function readReplace(input: unknown): MapInputs["replace"] {
-  if (!isObject(input)) throw none();
+  if (!isObject(input)) throw badCall();
   const { key, before, value } = input;
-  if (!isJson(before) || !isJson(value)) throw none();
+  if (!isJson(before) || !isJson(value)) throw badCall();
   return { key: keyIn(key), before, value };
 }
 
 function readPutMany(input: unknown): MapInputs["putMany"] {
-  if (!isObject(input) || !isEntries(input["entries"]) || !isWithin(DEPTH, input["entries"])) throw none();
+  if (!isObject(input) || !isEntries(input["entries"]) || !isWithin(DEPTH, input["entries"])) throw badCall();
   const { entries } = input;
   if (entries.length > LIST_ENTRIES || Buffer.byteLength(JSON.stringify(entries)) > MANY_BYTES)
     throw new EngineError(
@@ -130,21 +129,21 @@ function readPutMany(input: unknown): MapInputs["putMany"] {
 }
 
 function readPatch(input: unknown): MapInputs["patch"] {
-  if (!isObject(input) || !isJsonObject(input["fields"])) throw none();
+  if (!isObject(input) || !isJsonObject(input["fields"])) throw badCall();
   const { key, fields, above } = input;
   return { key: keyIn(key), fields, ...(typeof above === "string" && { above }) };
 }
 
-function readDue(input: unknown): Due {
-  if (!isObject(input)) throw none();
+function readTake(input: unknown): TakeQuery {
+  if (!isObject(input)) throw badCall();
   const { before, field, limit } = input;
-  if (typeof before !== "number" || typeof field !== "string" || field.length > MAP_KEY_LENGTH) throw none();
+  if (typeof before !== "number" || typeof field !== "string" || field.length > MAP_KEY_LENGTH) throw badCall();
   return { before, field, limit: limitIn(limit) };
 }
 
 function readRange(input: unknown): Range {
-  if (!isObject(input)) throw none();
+  if (!isObject(input)) throw badCall();
   const { after, prefix, limit } = input;
-  for (const text of [after, prefix]) if (typeof text === "string" && text.length > MAP_KEY_LENGTH) throw none();
+  for (const text of [after, prefix]) if (typeof text === "string" && text.length > MAP_KEY_LENGTH) throw badCall();
   return { limit: limitIn(limit), ...(typeof after === "string" && { after }), ...(typeof prefix === "string" && { prefix }) };
 }

@@ -1,27 +1,27 @@
-import type { PageWrites } from "./pages-draft.ts";
+import type { PageWrites } from "./map-pages.ts";
 
 /** One `set`, or with undefined one `clear`. */
 export type Write = readonly [name: string, text: string | undefined];
 
-/** Values under names, as text, and what was asked and written. */
+/** Values under names, as text, and all reads and writes. */
 export class MapText implements PageWrites {
-  readonly kept: Map<string, string>;
+  readonly values: Map<string, string>;
   /** In order. */
   writes: Write[] = [];
   reads: string[] = [];
 
-  constructor(kept: ReadonlyMap<string, string> = new Map()) {
-    this.kept = new Map(kept);
+  constructor(values: ReadonlyMap<string, string> = new Map()) {
+    this.values = new Map(values);
   }
 
   async get(name: string): Promise<unknown> {
     this.reads.push(name);
-    const text = this.kept.get(name.toWellFormed());
+    const text = this.values.get(name.toWellFormed());
     return text === undefined ? null : JSON.parse(text);
   }
 
   set(name: string, value: unknown): void {
-    // As bytes once, because half a character that JSON had not escaped would be lost on its way to a server.
+    // As bytes once, because a lone surrogate that JSON had not escaped would be lost on its way to a server.
     this.write([name, Buffer.from(JSON.stringify(value)).toString()]);
   }
 
@@ -33,8 +33,8 @@ export class MapText implements PageWrites {
     // As bytes, too.
     const name = given.toWellFormed();
     this.writes.push([name, text]);
-    if (text === undefined) this.kept.delete(name);
-    else this.kept.set(name, text);
+    if (text === undefined) this.values.delete(name);
+    else this.values.set(name, text);
   }
 
   forget(): void {
@@ -43,7 +43,7 @@ export class MapText implements PageWrites {
   }
 }
 
-/** Reads what is there while writes of another go on: before each read, some of them have been done. */
+/** Reads while writes of another go on: before each read, some of them are done. */
 export class BetweenWrites {
   readonly #text: MapText;
   readonly #writes: Write[];

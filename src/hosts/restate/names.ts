@@ -1,17 +1,18 @@
+// Owns: names of virtual objects on the server. Does not own: names of state keys (stored-actor.ts, archive.ts).
 import type { ActorId } from "../../core/contract/index.ts";
 import { encodedKeyOf, kindOf } from "../../core/contract/internal.ts";
 import type { Handler } from "./durable-context.ts";
 
-/** What things are called on the server. */
+/** The names of virtual objects and handlers on the server. */
 export class Names {
-  /** Before every name: systems that share a server keep apart by it. */
+  /** Precedes every name, so that several systems can share a server. */
   readonly prefix: string;
 
   constructor(prefix = "") {
     this.prefix = prefix;
   }
 
-  /** The virtual object a kind of actor is; its keys are the actors' keys as their ids write them. */
+  /** The virtual object of a kind. Its keys are the actors' keys, as encoded in their ids. */
   actors(kind: string): string {
     return `${this.prefix}actor-${kind}`;
   }
@@ -33,8 +34,8 @@ export class Names {
     return `${this.prefix}troupe-stream`;
   }
 
-  /** What came from another place and is to be set going. */
-  get waiting(): string {
+  /** Imported messages and timers that have not been started. */
+  get importQueue(): string {
     return `${this.prefix}troupe-waiting`;
   }
 

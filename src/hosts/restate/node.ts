@@ -1,3 +1,4 @@
+// Owns: one process of a cluster: its parts, and what its turns need. Does not own: the engine's interface (restate-engine.ts).
 import { faults, firstCall, IndexChanges, innerKey, stampFrom } from "../../core/chain/internal.ts";
 import {
   systemClock,
@@ -22,31 +23,29 @@ import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
 import { DirectTurns } from "./direct-turns.ts";
 import { Endpoint, type ExtraHandler } from "./endpoint.ts";
-import { Hearing } from "./hearing.ts";
+import { ProgressRelay, LeftCallers } from "./caller-relay.ts";
 import { indexObject } from "./index-object.ts";
 import type { ShardHead } from "./index-shard.ts";
 import { RestateIndexes } from "./indexes.ts";
-import { Ingress } from "./ingress.ts";
+import { Ingress, RetryingIngress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
 import { WaitingCallers } from "./waiting-callers.ts";
-import { LeftCallers } from "./left-callers.ts";
-import { Letters } from "./letters.ts";
+import { DeadLetters } from "./dead-letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
 import { mapObject } from "./map-object.ts";
 import { Names } from "./names.ts";
-import type { NodeHost } from "./node-host.ts";
-import { PatientIngress } from "./patient-ingress.ts";
+import type { NodeHost } from "./durable-context.ts";
 import { Queries } from "./queries.ts";
 import type { NodeFault, RestateOptions } from "./restate-options.ts";
-import type { SendLater } from "./sdk-context.ts";
-import type { Sealer } from "./sealed.ts";
+import type { SendLater } from "./sdk.ts";
+import type { Sealer } from "./sealer.ts";
 import { ServerHealth } from "./server-health.ts";
-import { Signatures } from "./signatures.ts";
+import { RequestSignatures } from "./request-signatures.ts";
 import { streamObject } from "./stream-object.ts";
-import { waitingObject } from "./transfer-object.ts";
-import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
+import { importQueueObject } from "./import-handlers.ts";
+import { actorObject, archiveObject, controlService } from "./actor-object.ts";
 
-/** One process of a cluster: its parts put together, what turns that run here need of it, and where the server finds them. */
+/** One process of a cluster: creates and connects its parts, and is the host of the turns that run here. */
 export class Node implements NodeHost {
   readonly names: Names;
   readonly kinds: Kinds;
@@ -54,20 +53,20 @@ export class Node implements NodeHost {
   readonly retryMs: number;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** By which the server is reached, and tried again. */
-  readonly reach: Required<MapClientOptions>;
+  /** How the server is reached, and retried. */
+  readonly ingressOptions: Required<MapClientOptions>;
   readonly health: ServerHealth;
   readonly ingress: Ingress;
   readonly maps: MapClient;
   readonly queries: Queries;
   readonly announcer: Announcer;
   readonly calls: Calls;
-  readonly letters: Letters;
+  readonly letters: DeadLetters;
   readonly indexes: IndexChanges;
-  /** Queries and watchers of those. */
-  readonly rows: RestateIndexes;
+  /** Queries and watchers of the indexes. */
+  readonly indexRows: RestateIndexes;
   readonly #waitingCallers: WaitingCallers;
-  readonly #hearing: Hearing;
+  readonly #progress: ProgressRelay;
   readonly #leftCallers = new LeftCallers();
   readonly #options: RestateOptions;
   #endpoint: Endpoint | undefined;
@@ -87,10 +86,10 @@ export class Node implements NodeHost {
     this.kinds = new Kinds(options.kinds, options.secret);
     this.health = new ServerHealth({ base, clock: patience, ...omitUndefined({ onChange: options.onAvailability }) });
     const onAnswer = (): void => this.health.answered();
-    this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
+    this.ingressOptions = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
     this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
-    this.maps = new MapClient(this.reach);
-    const reads = new PatientIngress(this.reach);
+    this.maps = new MapClient(this.ingressOptions);
+    const reads = new RetryingIngress(this.ingressOptions);
     this.queries = new Queries({
       reads,
       names: this.names,
@@ -104,11 +103,11 @@ export class Node implements NodeHost {
       head: (id) => this.queries.head(id),
       ids: (kind) => this.queries.ids(kind),
       awaits: (messageId) => this.calls.callers(messageId).size > 0,
-      fault: (error, actor) => this.#told(error, { where: "watcher", ...(actor && { actor }) }),
+      fault: (error, actor) => this.#reportFault(error, { where: "watcher", ...(actor && { actor }) }),
     });
-    const indexFault = (error: unknown): void => this.#told(error, { where: "index" });
+    const indexFault = (error: unknown): void => this.#reportFault(error, { where: "index" });
     this.indexes = new IndexChanges(options.indexes ?? [], options.kinds, indexFault);
-    this.rows = new RestateIndexes({
+    this.indexRows = new RestateIndexes({
       names: this.names,
       ingress: reads,
       changes: this.indexes,
@@ -116,7 +115,7 @@ export class Node implements NodeHost {
       clock: patience,
       entropy,
       read: (id) => this.queries.read(id),
-      ids: (kind, after, limit) => this.queries.entered(kind, after, limit),
+      ids: (kind, after, limit) => this.queries.allIds(kind, after, limit),
       count: (kind) => this.queries.count({ kind }),
       fault: indexFault,
       onProgress: options.onIndexProgress,
@@ -124,12 +123,12 @@ export class Node implements NodeHost {
     this.#waitingCallers = new WaitingCallers({
       clock,
       patience,
-      due: (id, key) => this.queries.due(id, key),
+      replyState: (id, key) => this.queries.replyState(id, key),
       watch: (id, listener) => this.announcer.watch(id, listener),
       receipt: ({ onReceipt }, actor, { seq, head }) =>
         safeCall(
           () => onReceipt?.({ actor, seq, head }),
-          (error) => this.#told(error, { where: "receipt", actor }),
+          (error) => this.#reportFault(error, { where: "receipt", actor }),
         ),
     });
     this.calls = new Calls({
@@ -139,17 +138,17 @@ export class Node implements NodeHost {
       patience,
       node: () => this.#peers?.self,
       seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
-      shown: (message) => this.kinds.shown(message),
+      redactedArgs: (message) => this.kinds.redactedArgs(message),
       announce: (change) => this.announcer.announce(change),
       waitingCallers: this.#waitingCallers,
-      left: (messageId) => this.#leftCallers.leave(messageId),
-      fault: (error, actor) => this.#told(error, { where: "network", actor }),
+      callerLeft: (messageId) => this.#leftCallers.leave(messageId),
+      fault: (error, actor) => this.#reportFault(error, { where: "network", actor }),
     });
-    this.#hearing = new Hearing(
+    this.#progress = new ProgressRelay(
       (messageId) => this.calls.callers(messageId),
-      (error) => this.#told(error, { where: "progress" }),
+      (error) => this.#reportFault(error, { where: "progress" }),
     );
-    this.letters = new Letters({
+    this.letters = new DeadLetters({
       ingress: this.ingress,
       names: this.names,
       maps: this.maps,
@@ -158,7 +157,7 @@ export class Node implements NodeHost {
     });
   }
 
-  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `BAD_ADDRESS`. */
+  /** Throws `ENGINE_MISSING` if a kind needs something that is missing, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<Node> {
     const node = new Node(options);
     await node.#open();
@@ -176,9 +175,9 @@ export class Node implements NodeHost {
       streamObject(sdk, { prefix }),
       indexObject({ sdk, host: this }),
       controlService(common),
-      waitingObject(common),
+      importQueueObject(common),
     ];
-    const signatures = identityKeys.length === 0 ? undefined : new Signatures(identityKeys, this.reach.clock);
+    const signatures = identityKeys.length === 0 ? undefined : new RequestSignatures(identityKeys, this.ingressOptions.clock);
     this.#endpoint = await Endpoint.open({
       sdk,
       services,
@@ -188,7 +187,7 @@ export class Node implements NodeHost {
       direct: new DirectTurns(this, kinds, signatures),
     });
     this.health.start();
-    if (this.#options.indexes !== undefined) void this.rows.open();
+    if (this.#options.indexes !== undefined) void this.indexRows.open();
   }
 
   get url(): string {
@@ -198,25 +197,25 @@ export class Node implements NodeHost {
   join(peers: Peers, extra: ExtraHandler | undefined): void {
     this.#peers = peers;
     if (this.#endpoint !== undefined) this.#endpoint.extra = extra;
-    this.#hearing.join(peers);
+    this.#progress.join(peers);
     this.#leftCallers.join(peers);
     this.announcer.join(peers);
-    this.rows.join(peers);
+    this.indexRows.join(peers);
   }
 
-  /** Takes no more turns. Settles when those that run have ended, or been left for another node since `signal` was aborted. */
+  /** Accepts no more turns. Settles when running turns have ended, or have been left to another node since `signal` was aborted. */
   async close(signal: AbortSignal): Promise<void> {
     this.#waitingCallers.close();
     await this.#endpoint?.drain(signal);
     this.announcer.close();
-    this.rows.close();
-    this.#hearing.close();
+    this.indexRows.close();
+    this.#progress.close();
     this.#leftCallers.close();
     await this.#endpoint?.close();
     this.health.close();
   }
 
-  // ── for turns of this node ────────────────────────────────────────────────
+  // ── host of the turns of this node ──────────────────────────────────────────
 
   now(): number {
     return this.clock.now();
@@ -247,7 +246,7 @@ export class Node implements NodeHost {
     const message = stampFrom(work, n, outgoing, endsAt, this.clock.now(), this.entropy);
     this.kinds.check(message.to);
     return this.calls.inner(call, message, {
-      key: innerKey(work, key, n, message.action, this.kinds.shown(message)),
+      key: innerKey(work, key, n, message.action, this.kinds.redactedArgs(message)),
       run: this.entropy.hex(8),
     });
   }
@@ -256,16 +255,16 @@ export class Node implements NodeHost {
     return this.queries.history(id, afterSeq);
   }
 
-  hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {
-    return this.#hearing.of(message.id, node, firstCall(message));
+  reporters(message: Message, node: string | undefined): ReturnType<ProgressRelay["reportersFor"]> {
+    return this.#progress.reportersFor(message.id, node, firstCall(message));
   }
 
-  forwarded(call: string, abort: () => void): () => void {
+  abortWithCaller(call: string, abort: () => void): () => void {
     return this.#leftCallers.work(call, abort);
   }
 
   report(steps: Readonly<Record<string, Step>>): void {
-    for (const [messageId, step] of Object.entries(steps)) this.#hearing.report(messageId, step);
+    for (const [messageId, step] of Object.entries(steps)) this.#progress.report(messageId, step);
   }
 
   hint(change: Change, message?: Message): void {
@@ -273,22 +272,22 @@ export class Node implements NodeHost {
   }
 
   indexHint(part: string, head: ShardHead): void {
-    this.rows.hint(part, head);
+    this.indexRows.hint(part, head);
   }
 
   indexRebuild(name: string): Promise<number> {
-    return this.rows.rebuild(name);
+    return this.indexRows.rebuild(name);
   }
 
   indexVerify(name: string): Promise<IndexVerdict> {
-    return this.rows.verify(name);
+    return this.indexRows.verify(name);
   }
 
   fault(error: unknown, { where, message }: Parameters<NodeHost["fault"]>[1]): void {
     const { id, to, action, args } = message;
-    const hasSecrets = this.kinds.shown(message) !== args;
+    const hasSecrets = this.kinds.redactedArgs(message) !== args;
     const repeated = where === "outbox" && error instanceof EngineError && faults.isReportedByTurn(error);
-    this.#told(error, {
+    this.#reportFault(error, {
       where,
       actor: to,
       action,
@@ -298,8 +297,8 @@ export class Node implements NodeHost {
     });
   }
 
-  #told(error: unknown, where: NodeFault): void {
-    // Whoever listens to faults must not make more of them.
+  #reportFault(error: unknown, where: NodeFault): void {
+    // A listener that throws must not cause more faults.
     safeCall(
       () => this.#options.onFault?.(error, where),
       () => undefined,

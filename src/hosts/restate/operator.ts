@@ -1,4 +1,4 @@
-/** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
+// Owns: what operators do to a cluster, with any kind that its nodes serve and without its code. Does not own: the commands (cli).
 import { byOperator, faults, ownId, stamp } from "../../core/chain/internal.ts";
 import {
   StoreError,
@@ -21,59 +21,58 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { checkWholeNumber, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
-import { Admin } from "./admin.ts";
+import { AdminApi } from "./admin-api.ts";
 import { Calls } from "./calls.ts";
-import { ofIndexes, ofLetters } from "./directory.ts";
+import { INDEX_LIST, DEAD_LETTERS } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
-import { Ingress } from "./ingress.ts";
+import { Ingress, RetryingIngress } from "./ingress.ts";
 import { WaitingCallers } from "./waiting-callers.ts";
-import { Letters, readLetter } from "./letters.ts";
+import { DeadLetters, readDeadLetter } from "./dead-letters.ts";
 import type { ShardedMap } from "./map-client.ts";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./handler-inputs.ts";
 import type { Names } from "./names.ts";
 import { isSnapshot } from "./outcome.ts";
-import { PatientIngress } from "./patient-ingress.ts";
 import { Queries } from "./queries.ts";
-import { unsealed } from "./sealed.ts";
-import { strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
+import { unsealed } from "./sealer.ts";
+import { unexpectedStoreAnswer, withStoreErrors, TransferClient, type TransferOptions } from "./transfer-client.ts";
 
 const PAGE = 500;
-const READ_WITHIN_MS = 10_000;
-const LONG_MS = 300_000;
+const READ_TIMEOUT_MS = 10_000;
+const LONG_TIMEOUT_MS = 300_000;
 
 /**
- * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` where the server or a node does
- * not answer within `patienceMs` (default 10 s).
+ * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` if the server or a node does not answer
+ * within `patienceMs` (default 10 s).
  */
 export class RestateOperator {
-  /** That are registered, in order. */
+  /** The registered kinds, in order. */
   readonly kinds: readonly string[];
   readonly #client: TransferClient;
   readonly #queries: Queries;
   readonly #calls: Calls;
-  readonly #letters: Letters;
+  readonly #letters: DeadLetters;
   readonly #entropy: Entropy;
-  /** For what reads all actors of a kind. */
-  readonly #long: PatientIngress;
+  /** For reads of all actors of a kind. */
+  readonly #longRunning: RetryingIngress;
 
   private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
     const { names, maps, clock, patience, admin } = client;
     const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
-    this.#long = new PatientIngress({
+    this.#longRunning = new RetryingIngress({
       ingress: options.ingress,
       clock: patience,
       entropy: options.entropy ?? systemEntropy,
-      patienceMs: LONG_MS,
+      patienceMs: LONG_TIMEOUT_MS,
     });
-    this.#queries = new Queries({ reads: client.steps, names, maps, kinds, patience, admin });
+    this.#queries = new Queries({ reads: client.ingress, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
-    // Which kinds have secrets only their code knows.
+    // Only the code of the kinds knows which of them have secrets.
     const sealer = client.sealer ?? unsealed;
     const ingress = new Ingress({ base, clock: patience, patienceMs });
-    this.#letters = new Letters({ ingress, names, maps, entropy, sealerFor: () => sealer });
+    this.#letters = new DeadLetters({ ingress, names, maps, entropy, sealerFor: () => sealer });
     this.#calls = new Calls({
       names,
       ingress,
@@ -81,45 +80,45 @@ export class RestateOperator {
       patience,
       node: () => undefined,
       seal: (_message, input) => sealer.seal(input),
-      shown: ({ args }) => args,
+      redactedArgs: ({ args }) => args,
       announce: () => undefined,
       waitingCallers: new WaitingCallers({
         clock,
         patience,
-        due: (id, key) => this.#queries.due(id, key),
+        replyState: (id, key) => this.#queries.replyState(id, key),
         watch: () => () => undefined,
         receipt: () => undefined,
       }),
-      left: () => undefined,
+      callerLeft: () => undefined,
       fault: () => undefined,
     });
   }
 
   static open(options: TransferOptions): Promise<RestateOperator> {
-    return told(async () => {
-      const client = new TransferClient({ patienceMs: READ_WITHIN_MS, ...options });
-      const kinds = await new Admin(client.admin, client.names).kinds();
+    return withStoreErrors(async () => {
+      const client = new TransferClient({ patienceMs: READ_TIMEOUT_MS, ...options });
+      const kinds = await new AdminApi(client.admin, client.names).kinds();
       return new RestateOperator(client, options, kinds.toSorted());
     });
   }
 
   list(query: ListQuery): Promise<readonly Change[]> {
-    return told(async () => this.#queries.list(query));
+    return withStoreErrors(async () => this.#queries.list(query));
   }
 
-  /** Undefined: there is none, or nobody serves its kind. */
+  /** Undefined if there is none, or no node serves its kind. */
   read(id: ActorId): Promise<Snapshot | undefined> {
-    return told(async () => {
+    return withStoreErrors(async () => {
       if (!this.#serves(id)) return undefined;
       const answer = await this.#client.ask(this.#client.names.actor(id, "read"), null);
       if (answer === null) return undefined;
-      if (!isSnapshot(answer)) throw strange(id);
+      if (!isSnapshot(answer)) throw unexpectedStoreAnswer(id);
       return answer;
     });
   }
 
   events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]> {
-    return told(async () => {
+    return withStoreErrors(async () => {
       checkWholeNumber("limit", limit);
       const events: ChainEvent[] = [];
       if (!this.#serves(id)) return events;
@@ -132,24 +131,24 @@ export class RestateOperator {
   }
 
   event(eventId: string): Promise<ChainEvent | undefined> {
-    return told(async () => this.#queries.event(eventId));
+    return withStoreErrors(async () => this.#queries.event(eventId));
   }
 
   caused(eventId: string): Promise<readonly ChainEvent[]> {
-    return told(async () => this.#queries.caused(eventId));
+    return withStoreErrors(async () => this.#queries.caused(eventId));
   }
 
-  /** Oldest first. `damaged` is told of each that cannot be opened; without it, the first one is thrown. */
+  /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
   letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
-    return told(async () => {
+    return withStoreErrors(async () => {
       checkWholeNumber("limit", limit);
-      const map = this.#client.maps.shardedMap(ofLetters.name, ofLetters.shards);
+      const map = this.#client.maps.shardedMap(DEAD_LETTERS.name, DEAD_LETTERS.shards);
       const letters: DeadLetter[] = [];
       for (let after: string | undefined; ;) {
         const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
         for (const [, value] of page)
           try {
-            letters.push(...readLetter(this.#client, value));
+            letters.push(...readDeadLetter(this.#client, value));
             if (letters.length >= limit) return letters;
           } catch (error) {
             if (!(error instanceof StoreError) || damaged === undefined) throw error;
@@ -162,8 +161,8 @@ export class RestateOperator {
   }
 
   /**
-   * Throws `EngineError`. Without the secret, arguments are on the server as they are. Of a caller with claims, a node decides the roles, which
-   * needs the secret.
+   * Throws `EngineError`. Without the secret, the server stores the arguments as they are. A caller with claims needs the secret, since a
+   * node decides its roles.
    */
   async call(outgoing: Outgoing): Promise<Reply> {
     const { to, viewer } = outgoing;
@@ -177,7 +176,7 @@ export class RestateOperator {
     if (sealer === undefined) throw faults.secretMissing(kindOf(to));
     const input = sealer.seal(omitUndefined({ principal, scopes, claims }));
     const answer = await this.#client.ask(names.actor(to, "roles"), input);
-    if (!isRolesByKind(answer)) throw strange(to);
+    if (!isRolesByKind(answer)) throw unexpectedStoreAnswer(to);
     return answer;
   }
 
@@ -193,39 +192,39 @@ export class RestateOperator {
     return this.#calls.restart(id, this.#entropy.hex(16));
   }
 
-  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  /** Replays or drops a dead letter. False if there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
-    return told(async () => this.#letters.settle(messageId, fate));
+    return withStoreErrors(async () => this.#letters.settle(messageId, fate));
   }
 
   /** Indexes that nodes have declared. */
   indexes(): Promise<readonly StoredIndex[]> {
-    return told(() => storedIndexes(this.#indexList(), this.#indexHost()));
+    return withStoreErrors(() => storedIndexes(this.#indexList(), this.#indexHost()));
   }
 
-  /** Rows of an index. Undefined: it is not complete. */
+  /** Rows of an index. Undefined if it is not complete. */
   rows(shape: IndexShape, query: RowQuery): Promise<FoundRows | undefined> {
-    return told(async () => {
+    return withStoreErrors(async () => {
       const replica = new IndexReplica({ shape, ...this.#indexHost() });
       const state = stateOf(await replica.fresh(), definitionHash(shape));
       return state === "complete" ? replica.query(query) : undefined;
     });
   }
 
-  /** By a node, which has the code: rebuilds or verifies an index. Throws `EngineError`. */
+  /** Rebuilds or verifies an index, on a node, which has the code. Throws `EngineError`. */
   async index(name: string, operation: "rebuild" | "verify"): Promise<Json> {
     const [part = ""] = partsOf(name);
-    const answer: unknown = await this.#long.read({ ...partHandler(this.#client.names, part, operation), input: null });
+    const answer: unknown = await this.#longRunning.read({ ...partHandler(this.#client.names, part, operation), input: null });
     const json: Json = JSON.parse(JSON.stringify(answer));
     return json;
   }
 
-  #indexHost(): { readonly names: Names; readonly ingress: PatientIngress } {
-    return { names: this.#client.names, ingress: this.#client.steps };
+  #indexHost(): { readonly names: Names; readonly ingress: RetryingIngress } {
+    return { names: this.#client.names, ingress: this.#client.ingress };
   }
 
   #indexList(): ShardedMap {
-    return this.#client.maps.shardedMap(ofIndexes.name, ofIndexes.shards);
+    return this.#client.maps.shardedMap(INDEX_LIST.name, INDEX_LIST.shards);
   }
 
   #serves(id: ActorId): boolean {

@@ -1,3 +1,4 @@
+// Owns: what handlers answer, and checks of answers. Does not own: their inputs (handler-inputs.ts).
 import { faults } from "../../core/chain/internal.ts";
 import {
   EngineError,
@@ -12,31 +13,31 @@ import {
   type Turn,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./handler-inputs.ts";
 
-/** How a turn ended, as a value: an error would make the server try again. */
+/** How a turn ended, as a value: the server would retry an error. */
 export type Outcome = Applied | Failed;
 
 interface Applied {
-  /** Absent: the reply to this message, which an earlier call of that key may have been, comes later. */
+  /** Absent if the reply is deferred: that to this message, or to an earlier call under its key. */
   readonly reply?: Reply;
   readonly later?: string;
-  /** Where the actor is now, if this turn left an event or has lines to tell. */
-  readonly change?: Told;
+  /** The actor's head, if this turn left an event or emitted lines. */
+  readonly change?: ActorHead;
   /** It left that event. */
   readonly committed?: true;
 }
 
 export interface Failed {
   readonly fault: Fault;
-  /** It failed on what its message brought: the sender is told so, and no crash is counted. */
+  /** The message itself was invalid: its sender gets this reply, and no crash is counted. */
   readonly refusal?: Reply;
 }
 
 /** A change without its actor. */
-export type Told = Omit<Change, "id">;
+export type ActorHead = Omit<Change, "id">;
 
-/** An `EngineError` that says nothing was applied. */
+/** An `EngineError`; nothing was applied. */
 export interface Fault {
   readonly code: EngineCode | StoreCode;
   readonly message: string;
@@ -45,7 +46,7 @@ export interface Fault {
   readonly thrown?: string;
 }
 
-/** What a step made, or why nothing was applied. */
+/** The result of a step, or why nothing was applied. */
 export type Guarded<T> = { readonly value: T } | Failed;
 
 export const faultOf = (error: EngineError, thrown?: string): Fault => ({
@@ -54,7 +55,7 @@ export const faultOf = (error: EngineError, thrown?: string): Fault => ({
   ...omitUndefined({ data: error.data, thrown }),
 });
 
-/** Without what is for operators only. */
+/** Without what is only for operators. */
 export function forCaller(outcome: Outcome): Outcome {
   if (!("fault" in outcome)) return outcome;
   const { thrown: _, ...fault } = outcome.fault;
@@ -64,8 +65,8 @@ export function forCaller(outcome: Outcome): Outcome {
 export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
 
-/** For handlers that only read: a fault of the chain as a value, all else another attempt. */
-export async function settled(reading: Promise<unknown>): Promise<Guarded<unknown>> {
+/** For handlers that only read: faults of the store become a value, other errors cause another attempt. */
+export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknown>> {
   try {
     return { value: (await reading) ?? null };
   } catch (error) {
@@ -79,7 +80,7 @@ export const isGuarded = (value: unknown): value is Guarded<unknown> => isObject
 const isFault = (value: unknown): value is Fault =>
   isObject(value) && typeof value["code"] === "string" && typeof value["message"] === "string";
 
-/** A turn out of the journal, where this code put it. */
+/** A turn from the journal, where this code put it. */
 export const isGuardedTurn = (value: unknown): value is Guarded<Turn<unknown>> =>
   isObject(value) && (isFault(value["fault"]) || isObject(value["value"]));
 
@@ -87,26 +88,26 @@ export function isOutcome(value: unknown): value is Outcome {
   if (!isObject(value)) return false;
   if (value["fault"] !== undefined) return isFault(value["fault"]);
   const { reply, later, change } = value;
-  if (change !== undefined && !isTold(change)) return false;
+  if (change !== undefined && !isActorHead(change)) return false;
   if (later !== undefined) return typeof later === "string";
   return isObject(reply) && (Object.hasOwn(reply, "ok") || Object.hasOwn(reply, "refused") || Object.hasOwn(reply, "needs"));
 }
 
 const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
 
-export const isTold = <T>(value: T): value is T & Told =>
+export const isActorHead = <T>(value: T): value is T & ActorHead =>
   isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
 
 const isPersistence = (value: unknown): value is Snapshot["persistence"] =>
   value === "memory" || value === "disk" || value === "distributed";
 
-const COUNTED = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
+const NUMBER_FIELDS = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
 
 export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value) &&
-  isTold(value) &&
+  isActorHead(value) &&
   typeof value["id"] === "string" &&
   typeof value["uid"] === "string" &&
   value["state"] !== undefined &&
-  COUNTED.every((name) => typeof value[name] === "number") &&
+  NUMBER_FIELDS.every((name) => typeof value[name] === "number") &&
   isPersistence(value["persistence"]);

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
-import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-page.ts";
+import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-pages.ts";
 import { BetweenWrites, MapText } from "./map-text.fixture.ts";
-import { PagedMap } from "./paged-map.ts";
-import { PagedReader, type Listed, type Range } from "./paged-reader.ts";
+import { PagedMap, PagedReader, type MapList, type Range } from "./paged-map.ts";
 
-/** Without shrinking: it takes minutes. The seed and the path that are told run the same again. */
+/** Without shrinking, which takes minutes. The reported seed and path run the same again. */
 const RUNS = { numRuns: 60, endOnFailure: true };
 
 const byCode = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
@@ -16,7 +15,7 @@ const ordered = (model: ReadonlyMap<string, Json>): [string, Json][] => [...mode
 const key = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 60 }).map((n) => `key ${n.toString().padStart(2, "0")}`) },
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 4 }) },
-  // Halves of characters, and what code units and code points put in different orders.
+  // Lone surrogates, and text that code units and code points order differently.
   { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom("\ud83d", "\ude00", "\uff5e", "k"), maxLength: 4 }) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 9 }).map((n) => `${"k".repeat(1_000)}${n}`) },
 );
@@ -50,7 +49,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-/** A failure is told without the padding, which is a megabyte. */
+/** A failure is reported without the padding, which is a megabyte. */
 const step = anyStep.map((one) => ({
   ...one,
   [fc.toStringMethod]: () => JSON.stringify(one).replaceAll(/(.)\1{99,}/gu, (run, unit) => `${unit}*${run.length}`),
@@ -84,8 +83,8 @@ async function both(map: PagedMap, model: Map<string, Json>, taken: Step): Promi
 
 const LIST_BYTES = 1_048_576;
 
-/** That a list is the first of `found`: as many as asked for, or as fit. */
-function checkListed({ entries, more }: Listed, found: readonly (readonly [string, Json])[], limit: number): void {
+/** A list is the start of `found`: as many as requested, or as fit. */
+function checkListed({ entries, more }: MapList, found: readonly (readonly [string, Json])[], limit: number): void {
   assert.deepEqual(entries, found.slice(0, entries.length));
   assert.equal(more, found.length > entries.length);
   const bytes = (of: readonly unknown[]): number => of.reduce<number>((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
@@ -104,11 +103,11 @@ async function listAll(reader: PagedReader): Promise<[string, Json][]> {
   }
 }
 
-/** How the pages lie: in order, without gaps, none too large or needless. */
+/** The pages: in order, without gaps, none too large or unnecessary. */
 async function checkPages(text: MapText): Promise<void> {
   const { refs } = readPages(await text.get(INDEX));
   const names = new Set([...(refs.length > 0 ? [INDEX, "count"] : []), ...refs.map(({ name }) => `page/${name}`)]);
-  assert.deepEqual(new Set(text.kept.keys()), names);
+  assert.deepEqual(new Set(text.values.keys()), names);
   assert.equal(refs[0]?.from ?? "", "");
   for (const [at, { from, name, least }] of refs.entries()) {
     const page = readPage(await text.get(`page/${name}`)) ?? assert.fail();
@@ -125,7 +124,7 @@ async function checkPages(text: MapText): Promise<void> {
   }
 }
 
-test("a map in pages is a map in order, whatever is done to it", async () => {
+test("a map in pages equals an ordered map, after any operations", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 120, size: "max" }),
@@ -140,21 +139,21 @@ test("a map in pages is a map in order, whatever is done to it", async () => {
         }
         assert.equal(await map.count(), model.size);
         for (const [name, of] of model) assert.deepEqual(await map.get(name), of);
-        assert.equal(await map.get("nobody"), undefined);
+        assert.equal(await map.get("missing"), undefined);
         checkListed(await map.list({ limit: 1_000 }), ordered(model), 1_000);
         assert.deepEqual(await listAll(map), ordered(model));
         const range: Range = { limit: wanted.limit, prefix: wanted.prefix, ...(wanted.after !== null && { after: wanted.after }) };
         const found = ordered(model).filter(([name]) => name.startsWith(wanted.prefix) && (wanted.after === null || name > wanted.after));
         checkListed(await map.list(range), found, wanted.limit);
         for (const name of model.keys()) await map.delete(name);
-        assert.equal(text.kept.size, 0);
+        assert.equal(text.values.size, 0);
       },
     ),
     RUNS,
   );
 });
 
-test("a reader beside the writer finds every entry that is not being changed, once and in order", async () => {
+test("a concurrent reader finds every entry that is not being changed, once and in order", async () => {
   const steady = new Map(
     Array.from({ length: 40 }, (_, n) => [`key ${n.toString().padStart(2, "0")} steady`, { pad: "y".repeat(n * 40) }]),
   );
@@ -166,7 +165,7 @@ test("a reader beside the writer finds every entry that is not being changed, on
         const text = new MapText();
         const map = new PagedMap(text);
         for (const entry of steady) await map.putMany([entry]);
-        const before = new Map(text.kept);
+        const before = new Map(text.values);
         text.forget();
         const all = new Map<string, Json>(steady);
         for (const one of steps) await both(map, all, one);
@@ -189,13 +188,13 @@ test("a reader beside the writer finds every entry that is not being changed, on
   );
 });
 
-test("an operation that ends half-way leaves a map that goes on", async () => {
+test("an operation that ends half-way leaves a usable map", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60, size: "max" }), fc.nat(), async (steps, cut) => {
       const text = new MapText();
       const model = new Map<string, Json>();
       for (const one of steps.slice(0, -1)) await both(new PagedMap(text), model, one);
-      const before = new Map(text.kept);
+      const before = new Map(text.values);
       const last = steps.at(-1);
       if (last === undefined) return;
       text.forget();
@@ -214,12 +213,12 @@ test("an operation that ends half-way leaves a map that goes on", async () => {
   );
 });
 
-test("keys are any text, in the order of code units, half characters too", async () => {
+test("keys are any text, in the order of code units, lone surrogates too", async () => {
   const text = new MapText();
   const map = new PagedMap(text);
   const keys = ["a", "\ud83d", "\ud83d\ud83d", "\u{1f600}", "\u{1f600}b", "\u{1f601}", "\u{1f900}", "\ude00", "\uff5e", "\uffff"];
   assert.deepEqual(keys, keys.toSorted(byCode));
-  // One page each, so that pages begin in the middle of a character.
+  // One page each, so that pages start in the middle of a character.
   for (const name of keys.toReversed()) await map.put(name, name + "x".repeat(9_000));
   await checkPages(text);
   const { refs } = readPages(await text.get(INDEX));
@@ -234,7 +233,7 @@ test("keys are any text, in the order of code units, half characters too", async
   assert.deepEqual(await listed({ prefix: "\ud83d", after: "\u{1f600}" }), keys.slice(4, 6));
   assert.deepEqual(await listed({ prefix: "\ud83d", after: "\ude00" }), []);
   for (const name of keys) assert.equal(await map.delete(name), true);
-  assert.equal(text.kept.size, 0);
+  assert.equal(text.values.size, 0);
 });
 
 /** 4,000 entries of about 500 bytes. */
@@ -264,10 +263,10 @@ test("what an operation reads and writes does not grow with the map", async () =
   };
   await within(1, 0, 0, () => map.count());
   await within(2, 0, 0, () => map.get("key 02000"));
-  await within(3, 0, 0, () => map.delete("nobody"));
+  await within(3, 0, 0, () => map.delete("missing"));
   await within(3, 1, PAGE_BYTES + 100, () => map.put("key 02000", { at: 2_000, pad: "y".repeat(460) }));
   await within(3, 1, PAGE_BYTES + 100, () => map.patch("key 02000", { at: 2_001 }, "at"));
-  const indexBytes = Buffer.byteLength(text.kept.get(INDEX) ?? "");
+  const indexBytes = Buffer.byteLength(text.values.get(INDEX) ?? "");
   assert.ok(indexBytes < 20_000);
   for (let n = 0; n < 100; n += 1)
     await within(3, 4, indexBytes + PAGE_BYTES + 2_000, () => map.put(`key 02000 ${n}`, { at: 5_000, pad: "z".repeat(460) }));
@@ -275,7 +274,7 @@ test("what an operation reads and writes does not grow with the map", async () =
     await within(5, 4, indexBytes + PAGE_BYTES + 2_000, () => map.delete(`key ${String(n).padStart(5, "0")}`));
 });
 
-test("taking what is due reads each page once to learn what is in it, then only those with something due", async () => {
+test("`take` reads each page once to learn its least number, then only those with entries to take", async () => {
   const { text, map } = await large();
   const takeAll = async (before: number): Promise<number> => {
     let taken = 0;
@@ -301,7 +300,7 @@ test("taking what is due reads each page once to learn what is in it, then only 
   await checkPages(text);
 });
 
-test("a map that has as much as its index takes says so, and keeps what it has", async () => {
+test("a map whose index is full refuses entries, and retains what it has", async () => {
   const text = new MapText();
   const map = new PagedMap(text);
   const hostile = (n: number): string => `${"k".repeat(1_000)}${String(n).padStart(4, "0")}${"☃".repeat(20)}`;
@@ -328,7 +327,7 @@ test("a value is bounded, also one that grows by patches", async () => {
   assert.equal(await map.count(), 1);
 });
 
-test("a list is bounded in bytes, not in characters, and what is left out comes after it", async () => {
+test("a list is bounded in bytes, not in characters, and the rest follows it", async () => {
   const map = new PagedMap(new MapText());
   const model = new Map<string, Json>(Array.from({ length: 12 }, (_, n) => [`\u{1f600}${n}`, "☃".repeat(40_000)]));
   for (const [name, of] of model) await map.put(name, of);
@@ -357,7 +356,7 @@ test("a list has a bounded size, and foreign values are no map", async () => {
   ] as const) {
     const other = new MapText();
     await new PagedMap(other).put("key", 1);
-    other.kept.set(name, foreign);
+    other.values.set(name, foreign);
     await assert.rejects(new PagedMap(other).put("key", 2), { code: "STORE_CORRUPT" });
     await assert.rejects(new PagedMap(other).get("key"), { code: "STORE_CORRUPT" });
   }

@@ -1,13 +1,116 @@
-/**
- * A small ordered map kept in pages, from text to JSON, in the order of UTF-16 code units. What an operation writes is
- * bounded whatever the map holds: every write is replicated, and every read may be a round trip.
- */
-import { type JsonObject, EngineError, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { fieldOf, leastOf, placeIn, type Entry } from "./map-page.ts";
-import { LIST_ENTRIES, PagedReader } from "./paged-reader.ts";
-import { PagesDraft, type PageWrites } from "./pages-draft.ts";
+// Owns: reads and writes of an ordered map in pages, from text to JSON, by UTF-16 code units. Does not own: its stored form
+// (map-pages.ts).
+//
+// An operation writes a bounded amount however large the map is: every write is replicated, and every read may be a round trip.
+import { StoreError, type Json, type JsonObject, EngineError, isJsonObject } from "../../core/contract/index.ts";
+import {
+  COUNT,
+  INDEX,
+  pageKey,
+  pageOf,
+  indexOfKey,
+  readCount,
+  readPage,
+  readPages,
+  type Entry,
+  type Pages,
+  fieldOf,
+  leastOf,
+  clipped,
+  PagesDraft,
+  type PageReads,
+  type PageWrites,
+} from "./map-pages.ts";
 
-export interface Due {
+export interface Range {
+  /** Only keys above it. */
+  readonly after?: string;
+  /** Only keys that begin with it. */
+  readonly prefix?: string;
+  /** At most 1,000. */
+  readonly limit: number;
+}
+
+export interface MapList {
+  /** In order of keys, by UTF-16 code unit. */
+  readonly entries: readonly Entry[];
+  /** There may be more after these, even if they are fewer than `limit`: a list has at most about 1 MiB of JSON. */
+  readonly more: boolean;
+}
+
+export const LIST_ENTRIES = 1_000;
+/** Of JSON in one list, which has at least one entry. */
+const LIST_BYTES = 1_048_576;
+
+/** Index and page fit at once, unless a page was split or joined between two reads. */
+const MAX_TRIES = 16;
+
+/** The entries of a page that count, up to `until`, read at one moment. */
+interface KeyRange {
+  readonly pages: Pages;
+  readonly entries: readonly Entry[];
+  readonly until: string | null;
+}
+
+/** Reads an ordered map, also concurrently with its writer: each entry as it was at some moment during the call. */
+export class PagedReader {
+  readonly #reads: PageReads;
+
+  constructor(reads: PageReads) {
+    this.#reads = reads;
+  }
+
+  async get(key: string): Promise<Json | undefined> {
+    const entries = (await this.#rangeAt(key))?.entries ?? [];
+    const entry = entries[indexOfKey(entries, key)];
+    return entry?.[0] === key ? entry[1] : undefined;
+  }
+
+  async count(): Promise<number> {
+    return readCount(await this.#reads.get(COUNT));
+  }
+
+  async list({ after, prefix = "", limit }: Range): Promise<MapList> {
+    const most = Math.min(limit, LIST_ENTRIES);
+    const skip = after !== undefined && after >= prefix ? after : undefined;
+    const entries: Entry[] = [];
+    let bytes = 0;
+    let known: Pages | undefined;
+    for (let from: string | null = skip ?? prefix; from !== null;) {
+      const range: KeyRange | undefined = await this.#rangeAt(from, known);
+      if (range === undefined) break;
+      for (const entry of range.entries.slice(indexOfKey(range.entries, from))) {
+        if (entry[0] === skip) continue;
+        if (!entry[0].startsWith(prefix)) return { entries, more: false };
+        bytes += Buffer.byteLength(JSON.stringify(entry));
+        if (entries.length >= most || (bytes > LIST_BYTES && entries.length > 0)) return { entries, more: true };
+        entries.push(entry);
+      }
+      known = range.pages;
+      from = range.until;
+    }
+    return { entries, more: false };
+  }
+
+  async #rangeAt(key: string, known?: Pages): Promise<KeyRange | undefined> {
+    let pages = known;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      pages ??= readPages(await this.#reads.get(INDEX));
+      const at = pageOf(pages.refs, key);
+      const ref = pages.refs[at];
+      if (ref === undefined) return undefined;
+      const page = readPage(await this.#reads.get(pageKey(ref.name)));
+      const until = pages.refs[at + 1]?.from ?? null;
+      if (page?.from === ref.from && !endsBefore(page.until, until)) return { pages, entries: clipped(page.entries, until), until };
+      pages = undefined;
+    }
+    throw new StoreError("STORE_CONFLICT", "The map changed with every attempt to read it: read it again.");
+  }
+}
+
+const endsBefore = (one: string | null, other: string | null): boolean => one !== null && (other === null || one < other);
+
+export interface TakeQuery {
   /** Entries whose `field` is a number below it. */
   readonly before: number;
   readonly field: string;
@@ -15,19 +118,22 @@ export interface Due {
   readonly limit: number;
 }
 
-export interface Taken {
+export interface TakeResult {
   readonly keys: readonly string[];
   /** There may be more of them. */
   readonly more: boolean;
 }
 
-/** Pages that one `take` reads. Those with nothing due are read once only, to learn what is in them. */
+/** Pages that one `take` reads. A page with nothing to take is read only once, to learn its least number. */
 const TAKE_PAGES = 32;
 
-/** Of JSON. A dead letter has all its arguments, sealed perhaps: a third more than a message may have. */
+/** Of JSON. A dead letter has all its arguments, and sealing makes it a third longer than a message may be. */
 const VALUE_BYTES = 24 * 2 ** 20;
 
-/** One writer at a time; readers may be many (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written nothing. */
+/**
+ * One writer at a time, any number of readers (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written
+ * nothing.
+ */
 export class PagedMap extends PagedReader {
   readonly #writes: PageWrites;
 
@@ -36,12 +142,12 @@ export class PagedMap extends PagedReader {
     this.#writes = writes;
   }
 
-  /** Whether it is new. */
+  /** Returns true if it is new. */
   async put(key: string, value: Json): Promise<boolean> {
     return (await this.putMany([[key, value]])) === 1;
   }
 
-  /** How many are new. */
+  /** Returns how many are new. */
   async putMany(entries: readonly Entry[]): Promise<number> {
     const draft = await PagesDraft.of(this.#writes);
     const before = draft.count;
@@ -51,14 +157,14 @@ export class PagedMap extends PagedReader {
   }
 
   /**
-   * Sets fields of a value that is an object. With `above`, only where the value's number of that name is less than the one
-   * in `fields`. Whether there is such a value.
+   * Sets fields of a value that is an object. With `above`, only if the value's number of that name is less than the one in `fields`.
+   * Returns true if there is such a value.
    */
   async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
     const page = await draft.entries(draft.at(key));
-    const entry = page[placeIn(page, key)];
+    const entry = page[indexOfKey(page, key)];
     if (entry?.[0] !== key || !isJsonObject(entry[1])) return false;
     if (above !== undefined) {
       const is = fieldOf(entry, above);
@@ -70,24 +176,24 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
-  /** Puts `value` where exactly `before` is. Whether it was. */
+  /** Puts `value` if the current value is exactly `before`. Returns true if it was. */
   async replace(key: string, before: Json, value: Json): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
     const page = await draft.entries(draft.at(key));
-    const entry = page[placeIn(page, key)];
+    const entry = page[indexOfKey(page, key)];
     if (entry?.[0] !== key || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
     await setEntry(draft, [key, value]);
     draft.save();
     return true;
   }
 
-  /** Whether it was there. */
+  /** Returns true if it was there. */
   async delete(key: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
     const at = draft.at(key);
-    const place = placeIn(await draft.entries(at), key);
+    const place = indexOfKey(await draft.entries(at), key);
     if ((await draft.entries(at))[place]?.[0] !== key) return false;
     (await draft.changing(at)).splice(place, 1);
     draft.count -= 1;
@@ -96,8 +202,8 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
-  /** Deletes what is due and names it. */
-  async take({ before, field, limit }: Due): Promise<Taken> {
+  /** Deletes the entries, and returns their keys. */
+  async take({ before, field, limit }: TakeQuery): Promise<TakeResult> {
     const most = Math.min(limit, LIST_ENTRIES);
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return { keys: [], more: false };
@@ -115,11 +221,11 @@ export class PagedMap extends PagedReader {
       const entries = await draft.entries(at);
       const due = entries.filter(isDue).slice(0, most - keys.length);
       if (due.length > 0) {
-        const gone = new Set(due.map(([key]) => key));
+        const taken = new Set(due.map(([key]) => key));
         const page = await draft.changing(at);
-        page.splice(0, page.length, ...page.filter(([key]) => !gone.has(key)));
-        keys.push(...gone);
-        draft.count -= gone.size;
+        page.splice(0, page.length, ...page.filter(([key]) => !taken.has(key)));
+        keys.push(...taken);
+        draft.count -= taken.size;
         touched.push(from);
       }
       draft.least(at, leastOf(await draft.entries(at), field));
@@ -138,7 +244,7 @@ export async function setEntry(draft: PagesDraft, entry: Entry): Promise<void> {
   const [key] = entry;
   const at = draft.at(key);
   const page = await draft.changing(at);
-  const place = placeIn(page, key);
+  const place = indexOfKey(page, key);
   const known = page[place]?.[0] === key;
   page.splice(place, known ? 1 : 0, entry);
   if (!known) draft.count += 1;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { begunBy, frame, opening, saying } from "./direct.fixture.ts";
-import { END_FRAME, openingIn, outputFrame, setFrame } from "./protocol.ts";
+import { begunBy, frame, opening, describeFrame } from "./direct.fixture.ts";
+import { END_FRAME, readInvocation, outputFrame, setFrame } from "./protocol.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 300 });
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
 
 describe("the server's protocol", () => {
-  test("an opening is read as it was written, and not before all of it is there", () => {
+  test("an invocation's start is read as it was written, and not before it is complete", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -31,7 +31,7 @@ describe("the server's protocol", () => {
             [{ output }, { set, output: undefined }, { output: undefined }],
           );
           const some = Math.floor(bytes.length * cut);
-          const least = openingIn(bytes.subarray(0, some));
+          const least = readInvocation(bytes.subarray(0, some));
           assert.ok(typeof least === "number" && least > some && least <= bytes.length);
         },
       ),
@@ -39,36 +39,36 @@ describe("the server's protocol", () => {
     );
   });
 
-  test("what is written is what others read", () => {
+  test("written frames are what others read", () => {
     fc.assert(
       fc.property(
         name.filter((one) => !/\s/.test(one)),
         fc.string({ unit: "grapheme", maxLength: 40_000 }),
         (key, value) => {
-          assert.equal(saying(setFrame(key, value)), `set ${key} ${value}`);
-          assert.equal(saying(outputFrame(value)), `output ${value}`);
+          assert.equal(describeFrame(setFrame(key, value)), `set ${key} ${value}`);
+          assert.equal(describeFrame(outputFrame(value)), `output ${value}`);
         },
       ),
       { seed: 2, numRuns: 100 },
     );
     for (const length of [0, 1, 127, 128, 16_380, 16_384, 2_097_152])
-      assert.equal(saying(outputFrame("x".repeat(length))).length, 7 + length);
-    assert.equal(saying(END_FRAME), "end");
+      assert.equal(describeFrame(outputFrame("x".repeat(length))).length, 7 + length);
+    assert.equal(describeFrame(END_FRAME), "end");
   });
 
-  test("what is not all of the state is none of it", () => {
+  test("partial state is no state", () => {
     const begun = { key: "k", state: new Map([["actor", "text"]]), input: null };
     assert.equal(begunBy(opening({ ...begun, partial: true })).state, undefined);
     assert.equal(begunBy(opening(begun)).state?.size, 1);
   });
 
-  test("something else is refused, and numbers that do not end", () => {
-    assert.throws(() => openingIn(frame(0x400, [])), RangeError);
+  test("anything else is refused, and numbers that do not end", () => {
+    assert.throws(() => readInvocation(frame(0x400, [])), RangeError);
     for (const bytes of [10, 150, 5_000]) {
       const endless = Buffer.from([0x22, ...Array.from({ length: bytes }, () => 0x80), 0x00]);
       const head = Buffer.alloc(8);
       head.writeUInt32BE(endless.length, 4);
-      assert.throws(() => openingIn(Buffer.concat([head, endless])), RangeError);
+      assert.throws(() => readInvocation(Buffer.concat([head, endless])), RangeError);
     }
     const whole = opening({ key: "k", state: new Map([["actor", "text"]]), input: null });
     for (let at = 8; at < whole.length; at += 1)
@@ -76,7 +76,7 @@ describe("the server's protocol", () => {
         const changed = Buffer.from(whole);
         changed[at] = byte;
         try {
-          openingIn(changed);
+          readInvocation(changed);
         } catch (error) {
           assert.ok(error instanceof RangeError, `${at} ${String(error)}`);
         }

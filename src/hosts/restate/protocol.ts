@@ -1,56 +1,55 @@
-/**
- * The server's protocol for handlers, its sixth version, as far as a turn needs it that waits for nothing: frames, each a type, a
- * length and a message of numbered fields. All else is the SDK's.
- */
-
-/** The version, as a request names it and its answer does. */
+// Owns: the frames of the server's service protocol, version 6, that a turn needs which waits for nothing. Does not own: all other
+// frames (the SDK).
+//
+// A frame is a type, a length and a message of numbered fields.
+/** The content type of requests and answers, which names the version. */
 export const PROTOCOL = "application/vnd.restate.invocation.v6";
 
-/** Of a frame, before its message: type, flags, length. */
-const HEAD_BYTES = 8;
+/** Header of a frame: type, flags, length. */
+const HEADER_BYTES = 8;
 
 const START = 0x0000;
 const END = 0x0003;
 const INPUT = 0x0400;
 const OUTPUT = 0x0401;
 const SET_STATE = 0x0403;
-/** From here on what others tell, as that the invocation was cancelled. */
+/** Types from here on are notifications, for example of a cancellation. */
 const NOTIFICATIONS = 0x8000;
 
-/** What a handler is begun with. */
-export interface Opening {
-  /** Of the virtual object. */
+/** How the server starts an attempt. */
+export interface InvocationStart {
+  /** Key of the virtual object. */
   readonly key: string;
-  /** All that is kept under it; undefined where the server did not send all. */
+  /** All state of that key. Undefined if the server did not send all of it. */
   readonly state: ReadonlyMap<string, Buffer> | undefined;
   readonly input: Buffer;
-  /** What earlier attempts left in it, after the input. */
+  /** What earlier attempts added to the journal, after the input. */
   readonly journal: readonly Command[];
 }
 
-/** With neither: one that is not written here. */
+/** Neither property: a command that is not written here. */
 interface Command {
   readonly output?: Buffer;
-  /** The name of the key it sets. */
+  /** Name of the state key that it sets. */
   readonly set?: string;
 }
 
-/** A number: not all of it is there, it is so many bytes at least. Throws where it is something else. */
-export function openingIn(bytes: Buffer): Opening | number {
-  let start: Start | undefined;
+/** A number: more data is needed, at least that many bytes. Throws if it is something else. */
+export function readInvocation(bytes: Buffer): InvocationStart | number {
+  let start: StartMessage | undefined;
   let input: Buffer = NOTHING;
   const journal: Command[] = [];
   let entries = 0;
   let at = 0;
-  while (at + HEAD_BYTES <= bytes.length) {
+  while (at + HEADER_BYTES <= bytes.length) {
     const type = bytes.readUInt16BE(at);
-    const end = at + HEAD_BYTES + bytes.readUInt32BE(at + 4);
+    const end = at + HEADER_BYTES + bytes.readUInt32BE(at + 4);
     if (end > bytes.length) return end;
-    const fields = new Fields(bytes, at + HEAD_BYTES, end);
+    const fields = new Fields(bytes, at + HEADER_BYTES, end);
     at = end;
     if (start === undefined) {
       if (type !== START) throw new RangeError("An invocation does not begin so.");
-      start = startIn(fields);
+      start = readStart(fields);
       continue;
     }
     entries += 1;
@@ -60,16 +59,16 @@ export function openingIn(bytes: Buffer): Opening | number {
     else if (type < NOTIFICATIONS) journal.push({});
     if (entries === start.entries) return { key: start.key, state: start.state, input, journal };
   }
-  return at + HEAD_BYTES;
+  return at + HEADER_BYTES;
 }
 
-interface Start {
+interface StartMessage {
   readonly key: string;
   readonly entries: number;
   readonly state: ReadonlyMap<string, Buffer> | undefined;
 }
 
-function startIn(fields: Fields): Start {
+function readStart(fields: Fields): StartMessage {
   const state = new Map<string, Buffer>();
   let key = "";
   let entries = 0;
@@ -89,7 +88,7 @@ function startIn(fields: Fields): Start {
   return { key, entries, state: partial ? undefined : state };
 }
 
-/** The longest that there are: of 64 bits. */
+/** Maximum length of 64 bits. */
 const VARINT_BYTES = 10;
 
 const NOTHING = Buffer.alloc(0);
@@ -99,16 +98,16 @@ function fieldOf(fields: Fields, wanted: number): Buffer {
   return NOTHING;
 }
 
-/** Of a value, which is a message of its own. */
+/** The content of a value, which is a message of its own. */
 function contentOf(fields: Fields, wanted: number): Buffer {
   while (fields.next()) if (fields.field === wanted) return fieldOf(fields.inner(), 1);
   return NOTHING;
 }
 
-/** Walks through a message. */
+/** Iterates over the fields of a message. */
 class Fields {
   field = 0;
-  /** Of a field that is a number; of others, how long it is. */
+  /** The value of a numeric field; the length of any other. */
   number = 0;
   readonly #bytes: Buffer;
   readonly #end: number;
@@ -141,13 +140,13 @@ class Fields {
     return new Fields(this.#bytes, this.#from, this.#at);
   }
 
-  /** What is longer than a number can say is none that is asked for. */
+  /** Numbers that lose precision are not among the fields that are read. */
   #varint(): number {
     let number = 0;
     let unit = 1;
     const most = Math.min(this.#end, this.#at + VARINT_BYTES);
     for (;;) {
-      // What goes on for ever becomes no number at all, before which nothing would end.
+      // Without a limit, a number that never ends would block.
       if (this.#at >= most) throw new RangeError("This is no message.");
       const byte = this.#bytes[this.#at++] ?? 0;
       number += (byte & 0x7f) * unit;
@@ -165,8 +164,8 @@ const CONTENT = 0x0a;
 const OUTPUT_VALUE = 0x72;
 const SET_VALUE = 0x1a;
 
-/** After the last command: the invocation is over. */
-export const END_FRAME: Buffer = Buffer.alloc(HEAD_BYTES);
+/** After the last command: the invocation has ended. */
+export const END_FRAME: Buffer = Buffer.alloc(HEADER_BYTES);
 END_FRAME.writeUInt16BE(END, 0);
 
 function frame(type: number, name: string | undefined, field: number, text: string): Buffer {
@@ -174,11 +173,11 @@ function frame(type: number, name: string | undefined, field: number, text: stri
   const contentBytes = Buffer.byteLength(text);
   const valueBytes = 1 + varintBytes(contentBytes) + contentBytes;
   const length = (name === undefined ? 0 : 1 + varintBytes(nameBytes) + nameBytes) + 1 + varintBytes(valueBytes) + valueBytes;
-  const bytes = Buffer.allocUnsafe(HEAD_BYTES + length);
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + length);
   bytes.writeUInt16BE(type, 0);
   bytes.writeUInt16BE(0, 2);
   bytes.writeUInt32BE(length, 4);
-  let at = HEAD_BYTES;
+  let at = HEADER_BYTES;
   if (name !== undefined) {
     at = writeTag(bytes, at, NAME, nameBytes);
     at += bytes.write(name, at, "utf8");

@@ -6,7 +6,7 @@ import { verify } from "../../core/chain/index.ts";
 import { type ChainEvent, type Clock } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
-import { PatientIngress } from "./patient-ingress.ts";
+import { RetryingIngress } from "./ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
 import { World } from "./world.fixture.ts";
@@ -15,7 +15,7 @@ import { onLoopback } from "../../../test/on-loopback.ts";
 const ID = "tally/main";
 const VIEWER = { principal: "ann", scopes: [] };
 
-/** Time that only passes while somebody waits. */
+/** Time that only passes while something waits. */
 class Waiting implements Clock {
   pauses = 0;
   readonly #each: (pause: number) => Promise<void>;
@@ -36,8 +36,8 @@ class Waiting implements Clock {
   }
 }
 
-/** Over HTTP, as a server's ingress would. */
-async function asked(world: World, patience: Clock) {
+/** Over HTTP, like a server's ingress. */
+async function queriesOf(world: World, patience: Clock) {
   const server = createServer((request, response) => {
     void (async () => {
       const [object = "", key = "", handler = ""] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
@@ -49,7 +49,7 @@ async function asked(world: World, patience: Clock) {
   const loopback = await onLoopback(server);
   const base = loopback.url;
   const queries = new Queries({
-    reads: new PatientIngress({ ingress: base }),
+    reads: new RetryingIngress({ ingress: base }),
     names: world.names,
     maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
     kinds: ["tally", "other"],
@@ -79,7 +79,7 @@ void test("C7 history waits for events that have left their actor and are on the
   const patience = new Waiting(async (pause) => {
     if (pause === 3) await world.settle();
   });
-  await using on = await asked(world, patience);
+  await using on = await queriesOf(world, patience);
   const chain = await history(on.queries);
   assert.equal(chain.length, 50);
   assert.equal(verify(chain, { actor: ID }).flaw, undefined);
@@ -88,17 +88,17 @@ void test("C7 history waits for events that have left their actor and are on the
     assert.deepEqual(await history(on.queries, after), chain.slice(after), `after ${after}`);
 });
 
-void test("events that never arrive are missing, and that is said", async () => {
+void test("events that never arrive are reported as missing", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 50; n += 1) await add(world, false);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   await assert.rejects(history(on.queries), { code: "STORE_IO", message: /Event 1 of tally\/main/ });
 });
 
-void test("law 2: an actor that goes on while its history is read is read to its end, each event once", async () => {
+void test("law 2: the history of an actor that has new events meanwhile is read to its end, each event once", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 50; n += 1) await add(world, true);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const chain = await history(on.queries, 0, async (n) => {
     if (n % 2 === 0 && n < 90) await add(world, true);
   });
@@ -107,14 +107,14 @@ void test("law 2: an actor that goes on while its history is read is read to its
   assert.deepEqual(await history(on.queries, chain.length), []);
 });
 
-void test("actors are found by kind, owner and uid, counted, and read; what was entered and never began is not there", async () => {
+void test("actors are found by kind, owner and uid, counted, and read; entries that never started are not", async () => {
   const world = new World({ kinds: [tallyKind("tally", { owner: "starter" }), tallyKind("other")] });
   const begin = (to: `${string}/${string}`) => world.call({ to, action: "add", args: null, start: null, viewer: VIEWER });
   for (const id of ["tally/b", "tally/a", "tally/c", "other/x"] as const) await begin(id);
   await world.call({ to: "tally/ben", action: "add", args: null, start: null, viewer: { principal: "ben", scopes: [] } });
-  // Entered by a birth that was cancelled before its end.
+  // Entered by a start that was cancelled.
   await world.ask({ object: world.names.map, key: "kind/other/0", handler: "put" }, { key: "other/never", value: null });
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const { queries } = on;
   const ids = async (query: Partial<Parameters<Queries["list"]>[0]>): Promise<readonly string[]> =>
     (await queries.list({ limit: 10, ...query })).map(({ id }) => id);
@@ -126,19 +126,19 @@ void test("actors are found by kind, owner and uid, counted, and read; what was 
   assert.equal(await queries.count({ kind: "tally" }), 4);
   assert.equal(await queries.count({ kind: "tally", owner: "ann" }), 3);
   assert.equal(await queries.find(world.row("tally/a")?.uid ?? ""), "tally/a");
-  assert.equal(await queries.find("nobody"), undefined);
+  assert.equal(await queries.find("missing"), undefined);
   assert.equal((await queries.read("tally/a"))?.owner, "ann");
   assert.equal(await queries.read("tally/never"), undefined);
   assert.equal(await queries.head("other/never"), undefined);
 });
 
-void test("C4 who took a keyed call is known for as long as its reply is #cluster.keys", async () => {
+void test("C4 the actor that took a keyed call is known for as long as its reply is #cluster.keys", async () => {
   const world = new World({ kinds: [tallyKind("tally"), tallyKind("other")] });
   await world.call({ to: ID, action: "add", args: null, start: null, viewer: VIEWER }, { key: "one" });
   await world.call({ to: ID, action: "refuse", args: null, start: null, viewer: VIEWER }, { key: "two" });
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   const taker = (key: string, now = world.now, principal = "ann"): Promise<unknown> =>
-    on.queries.keyed("tally", { principal, scopes: [] }, key, now);
+    on.queries.keyedCall("tally", { principal, scopes: [] }, key, now);
   assert.equal(await taker("one"), ID);
   assert.equal(await taker("one", world.now + 60_000), undefined);
   assert.equal(await taker("one", world.now, "ben"), undefined);
@@ -148,7 +148,7 @@ void test("C4 who took a keyed call is known for as long as its reply is #cluste
 void test("a history after no whole number, and a list of no whole number, are refused", { timeout: 5_000 }, async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   await add(world, true);
-  await using on = await asked(world, new Waiting());
+  await using on = await queriesOf(world, new Waiting());
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0.5]) {
     await assert.rejects(history(on.queries, wrong), { code: "BAD_QUERY", message: "`afterSeq` is a whole number." });
     if (wrong !== Infinity) await assert.rejects(on.queries.list({ limit: wrong }), { code: "BAD_QUERY" });

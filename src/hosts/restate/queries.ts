@@ -1,4 +1,4 @@
-/** What actors are, were, and where they are found: nothing here writes. */
+// Owns: reads over actors: lists, counts, histories, events. Does not own: reads inside handlers (actor-reads.ts), writes.
 import { scopedKey } from "../../core/chain/internal.ts";
 import { readHeader } from "../../core/chain/index.ts";
 import {
@@ -12,70 +12,70 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { checkWholeNumber, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
-import { Admin, type Place } from "./admin.ts";
+import { AdminApi, type EventLocation } from "./admin-api.ts";
 import { claimKey } from "./commit.ts";
-import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
+import { CLAIMS, actorsOfKind, actorsOfOwner, UIDS, type DirectoryMap } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
-import { isObject } from "./is-object.ts";
-import { isEvents, isReply } from "./kept.ts";
-import type { Due } from "./waiting-callers.ts";
+import { isObject } from "./handler-inputs.ts";
+import { isEvents, isStoredReply } from "./stored-actor.ts";
+import type { ReplyState } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { isSnapshot, isTold, type Told } from "./outcome.ts";
-import { strange, type PatientIngress } from "./patient-ingress.ts";
-import type { Newest } from "./reading.ts";
+import { isSnapshot, isActorHead, type ActorHead } from "./outcome.ts";
+import { unexpectedAnswer, type RetryingIngress, wait } from "./ingress.ts";
+import type { RecentEvents } from "./actor-reads.ts";
 
 export interface QueriesHost {
-  readonly reads: PatientIngress;
+  readonly reads: RetryingIngress;
   readonly names: Names;
   readonly maps: MapClient;
   readonly kinds: readonly string[];
-  /** By which what is on its way is asked for again. */
+  /** The clock of retries. */
   readonly patience: Clock;
   readonly admin: string | undefined;
 }
 
-const ABREAST = 16;
+const CONCURRENCY = 16;
 const PAGE = 500;
-const MOST_IDS = 1_000;
+const MAX_IDS = 1_000;
 const FIRST_PAUSE_MS = 4;
-/** An event that left an actor's own key is in the archive within this. */
-const ARRIVES_WITHIN_MS = 30_000;
+/** An event that left an actor's own key is in the archive within this time. */
+const ARCHIVE_DELAY_MS = 30_000;
 
 export class Queries {
   readonly #host: QueriesHost;
   readonly #kinds: readonly string[];
-  readonly #admin: Admin;
+  readonly #admin: AdminApi;
 
   constructor(host: QueriesHost) {
     this.#host = host;
     this.#kinds = host.kinds.toSorted();
-    this.#admin = new Admin(host.admin, host.names);
+    this.#admin = new AdminApi(host.admin, host.names);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "read"), null);
     if (answer === null) return undefined;
-    if (!isSnapshot(answer)) throw strange({ object: id });
+    if (!isSnapshot(answer)) throw unexpectedAnswer({ object: id });
     return answer;
   }
 
-  async head(id: ActorId): Promise<(Told & { readonly owner?: string }) | undefined> {
+  async head(id: ActorId): Promise<(ActorHead & { readonly owner?: string }) | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "head"), null);
     if (answer === null) return undefined;
-    if (!isTold(answer)) throw strange({ object: id });
+    if (!isActorHead(answer)) throw unexpectedAnswer({ object: id });
     return answer;
   }
 
-  /** Whether the server knows where that kind's turns are run. */
+  /** True if a registered deployment serves the kind. */
   isServed(kind: string): Promise<boolean> {
     return this.#admin.serves(this.#host.names.actors(kind));
   }
 
-  async due(id: ActorId, key: string): Promise<Due> {
+  async replyState(id: ActorId, key: string): Promise<ReplyState> {
     const answer = await this.#ask(this.#host.names.actor(id, "reply"), key);
-    if (!isObject(answer)) throw strange({ object: id });
-    return { reply: isReply(answer["reply"]) ? answer["reply"] : undefined, pending: answer["pending"] === true };
+    if (!isObject(answer)) throw unexpectedAnswer({ object: id });
+    return { reply: isStoredReply(answer["reply"]) ? answer["reply"] : undefined, pending: answer["pending"] === true };
   }
 
   async list({ kind, owner, live, after, limit: given }: ListQuery): Promise<readonly Change[]> {
@@ -85,7 +85,7 @@ export class Queries {
       // In the order of kinds, then of keys.
       if (after !== undefined && one < kindOf(after)) continue;
       const from = after !== undefined && one === kindOf(after) ? after : undefined;
-      const map = this.#map(owner === undefined ? ofKind(one) : ofOwner(owner));
+      const map = this.#map(owner === undefined ? actorsOfKind(one) : actorsOfOwner(owner));
       for (let last: string | undefined = from; found.length < limit;) {
         const entries = await map.list({ prefix: `${one}/`, limit: PAGE, ...(last === undefined ? {} : { after: last }) });
         const ids = entries.map(([key]) => key).filter(isAddress);
@@ -105,23 +105,23 @@ export class Queries {
   }
 
   async ids(kind: string): Promise<readonly ActorId[]> {
-    const entries = await this.#map(ofKind(kind)).list({ limit: MOST_IDS });
+    const entries = await this.#map(actorsOfKind(kind)).list({ limit: MAX_IDS });
     return entries.map(([key]) => key).filter(isAddress);
   }
 
-  /** All that were entered, in order: those that have stopped, and those that never began, too. */
-  async entered(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
-    const entries = await this.#map(ofKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
+  /** All ids in the directory, in order, including actors that have stopped or never started. */
+  async allIds(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
+    const entries = await this.#map(actorsOfKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
     return entries.map(([key]) => key).filter(isAddress);
   }
 
   async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
     if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
     if (owner === undefined) {
-      const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(ofKind(one)).count());
+      const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(actorsOfKind(one)).count());
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     }
-    const map = this.#map(ofOwner(owner));
+    const map = this.#map(actorsOfOwner(owner));
     if (kind === undefined) return map.count();
     let count = 0;
     for (let after: string | undefined; ;) {
@@ -132,7 +132,7 @@ export class Queries {
     }
   }
 
-  /** Whether one lives only its own key says. */
+  /** Only an actor's own key tells whether it is live. */
   async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
     let count = 0;
     for (let after: ActorId | undefined; ;) {
@@ -145,13 +145,13 @@ export class Queries {
 
   async find(uid: string): Promise<ActorId | undefined> {
     if (uid === "" || uid.length > 256) return undefined;
-    const found = await this.#map(ofUids).get(uid);
+    const found = await this.#map(UIDS).get(uid);
     return typeof found === "string" && isAddress(found) ? found : undefined;
   }
 
-  /** C4: who took that call. */
-  async keyed(kind: string, viewer: Viewer, key: string, now: number): Promise<ActorId | undefined> {
-    const claim = await this.#map(ofClaims).get(claimKey(kind, scopedKey(viewer, undefined, key)));
+  /** C4: the actor that took that call. */
+  async keyedCall(kind: string, viewer: Viewer, key: string, now: number): Promise<ActorId | undefined> {
+    const claim = await this.#map(CLAIMS).get(claimKey(kind, scopedKey(viewer, undefined, key)));
     if (!isObject(claim)) return undefined;
     const { id, until } = claim;
     return typeof id === "string" && isAddress(id) && typeof until === "number" && until > now ? id : undefined;
@@ -161,14 +161,14 @@ export class Queries {
     checkWholeNumber("afterSeq", afterSeq, -Infinity);
     let seq = Math.max(0, afterSeq);
     for (;;) {
-      const { events, archived } = await this.#newest(id, seq);
+      const { events, archived } = await this.#recent(id, seq);
       while (seq < archived)
         for (const event of await this.#archived(id, seq)) {
           if (seq >= archived) break;
           seq += 1;
           yield event;
         }
-      // The actor may have gone on while its archive was read.
+      // The actor may have new events since the archive was read.
       for (const event of events) {
         seq += 1;
         yield event;
@@ -178,8 +178,8 @@ export class Queries {
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
-    for (const place of await this.#admin.holding(eventId)) {
-      const found = (await this.#around(place)).find((event) => event.id === eventId);
+    for (const location of await this.#admin.locationsOf(eventId)) {
+      const found = (await this.#eventsNear(location)).find((event) => event.id === eventId);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -187,17 +187,17 @@ export class Queries {
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
     const found = new Map<string, ChainEvent>();
-    for (const place of await this.#admin.holding(eventId))
-      for (const event of await this.#around(place)) if (readHeader(event).cause === eventId) found.set(event.id, event);
+    for (const location of await this.#admin.locationsOf(eventId))
+      for (const event of await this.#eventsNear(location)) if (readHeader(event).cause === eventId) found.set(event.id, event);
     const order = [...found.values()].map((event) => ({ event, header: readHeader(event) }));
     order.sort((one, other) => one.header.at - other.header.at || one.header.seq - other.header.seq);
-    return order.slice(0, MOST_IDS).map(({ event }) => event);
+    return order.slice(0, MAX_IDS).map(({ event }) => event);
   }
 
-  async #around({ id, archived }: Place): Promise<readonly ChainEvent[]> {
-    if (archived === undefined) return (await this.#newest(id, 0)).events;
+  async #eventsNear({ id, archived }: EventLocation): Promise<readonly ChainEvent[]> {
+    if (archived === undefined) return (await this.#recent(id, 0)).events;
     const found: ChainEvent[] = [];
-    // One answer may not have all of them.
+    // One answer may not contain all of them.
     for (let { after } = archived; after < archived.until;) {
       const answer = await this.#ask(this.#host.names.archive(id, "events"), after);
       if (!isEvents(answer) || answer.length === 0) break;
@@ -207,30 +207,30 @@ export class Queries {
     return found;
   }
 
-  /** Past the archive: those after `seq`. Otherwise all that the actor's own key has. */
-  async #newest(id: ActorId, seq: number): Promise<Newest> {
+  /** If `seq` is not archived, the events after it. Otherwise all events of the actor's own key. */
+  async #recent(id: ActorId, seq: number): Promise<RecentEvents> {
     const answer = await this.#ask(this.#host.names.actor(id, "events"), seq);
-    if (!isObject(answer) || !isEvents(answer["events"]) || typeof answer["archived"] !== "number") throw strange({ object: id });
+    if (!isObject(answer) || !isEvents(answer["events"]) || typeof answer["archived"] !== "number") throw unexpectedAnswer({ object: id });
     return { events: answer["events"], archived: answer["archived"] };
   }
 
   /** What left the actor's own key is sent to its archive in the same write, and arrives a moment later. */
   async #archived(id: ActorId, seq: number): Promise<readonly ChainEvent[]> {
     const { patience, names } = this.#host;
-    const givesUpAt = patience.now() + ARRIVES_WITHIN_MS;
+    const givesUpAt = patience.now() + ARCHIVE_DELAY_MS;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
       const events = await this.#ask(names.archive(id, "events"), seq);
-      if (!isEvents(events)) throw strange({ object: id });
+      if (!isEvents(events)) throw unexpectedAnswer({ object: id });
       if (events.length > 0) return events;
-      if (patience.now() > givesUpAt) throw missing(id, seq + 1);
-      await new Promise<void>((resolve) => patience.after(pauseMs, resolve));
+      if (patience.now() > givesUpAt) throw notArchived(id, seq + 1);
+      await wait(patience, pauseMs);
     }
   }
 
-  async #heads(ids: readonly ActorId[]): Promise<readonly ((Told & { readonly owner?: string }) | undefined)[]> {
-    const heads: ((Told & { readonly owner?: string }) | undefined)[] = [];
-    for (let at = 0; at < ids.length; at += ABREAST)
-      heads.push(...(await Promise.all(ids.slice(at, at + ABREAST).map((id) => this.head(id)))));
+  async #heads(ids: readonly ActorId[]): Promise<readonly ((ActorHead & { readonly owner?: string }) | undefined)[]> {
+    const heads: ((ActorHead & { readonly owner?: string }) | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += CONCURRENCY)
+      heads.push(...(await Promise.all(ids.slice(at, at + CONCURRENCY).map((id) => this.head(id)))));
     return heads;
   }
 
@@ -238,12 +238,12 @@ export class Queries {
     return this.#host.reads.read({ ...to, input });
   }
 
-  #map({ name, shards }: Index): ShardedMap {
+  #map({ name, shards }: DirectoryMap): ShardedMap {
     return this.#host.maps.shardedMap(name, shards);
   }
 }
 
-const missing = (id: ActorId, seq: number): EngineError =>
+const notArchived = (id: ActorId, seq: number): EngineError =>
   new EngineError(
     "STORE_IO",
     `Event ${seq} of ${id} has not come to its archive: see that its nodes and the Restate server are up, then ask again.`,

@@ -1,4 +1,5 @@
-/** Actors on a Restate server: this process runs turns for it, and calls actors through it, whichever node runs theirs. */
+// Owns: the engine's interface: this process runs turns for a Restate server, and calls actors through it, whichever node runs them.
+// Does not own: its parts (node.ts).
 import { byOperator, faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
 import type {
   ActorId,
@@ -29,7 +30,7 @@ import type {
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, compareIds, kindOf, unserialisableError } from "../../core/contract/internal.ts";
 import type { ExtraHandler } from "./endpoint.ts";
-import type { TurnInput } from "./inputs.ts";
+import type { TurnInput } from "./handler-inputs.ts";
 import { MapClient } from "./map-client.ts";
 import { restateMembers } from "./members.ts";
 import { Node } from "./node.ts";
@@ -50,12 +51,12 @@ export class RestateEngine implements Engine {
     this.#node = node;
   }
 
-  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `BAD_ADDRESS`. */
+  /** Throws `ENGINE_MISSING` if a kind needs something that is missing, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<RestateEngine> {
     return new RestateEngine(await Node.start(options));
   }
 
-  /** Where this node is reached, unless something stands before it: for `register`, and for other nodes. */
+  /** The address of this node, unless a proxy is in front of it: for `register`, and for other nodes. */
   get url(): string {
     return this.#node.url;
   }
@@ -70,14 +71,14 @@ export class RestateEngine implements Engine {
     return restateSessionStore({ maps: this.#node.maps, health: this.#node.health });
   }
 
-  /** What was sent on their resumable streams. */
+  /** Resumable streams of sessions. */
   streams(): StreamStore {
-    return restateStreamStore({ ...this.#node.reach, health: this.#node.health });
+    return restateStreamStore({ ...this.#node.ingressOptions, health: this.#node.health });
   }
 
-  /** Which nodes there are. A server that is away is not waited for: leases are renewed soon enough. */
+  /** The nodes of the cluster. Its calls give up soon if the server is away: leases are renewed often enough. */
   members(): Members {
-    const members = restateMembers({ maps: new MapClient({ ...this.#node.reach, patienceMs: 2_000 }) });
+    const members = restateMembers({ maps: new MapClient({ ...this.#node.ingressOptions, patienceMs: 2_000 }) });
     return { ...members, seen: (self, forMs) => this.#node.health.lease(() => members.seen(self, forMs)) };
   }
 
@@ -87,7 +88,7 @@ export class RestateEngine implements Engine {
     return (await Promise.all(kinds.names.map(async (kind) => ((await queries.isServed(kind)) ? [] : [kind])))).flat();
   }
 
-  /** Other nodes: changes made by one are heard of by all. `handler` takes what comes for them on this node's port. */
+  /** Joins other nodes, so that watchers hear of changes made by any of them. `handler` gets their requests on this node's port. */
   join(peers: Peers, handler?: ExtraHandler): void {
     this.#node.join(peers, handler);
   }
@@ -100,7 +101,7 @@ export class RestateEngine implements Engine {
     try {
       return await calls.call(message, options);
     } catch (error) {
-      // It becomes text before anything else is done with it.
+      // The message becomes text before anything else happens.
       const refusal = error instanceof TypeError ? invalidMessageReply(error, message) : undefined;
       if (refusal === undefined) throw error;
       return refusal;
@@ -109,7 +110,7 @@ export class RestateEngine implements Engine {
     }
   }
 
-  /** Settles when the server has taken it, durably. */
+  /** Settles when the server has stored the message. */
   async send(outgoing: Outgoing): Promise<void> {
     const message = this.#stamped(outgoing);
     const { to, id: idempotencyKey } = message;
@@ -117,7 +118,7 @@ export class RestateEngine implements Engine {
     if (!kinds.mayStart(message) && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
     const input: TurnInput = { message };
     try {
-      // It would end nowhere, not with the dead letters either.
+      // It would end nowhere, not even among the dead letters.
       if (isLonger(JSON.stringify(message), EVENT_BYTES)) throw tooLarge(to, "A message", EVENT_BYTES);
       await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
     } catch (error) {
@@ -155,7 +156,7 @@ export class RestateEngine implements Engine {
   }
 
   keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    return this.#guarded(() => this.#node.queries.keyed(kind, viewer, key, this.#node.clock.now()));
+    return this.#guarded(() => this.#node.queries.keyedCall(kind, viewer, key, this.#node.clock.now()));
   }
 
   history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
@@ -191,36 +192,36 @@ export class RestateEngine implements Engine {
    * `UNKNOWN_INDEX`, `BAD_QUERY`; `UNAVAILABLE` while the index is built, or has another definition.
    */
   query<R extends object>(index: Index<R>, query: IndexQuery<R> = {}): Promise<IndexPage<R>> {
-    return this.#guarded(() => this.#node.rows.query(index, query));
+    return this.#guarded(() => this.#node.indexRows.query(index, query));
   }
 
   /** Calls the listener with each actor whose row changes, whichever node ran its turn. Returns its undo. Throws `UNKNOWN_INDEX`. */
   watchIndex(index: Index, listener: (event: IndexEvent) => void): () => void {
-    return this.#node.rows.watch(index, listener);
+    return this.#node.indexRows.watch(index, listener);
   }
 
   /** Lists, rebuilds and verifies indexes. */
   get indexes(): IndexOperations {
-    return this.#node.rows;
+    return this.#node.indexRows;
   }
 
-  /** Sends that failed three times, oldest first. */
+  /** Messages that failed three times, oldest first. */
   letters(limit = 1_000): Promise<readonly DeadLetter[]> {
     return this.#guarded(() => this.#node.letters.list(limit));
   }
 
-  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  /** Replays or drops a dead letter. False if there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return this.#guarded(() => this.#node.letters.settle(messageId, fate), "unknown");
   }
 
-  /** Takes no more calls, of callers here or of the server; what runs has `graceMs` to end, then it is left for another node. */
+  /** Accepts no more calls, from callers or from the server. What runs has `graceMs` to end; the rest is left to another node. */
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "closed") return;
     this.#phase = "draining";
-    const { calls, reach } = this.#node;
+    const { calls, ingressOptions } = this.#node;
     const over = new AbortController();
-    const undo = reach.clock.after(graceMs, () => over.abort());
+    const undo = ingressOptions.clock.after(graceMs, () => over.abort());
     if (graceMs <= 0) over.abort();
     // Callers of this node first: their turns may run here.
     if (calls.size > 0 && !over.signal.aborted) {
@@ -234,7 +235,7 @@ export class RestateEngine implements Engine {
     this.#phase = "closed";
   }
 
-  /** Accepts no more messages; turns and work that run get `graceMs` (default 0). */
+  /** Accepts no more messages; running turns and work get `graceMs` (default 0). */
   close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     return this.drain(graceMs);
   }
@@ -252,7 +253,7 @@ export class RestateEngine implements Engine {
     return message;
   }
 
-  /** For callers of this node alone: what turns ask, and what is retried in the background, waits for the server to come back. */
+  /** Only for callers of this node. Requests of turns, and background retries, wait for the server to return. */
   #guarded<T>(run: () => Promise<T>, applied?: "unknown"): Promise<T> {
     return this.#node.health.guard(run, applied);
   }

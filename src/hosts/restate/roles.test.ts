@@ -1,9 +1,9 @@
-// What commands ask a node, which has the code of the kinds: the roles of a caller with claims.
+// What commands request of a node, which has the code of the kinds: the roles of a caller with claims.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor, hasClaim } from "../../core/actor/index.ts";
-import { sealer } from "./sealed.ts";
+import { sealer } from "./sealer.ts";
 import { World } from "./world.fixture.ts";
 
 const desk = actor("desk", {
@@ -26,7 +26,7 @@ const ask = (input: unknown): Promise<unknown> => {
   return world.ask(world.names.actor("desk/main", "roles"), input);
 };
 
-test("a node decides the roles of a caller with claims in all of its kinds, of an actor that never began too", async () => {
+test("a node decides the roles of a caller with claims in all of its kinds, of an actor that never started too", async () => {
   const { seal } = sealer(Buffer.alloc(32, "a secret of this test"));
   const sealed = seal({ principal: "ann", scopes: [], claims: { roles: ["manager"] } });
   assert.deepEqual(await ask(sealed), { value: { desk: ["manager"], hall: ["guest"] } });

@@ -1,14 +1,15 @@
-/**
- * The part of `@restatedev/restate-sdk` (1.17) that is used, by shape: the SDK is
- * not a dependency. Whoever serves actors on Restate installs it and hands it over.
- */
+// Owns: the used part of `@restatedev/restate-sdk` (1.17), by shape, and the durable context made of it. Does not own: the handlers
+// (actor-object.ts).
+//
+// The SDK is not a dependency: applications that run on Restate install it and pass it in.
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./handler-inputs.ts";
+import { type DurableContext, type DurableReader, type Handler, InvocationCancelled } from "./durable-context.ts";
 
-/** What is used of `@restatedev/restate-sdk`, which the caller imports. */
+/** The part of `@restatedev/restate-sdk` that is used; the caller imports the module. */
 export interface RestateSdk {
-  object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;
-  service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;
+  object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): SdkDefinition;
+  service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): SdkDefinition;
   readonly handlers: {
     readonly handler: (options: HandlerOptions, run: (context: SdkContext, input: unknown) => Promise<unknown>) => unknown;
     readonly object: {
@@ -18,29 +19,29 @@ export interface RestateSdk {
   };
   readonly serde: { readonly json: JsonSerde };
   createEndpointHandler(options: {
-    readonly services: Defined[];
-    /** Both ways on one stream, which HTTP/2 is needed for. */
+    readonly services: SdkDefinition[];
+    /** Both directions on one stream, which needs HTTP/2. */
     readonly bidirectional: boolean;
-    /** Public keys (`publickeyv1_…`): requests that are not signed by one of them are refused. */
+    /** Public keys (`publickeyv1_…`): unsigned requests are refused. */
     readonly identityKeys?: string[];
     readonly logger: () => void;
   }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
-/** What the SDK makes of handlers. */
-export interface Defined {
+/** A definition made by the SDK. */
+export interface SdkDefinition {
   readonly name: string;
 }
 
-/** Durations are milliseconds. */
+/** Durations are in milliseconds. */
 interface HandlerOptions {
-  /** State is fetched key by key, instead of all of it travelling with each call. */
+  /** State is fetched key by key, instead of travelling with each call. */
   readonly enableLazyState?: boolean;
   readonly journalRetention: number;
   readonly idempotencyRetention?: number;
-  /** Of silence, before the server asks a handler to pause. */
+  /** Silence after which the server asks a handler to suspend. */
   readonly inactivityTimeout?: number;
-  /** After that, before it is cut off. */
+  /** Further time after which it is cut off. */
   readonly abortTimeout?: number;
   readonly retryPolicy?: {
     readonly initialInterval?: number;
@@ -56,7 +57,7 @@ interface JsonSerde {
   deserialize(bytes: Uint8Array): unknown;
 }
 
-interface Called {
+interface GenericCall {
   readonly service: string;
   readonly method: string;
   readonly key?: string;
@@ -65,14 +66,14 @@ interface Called {
 }
 
 export interface SdkContext {
-  genericCall(call: Called & { readonly outputSerde: JsonSerde }): PromiseLike<unknown>;
-  genericSend(send: Called & { readonly delay?: number }): unknown;
+  genericCall(call: GenericCall & { readonly outputSerde: JsonSerde }): PromiseLike<unknown>;
+  genericSend(send: GenericCall & { readonly delay?: number }): unknown;
   cancel(invocation: string): void;
   request(): { readonly id: string; readonly attemptCompletedSignal: AbortSignal };
 }
 
-/** How text is kept as it is. */
-export interface TextSerde {
+/** Stores text as it is. */
+interface TextSerde {
   readonly contentType: string;
   serialize(text: string): Uint8Array;
   deserialize(bytes: Uint8Array): string;
@@ -80,7 +81,7 @@ export interface TextSerde {
 
 export interface SharedContext extends SdkContext {
   readonly key: string;
-  /** Null where nothing is kept under that name. */
+  /** Null if nothing is stored under that name. */
   get(name: string, serde?: TextSerde): Promise<unknown>;
 }
 
@@ -92,7 +93,7 @@ export interface ExclusiveContext extends SharedContext {
   sleep(ms: number): PromiseLike<void>;
 }
 
-/** Whether a module that was loaded by its name is the SDK. */
+/** True if a module that was loaded by its name is the SDK. */
 export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
   if (!isObject(loaded)) return false;
   if (["object", "service", "createEndpointHandler"].some((name) => typeof loaded[name] !== "function")) return false;
@@ -100,3 +101,80 @@ export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
   if (!isObject(serde) || !isObject(handlers) || !isObject(handlers["object"]) || typeof handlers["handler"] !== "function") return false;
   return typeof handlers["object"]["exclusive"] === "function" && typeof handlers["object"]["shared"] === "function";
 }
+
+/** Makes a delayed send. */
+export type SendLater = (to: Handler, input: unknown, afterMs: number) => void;
+
+/** The SDK's context, as turns see it. `later` replaces the server's own timers. */
+export function durableContext(sdk: RestateSdk, context: ExclusiveContext, later?: SendLater): DurableContext {
+  return {
+    // Only read by work, since `request()` is expensive in the SDK.
+    invocation: () => context.request().id,
+    superseded: () => context.request().attemptCompletedSignal,
+    ...durableReader(context),
+    set: (name, value) => context.set(name, value, text),
+    clear: (name) => context.clear(name),
+    run: (name, action) => cancellable(context.run(name, action)),
+    call: callFrom(sdk, context),
+    async callAll(calls) {
+      const begun = calls.map(([to, input]) => context.genericCall({ ...genericCall(sdk, to, input), outputSerde: sdk.serde.json }));
+      const answers: unknown[] = [];
+      // One after the other: the SDK does not allow two of its promises to be awaited at once.
+      for (const answer of begun) answers.push(await cancellable(answer));
+      return answers;
+    },
+    send(to, input, afterMs) {
+      if (later !== undefined && afterMs !== undefined) return later(to, input, afterMs);
+      context.genericSend({
+        ...genericCall(sdk, to, input),
+        ...(afterMs === undefined || afterMs <= 0 ? {} : { delay: Math.ceil(afterMs) }),
+      });
+    },
+    sleep: (ms) => cancellable(context.sleep(ms)),
+  };
+}
+
+/** The SDK's context, as reads see it. */
+export const durableReader = (context: SharedContext): DurableReader => ({
+  async get(name) {
+    const stored = await cancellable(context.get(name, text));
+    return typeof stored === "string" ? stored : undefined;
+  },
+});
+
+const text: TextSerde = {
+  contentType: "text/plain",
+  serialize: (value) => Buffer.from(value),
+  deserialize: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"),
+};
+
+export const callFrom =
+  (sdk: RestateSdk, context: SdkContext): DurableContext["call"] =>
+  (to, input) =>
+    cancellable(context.genericCall({ ...genericCall(sdk, to, input), outputSerde: sdk.serde.json }));
+
+const genericCall = (sdk: RestateSdk, { object, key, handler }: Handler, parameter: unknown) => ({
+  service: object,
+  method: handler,
+  ...(key === undefined ? {} : { key }),
+  parameter,
+  inputSerde: sdk.serde.json,
+});
+
+async function cancellable<T>(answer: PromiseLike<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Error && error.name === "CancelledError") throw new InvocationCancelled("The invocation was cancelled.");
+    throw error;
+  }
+}
+
+/**
+ * Options of every handler. Journals contain arguments, so none outlives its turn. Retries go on until they succeed: with the server's own
+ * policy a handler, and its actor, would be paused if its nodes were away for some minutes.
+ */
+export const RETRY_FOREVER = {
+  journalRetention: 0,
+  retryPolicy: { initialInterval: 50, maxInterval: 5_000, exponentiationFactor: 2, maxAttempts: 1_000_000_000 },
+};

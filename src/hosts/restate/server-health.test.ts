@@ -8,7 +8,7 @@ import { ServerHealth } from "./server-health.ts";
 
 const ANSWERS = { up: 200, hidden: 404, nothingBehind: 502 } as const;
 
-/** What answers probes as it is set to, and how often it was probed. */
+/** A server that answers probes as it is set to, and how often it was probed. */
 const probed = async () => {
   const seen: { probes: number; status: number | undefined } = { probes: 0, status: ANSWERS.up };
   const loopback = await onLoopback(
@@ -38,7 +38,7 @@ const watched = (server: { readonly base: string; readonly probes: number }) => 
 
 const faultOf = ({ fault }: ServerHealth): string | undefined => fault?.code;
 
-const unanswered = () => Promise.reject(new EngineError("OUTCOME_UNKNOWN", "Nobody answered.", { applied: "unknown" }));
+const unanswered = () => Promise.reject(new EngineError("OUTCOME_UNKNOWN", "There was no answer.", { applied: "unknown" }));
 
 test("a server is lost after two missed probes and back after one that is answered", async () => {
   await using server = await probed();
@@ -65,7 +65,7 @@ test("a server is lost after two missed probes and back after one that is answer
   assert.equal(server.probes, 8);
 });
 
-test("an answered call proves the server is there, whatever becomes of probes", async () => {
+test("an answered call proves that the server is there, whatever becomes of probes", async () => {
   await using server = await probed();
   server.status = undefined;
   const { clock, changes, health, probe } = watched(server);
@@ -99,7 +99,7 @@ test("two missed lease renewals mean lost, unless anything else was answered or 
   assert.equal(faultOf(health), undefined);
 });
 
-test("what is asked while the server is lost is refused, and what was asked before is given up", async () => {
+test("calls while the server is lost are refused, and earlier ones are abandoned", async () => {
   const { health } = watched({ base: "http://127.0.0.1:9", probes: 0 });
   const never = new Promise<never>(() => undefined);
   const read = health.guard(() => never);
@@ -112,11 +112,11 @@ test("what is asked while the server is lost is refused, and what was asked befo
     ["UNAVAILABLE", false],
     ["UNAVAILABLE", "unknown"],
   ]);
-  let asked = false;
+  let pending = false;
   await assert.rejects(
-    health.guard(async () => (asked = true)),
+    health.guard(async () => (pending = true)),
     { code: "UNAVAILABLE", applied: false },
   );
-  assert.equal(asked, false);
+  assert.equal(pending, false);
   assert.throws(() => health.check(), { code: "UNAVAILABLE" });
 });

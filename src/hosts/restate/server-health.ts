@@ -1,26 +1,27 @@
+// Owns: whether the server is lost. Does not own: retries of calls (ingress.ts).
 import { EngineError, type Clock } from "../../core/contract/index.ts";
 import { safeCall } from "../../core/contract/internal.ts";
 
 export interface ServerHealthOptions {
-  /** Of the server's HTTP ingress. */
+  /** URL of the server's HTTP ingress. */
   readonly base: string;
   readonly clock: Clock;
   /** Called with the fault when the server is lost, and with `undefined` when it is back. */
   readonly onChange?: (fault: EngineError | undefined) => void;
 }
 
-/** A server that was lost is noticed after two missed probes: within 7 s where it hangs, within 3 s where it refuses. */
+/** A lost server is noticed after two missed probes: within 7 s if it hangs, within 3 s if it refuses. */
 const EVERY_MS = 2_000;
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 500;
 const MISSES = 2;
 
-/** Whether a Restate server answers at this address. */
+/** True if a Restate server answers at this address. */
 export async function isUp(base: string, withinMs: number): Promise<boolean> {
   try {
     const response = await fetch(new URL("/restate/health", base), { signal: AbortSignal.timeout(withinMs) });
     await response.body?.cancel();
-    // A proxy that hides this path answers, too; one with nothing behind it says 5xx.
+    // A proxy that hides this path answers, too; one without a backend answers 5xx.
     return response.status < 500;
   } catch {
     return false;
@@ -28,8 +29,8 @@ export async function isUp(base: string, withinMs: number): Promise<boolean> {
 }
 
 /**
- * Whether the engine can be used, for readiness and to refuse calls at once. Lost: two probes of the server's health in a row were
- * missed, or two renewals of this node's lease were (the server answers, but runs nothing), and nothing else was answered meanwhile.
+ * Decides whether the engine can be used: for readiness, and to refuse calls at once. The server is lost if two health probes in a row
+ * failed, or two renewals of this node's lease (it answers, but runs nothing), and it answered nothing else meanwhile.
  */
 export class ServerHealth {
   readonly #options: ServerHealthOptions;
@@ -69,7 +70,7 @@ export class ServerHealth {
     }
   }
 
-  /** Renews a lease, which takes the whole way: the server's log, and a node. */
+  /** Renews a lease, which involves the whole path: the server's log, and a node. */
   async lease<T>(renew: () => Promise<T>): Promise<T> {
     const before = this.#answers;
     try {
@@ -88,7 +89,7 @@ export class ServerHealth {
     if (this.#fault !== undefined) throw unavailable(false);
   }
 
-  /** `check`, and `run` is given up when the server is lost meanwhile. `applied`: what it may have done then. */
+  /** Like `check`, and abandons `run` if the server is lost meanwhile. `applied`: what it may have done by then. */
   async guard<T>(run: () => Promise<T>, applied: false | "unknown" = false): Promise<T> {
     this.check();
     const lost = Promise.withResolvers<never>();

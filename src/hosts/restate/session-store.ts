@@ -1,3 +1,4 @@
+// Owns: sessions in a map. Does not own: their streams (stream-store.ts).
 import {
   type Closable,
   type Ask,
@@ -15,52 +16,52 @@ import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
 import type { ServerHealth } from "./server-health.ts";
 
-/** What `restateSessionStore` takes. */
+/** Options of `restateSessionStore`. */
 export interface SessionStoreOptions {
   readonly maps: MapClient;
-  /** Of the map. Default "sessions". */
+  /** Name of the map. Default "sessions". */
   readonly name?: string;
-  /** Refuses at once while the server is lost. */
+  /** If given, calls are refused at once while the server is lost. */
   readonly health?: ServerHealth;
 }
 
 const SHARDS = 16;
-/** What one row is written to at the same time by nodes is little: of those who collide one gets through each time. */
-const MOST_TRIES = 100;
+/** Nodes rarely write one row at the same time, and of those that collide, one succeeds each time. */
+const MAX_TRIES = 100;
 
-/** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
+/** Sessions that all nodes of a Restate server share. As with every store, an outdated `put` of one node replaces the `put` of another. */
 export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore & Closable {
   const rows = maps.shardedMap(name, SHARDS);
   const ask = askServer(health);
   const close = async (): Promise<void> => ask.close();
   return {
-    put: (row) => ask(async () => void (await rows.put(row.id, objectOf(row)))),
-    get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
+    put: (row) => ask(async () => void (await rows.put(row.id, jsonOf(row)))),
+    get: (id) => ask(async () => (isPossibleId(id) ? rowOf(await rows.get(id)) : undefined)),
     change: (id, change) =>
       ask(async () => {
-        for (let tries = 0; canBe(id) && tries < MOST_TRIES; tries += 1) {
+        for (let tries = 0; isPossibleId(id) && tries < MAX_TRIES; tries += 1) {
           const before = await rows.get(id);
           const row = rowOf(before);
           if (before === undefined || row === undefined) return undefined;
           const changed = changedSession(row, change);
           if (changed === row) return row;
-          if (await rows.replace(id, before, objectOf(changed))) return changed;
+          if (await rows.replace(id, before, jsonOf(changed))) return changed;
         }
-        if (!canBe(id)) return undefined;
+        if (!isPossibleId(id)) return undefined;
         throw new StoreError("STORE_CONFLICT", "The session changed with every attempt to change it: try again.");
       }),
-    touch: (id, seenAt) => ask(async () => void (canBe(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
-    delete: (id) => ask(async () => void (canBe(id) && (await rows.delete(id)))),
+    touch: (id, seenAt) => ask(async () => void (isPossibleId(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
+    delete: (id) => ask(async () => void (isPossibleId(id) && (await rows.delete(id)))),
     expire: (seenBefore) => ask(() => rows.take({ before: seenBefore, field: "seenAt" })),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** Clients send ids of any length, and none that long was put. */
-const canBe = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
+/** Clients send ids of any length; no stored id is that long. */
+const isPossibleId = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
 
-/** What is asked of the server, with `StoreError` for what it says. */
+/** Runs requests to the server, and turns their errors into `StoreError`. */
 export const askServer = (health: ServerHealth | undefined): Ask => {
   const ask = untilClosed((error) =>
     error instanceof EngineError && error.code !== "UNAVAILABLE"
@@ -74,7 +75,7 @@ export const askServer = (health: ServerHealth | undefined): Ask => {
     : Object.assign(<T>(run: () => Promise<T>) => ask(() => health.guard(run, "unknown")), { close: () => ask.close() });
 };
 
-const objectOf = (row: SessionRow): JsonObject => ({ ...row });
+const jsonOf = (row: SessionRow): JsonObject => ({ ...row });
 
 function rowOf(value: Json | undefined): SessionRow | undefined {
   if (value === undefined || isSessionRow(value)) return value;

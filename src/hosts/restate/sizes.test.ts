@@ -14,7 +14,7 @@ interface Vast {
   readonly n: number;
 }
 
-/** What the arguments ask for, of so many bytes. */
+/** What the arguments request, of so many bytes. */
 function turnOf(state: Vast, { action, args, id }: Message): Turn<Vast> {
   const text = "x".repeat(Number(args));
   const counted = { ...state, n: state.n + 1 };
@@ -31,8 +31,8 @@ function turnOf(state: Vast, { action, args, id }: Message): Turn<Vast> {
       return { emit: [text] };
     case "send":
       return { state: counted, send: [{ to: "vast/other", action: "note", args: text, start: null }] };
-    case "to nobody":
-      return { state: counted, send: [{ to: "vast/nobody", action: "note", args: text }] };
+    case "to missing":
+      return { state: counted, send: [{ to: "vast/missing", action: "note", args: text }] };
     case "later":
       return { state: { ...counted, text: id }, reply: "later" };
     case "answer":
@@ -71,27 +71,27 @@ const isIntact = async (world: World, events: number): Promise<void> => {
 const PLAIN = ["keep", "say", "say only", "refuse", "emit"];
 const REFUSED = 33 * MEBIBYTE;
 
-describe("what the server would not take", () => {
+describe("what the server would not accept", () => {
   for (const [how, actions, options] of [
     ["through the SDK", [...PLAIN, "send", "work keep", "work say", "work say only", "work send"], {}],
     ["without it", PLAIN, { direct: [] }],
   ] as const)
-    test(`C3 is refused before anything is set, ${how}, and the actor goes on`, async () => {
+    test(`C3 is refused before anything is set, ${how}, and the actor continues`, async () => {
       for (const action of actions) {
         const world = await begun(options);
-        const before = world.kept();
+        const before = world.storedKeys();
         const outcome = await call(world, action, REFUSED);
         assert.ok("fault" in outcome, action);
         assert.equal(outcome.fault.code, "STATE_TOO_LARGE", action);
         assert.match(outcome.fault.message, /of vast\/main has more than \d+ bytes, and the Restate server takes no more at once: /u);
-        assert.deepEqual(world.kept(), before, action);
+        assert.deepEqual(world.storedKeys(), before, action);
         assert.deepEqual(await call(world, "count").then((next) => "reply" in next && next.reply), { ok: 2 }, action);
         await isIntact(world, 2);
         assert.deepEqual(world.thrown, []);
       }
     });
 
-  test("is so for messages that come, too", async () => {
+  test("includes messages that arrive", async () => {
     const world = await begun();
     const outcome = await call(world, "count", "x".repeat(20 * MEBIBYTE));
     assert.ok("fault" in outcome);
@@ -100,7 +100,7 @@ describe("what the server would not take", () => {
   });
 });
 
-test("what it takes is kept, said and sent, and read again", async () => {
+test("what it accepts is stored, replied and sent, and read again", async () => {
   const world = await begun();
   for (const [action, mebibytes] of [
     ["say", 14],
@@ -114,15 +114,15 @@ test("what it takes is kept, said and sent, and read again", async () => {
   await isIntact(world, 7);
 });
 
-test("C4 long replies to keyed calls leave for the archive one by one, and are there", async () => {
+test("C4 long replies to keyed calls are archived one by one", async () => {
   const world = await begun();
   const size = 14 * MEBIBYTE;
   for (const key of ["a", "b", "c"]) await call(world, "count", null, key);
   for (const key of ["one", "two"]) {
     await call(world, "keep", 1_000);
-    const said = await call(world, "say", size, key);
-    assert.ok("reply" in said && said.reply !== undefined && "ok" in said.reply);
-    assert.ok((world.kept(`actor-vast/main actor`)["actor-vast/main actor"]?.length ?? 0) < size + 100_000);
+    const replies = await call(world, "say", size, key);
+    assert.ok("reply" in replies && replies.reply !== undefined && "ok" in replies.reply);
+    assert.ok((world.storedKeys(`actor-vast/main actor`)["actor-vast/main actor"]?.length ?? 0) < size + 100_000);
   }
   for (const key of ["one", "two"]) {
     const again = await call(world, "say", size, key);
@@ -133,7 +133,7 @@ test("C4 long replies to keyed calls leave for the archive one by one, and are t
   await isIntact(world, 8);
 });
 
-test("C4 an answer to a call that waits is bounded, too", async () => {
+test("C4 a reply to a waiting call is bounded, too", async () => {
   const world = await begun();
   await call(world, "later");
   const outcome = await call(world, "answer", REFUSED);
@@ -143,11 +143,11 @@ test("C4 an answer to a call that waits is bounded, too", async () => {
   await isIntact(world, 3);
 });
 
-test("C5 the longest message there is becomes a dead letter", async () => {
+test("C5 the longest message becomes a dead letter", async () => {
   const world = await begun();
   const size = 14 * MEBIBYTE;
-  await call(world, "to nobody", size);
+  await call(world, "to missing", size);
   await world.pass(60_000);
-  const letters = Object.entries(world.kept("troupe-map/")).filter(([name, text]) => name.includes("letters") && text.length > size);
+  const letters = Object.entries(world.storedKeys("troupe-map/")).filter(([name, text]) => name.includes("letters") && text.length > size);
   assert.equal(letters.length, 1);
 });

@@ -4,15 +4,15 @@ import { PLACES, type Cut, type Faults } from "./journal.fixture.ts";
 import { errorFrom, type Outcome } from "./outcome.ts";
 import { World, type WorldOptions } from "./world.fixture.ts";
 
-/** What is done to a world, and what whoever does it is told. */
+/** Actions on a world, and the replies to them. */
 export interface Story {
   readonly kinds: readonly Behaviour[];
   readonly options?: Partial<WorldOptions>;
   readonly play: (world: World) => Promise<unknown>;
 }
 
-/** What the caller of a `LocalEngine` would have been told. */
-export function told(outcome: Outcome): Json {
+/** What a caller of a `LocalEngine` would have got. */
+export function replyOf(outcome: Outcome): Json {
   if ("fault" in outcome) {
     const { code, message } = errorFrom(outcome.fault);
     return { fault: code, message };
@@ -22,13 +22,13 @@ export function told(outcome: Outcome): Json {
 
 export async function played({ kinds, options, play }: Story, faults?: WorldOptions["faults"]): Promise<{ world: World; left: unknown }> {
   const world = new World({ kinds, ...options, ...(faults === undefined ? {} : { faults }) });
-  const said = await play(world);
+  const replies = await play(world);
   const left = {
-    said,
-    kept: world.kept(),
+    replies,
+    storedKeys: world.storedKeys(),
     timers: world.timers,
     delivered: world.delivered,
-    // What work that ran again asked again was answered again, and left nothing.
+    // Calls that work repeated in another run were answered again, and left nothing.
     invoked: world.invoked.flatMap(({ handler, outcome, effects }) => (effects.length === 0 ? [] : [{ handler, outcome, effects }])),
   };
   return { world, left };
@@ -53,8 +53,8 @@ export async function cutEverywhere(story: Story): Promise<World> {
   return whole.world;
 }
 
-/** One invocation of an actor is cancelled at each of its waits, once what it waits for has begun and before. */
-export async function withdrawnEverywhere(
+/** One invocation of an actor is cancelled at each of its waits, both before and after what it waits for has started. */
+export async function cancelledEverywhere(
   story: Story,
   which: (invocation: World["invoked"][number], nth: number, of: World["invoked"]) => boolean,
   check: (left: { readonly cut: World; readonly whole: World; readonly outcome: unknown; readonly effects: readonly string[] }) => unknown,
@@ -66,10 +66,10 @@ export async function withdrawnEverywhere(
     assert.ok(waits > 0);
     for (let wait = 0; wait < waits; wait += 1)
       for (const begun of [false, true]) {
-        const { world: cut } = await played(story, (name, index) => (index === nth ? { withdrawn: { wait, begun } } : {}));
+        const { world: cut } = await played(story, (name, index) => (index === nth ? { cancelled: { wait, begun } } : {}));
         const met = cut.invoked.find((invocation) => invocation.nth === nth);
         assert.equal(met?.handler, handler);
-        assert.ok(met.withdrawn, "it was cancelled");
+        assert.ok(met.cancelled, "it was cancelled");
         await check({ cut, whole, outcome: met.outcome, effects: met.effects });
       }
   }

@@ -1,30 +1,30 @@
+// Owns: resumable streams, as clients use them. Does not own: how much is stored (stream-object.ts).
 import { hash } from "node:crypto";
 import type { Closable, Json, StreamStore } from "../../core/contract/index.ts";
 import { Names } from "./names.ts";
-import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
 import type { ServerHealth } from "./server-health.ts";
 import { askServer } from "./session-store.ts";
-import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
-import { areSent } from "./stream-pages.ts";
+import { STREAM_NAME_LENGTH, type StreamInputs, areSentMessages } from "./stream-object.ts";
 
-export interface StreamStoreOptions extends PatientOptions {
-  /** As of the object that is served. Default none. */
+export interface StreamStoreOptions extends RetryingIngressOptions {
+  /** Prefix of the served object. Default none. */
   readonly prefix?: string;
-  /** Stores of different names share nothing. Default "streams". */
+  /** Stores with different names share nothing. Default "streams". */
   readonly name?: string;
-  /** Refuses at once while the server is lost. */
+  /** If given, calls are refused at once while the server is lost. */
   readonly health?: ServerHealth;
 }
 
-/** Longer ones are counted and not kept. */
+/** Longer messages are counted and not stored. */
 const MESSAGE_BYTES = 1_048_576;
 
-/** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
+/** Streams that all nodes of a Restate server share. The served object decides how much is stored, and how long. */
 export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore & Closable {
-  const ingress = new PatientIngress(options);
+  const ingress = new RetryingIngress(options);
   const object = new Names(prefix).stream;
   const ask = askServer(health);
-  // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
+  // Clients choose session ids, and an id gives access to its session: the server gets only a digest.
   const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({
     object,
     key: `${name}/${hash("sha256", session, "hex")}`,
@@ -38,11 +38,11 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         const stream = name_.toWellFormed();
         const text = JSON.stringify(message);
         const at = Math.max(1, Math.floor(ingress.now()));
-        // Of a name that long no id is read back, so nothing can be asked for again.
-        const kept = stream.length <= STREAM_NAME_LENGTH ? stream : "";
-        const fits = kept === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
-        const n = await ingress.write(of(session, "append", { stream: kept, at, ...(fits && { text }) }));
-        if (typeof n !== "number") throw strange({ object });
+        // An id with such a long name is never accepted, so its messages cannot be requested again.
+        const storedName = stream.length <= STREAM_NAME_LENGTH ? stream : "";
+        const fits = storedName === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
+        const n = await ingress.write(of(session, "append", { stream: storedName, at, ...(fits && { text }) }));
+        if (typeof n !== "number") throw unexpectedAnswer({ object });
         return eventId(stream, n);
       }),
     after: (session, id) =>
@@ -51,7 +51,7 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         if (place === undefined) return undefined;
         const sent = await ingress.read(of(session, "after", place));
         if (sent === null) return undefined;
-        if (!areSent(sent)) throw strange({ object });
+        if (!areSentMessages(sent)) throw unexpectedAnswer({ object });
         const { stream } = place;
         return { stream, messages: sent.map(([n, text]) => ({ id: eventId(stream, n), message: parsed(text) })) };
       }),
@@ -63,13 +63,13 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
 
 const parsed = (text: string): Json => JSON.parse(text);
 
-/** Fits a header. */
+/** Short enough for a header. */
 const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
 
-// What one UTF-16 code unit takes at most in an id.
+// Maximum length of one UTF-16 code unit in an id.
 const ESCAPED = 9;
 
-/** Event ids come from clients: undefined for what is none. */
+/** Event ids come from clients: undefined if it is not one. */
 function readEventId(id: string): { readonly stream: string; readonly n: number } | undefined {
   const dot = id.slice(0, 16).indexOf(".");
   const n = Number(id.slice(0, dot));

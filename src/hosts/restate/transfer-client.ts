@@ -1,3 +1,5 @@
+// Owns: requests of exporters, importers and operators to the server, and their errors. Does not own: what they request (exporter.ts,
+// importer.ts, operator.ts).
 import {
   EngineError,
   StoreError,
@@ -10,29 +12,29 @@ import {
 import type { Handler } from "./durable-context.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
-import { PatientIngress } from "./patient-ingress.ts";
-import { sealer, unsealed, type Sealer } from "./sealed.ts";
+import { RetryingIngress } from "./ingress.ts";
+import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
-/** What `restateExporter` and `restateImporter` take. */
+/** Options of `restateExporter` and `restateImporter`. */
 export interface TransferOptions {
-  /** Of the server's HTTP ingress. */
+  /** URL of the server's HTTP ingress. */
   readonly ingress: string;
-  /** Of its admin API. */
+  /** URL of its admin API. */
   readonly admin: string;
-  /** What the nodes share. Needed where kinds have secrets: messages to them are sealed with it. */
+  /** The secret of the nodes. Required if kinds have secrets: messages to them are sealed with it. */
   readonly secret?: Uint8Array;
-  /** As of the nodes. Default none. */
+  /** Prefix of the nodes' names. Default none. */
   readonly prefix?: string;
-  /** By which actors live. */
+  /** The clock of actors. */
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** By which the server is tried again. Default the system's, whatever `clock` is. */
+  /** The clock of retries. Default the system's, whatever `clock` is. */
   readonly patience?: Clock;
   /** How long a step waits for the server and its nodes. At most 5 minutes. Default 60 s. */
   readonly patienceMs?: number;
 }
 
-/** How those who move actors speak to the server. Throws `StoreError` only, through `told`. */
+/** Requests of exports, imports and operators to the server. Use it within `withStoreErrors`, which throws only `StoreError`. */
 export class TransferClient {
   readonly names: Names;
   readonly clock: Clock;
@@ -40,7 +42,7 @@ export class TransferClient {
   readonly admin: string;
   readonly maps: MapClient;
   readonly sealer: Sealer | undefined;
-  readonly steps: PatientIngress;
+  readonly ingress: RetryingIngress;
 
   constructor(options: TransferOptions) {
     const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
@@ -51,26 +53,26 @@ export class TransferClient {
     this.admin = admin;
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
-    this.steps = new PatientIngress({ ingress, clock: patience, entropy, patienceMs });
+    this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
-  /** Throws `STORE_CORRUPT` where it was sealed with another secret, or there is none. */
+  /** Throws `STORE_CORRUPT` if it was sealed with another secret, or there is no secret. */
   open(value: unknown): unknown {
     return (this.sealer ?? unsealed).open(value);
   }
 
-  /** A step that may be taken twice: what it does or reads is the same then. */
+  /** An idempotent step. */
   ask(to: Handler, input: unknown): Promise<unknown> {
-    return this.steps.read({ ...to, input });
+    return this.ingress.read({ ...to, input });
   }
 
-  /** Once, however often it is sent. */
+  /** Applied once, however often it is sent. */
   once(to: Handler, input: unknown): Promise<unknown> {
-    return this.steps.write({ ...to, input });
+    return this.ingress.write({ ...to, input });
   }
 }
 
-export async function told<T>(run: () => Promise<T>): Promise<T> {
+export async function withStoreErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -78,7 +80,7 @@ export async function told<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-export async function* toldEach<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* eachWithStoreErrors<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items;
   } catch (error) {
@@ -102,5 +104,5 @@ const isStoreCode = (code: string): code is StoreCode => code.startsWith("STORE_
 export const conflict = (what: string): StoreError =>
   new StoreError("STORE_CONFLICT", `${what} Nothing is ever merged: import into another place.`);
 
-export const strange = (what: string): StoreError =>
+export const unexpectedStoreAnswer = (what: string): StoreError =>
   new StoreError("STORE_IO", `What serves ${what} answered something else than this version understands: register nodes of this version.`);

@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cancellation, type CallOptions, type Receipt } from "../../core/contract/index.ts";
 import { settle, SimulatedClock } from "../../testing/index.ts";
-import type { KeptReply } from "./kept.ts";
-import { WaitingCallers, type Due } from "./waiting-callers.ts";
+import type { StoredReply } from "./stored-actor.ts";
+import { WaitingCallers, type ReplyState } from "./waiting-callers.ts";
 
 const TO = "tally/main";
-const REPLY: KeptReply = { key: "later one", call: "", reply: { ok: 7 }, until: 1_000, seq: 3, head: "head" };
-const PENDING: Due = { reply: undefined, pending: true };
+const REPLY: StoredReply = { key: "later one", call: "", reply: { ok: 7 }, until: 1_000, seq: 3, head: "head" };
+const PENDING: ReplyState = { reply: undefined, pending: true };
 
-/** An actor that owes an answer. */
+/** An actor with a pending reply. */
 function stage() {
   const clock = new SimulatedClock();
   const patience = new SimulatedClock();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const listeners = new Set<() => void>();
   const receipts: Receipt[] = [];
   const left: string[] = [];
-  let due: () => Promise<Due> = async () => PENDING;
+  let due: () => Promise<ReplyState> = async () => PENDING;
   const waitingCallers = new WaitingCallers({
     clock,
     patience,
-    due(_, key) {
-      asked.push(key);
+    replyState(_, key) {
+      requests.push(key);
       return due();
     },
     watch(_, listener) {
@@ -35,33 +35,33 @@ function stage() {
     clock,
     patience,
     waitingCallers,
-    asked,
+    requests,
     receipts,
     left,
     changed: () => [...listeners].forEach((listener) => listener()),
-    owes: (now: Due | (() => Promise<Due>)) => void (due = typeof now === "function" ? now : async () => now),
+    owes: (now: ReplyState | (() => Promise<ReplyState>)) => void (due = typeof now === "function" ? now : async () => now),
     wait: (options: CallOptions = {}, deadline?: number) => waitingCallers.wait(TO, "one", deadline, options, () => left.push("one")),
     nothingLeft: () => assert.deepEqual([listeners.size, clock.pending, patience.pending], [0, 0, 0]),
   };
 }
 
-void test("an answer that is there already is given at once, with its receipt", async () => {
-  const { wait, owes, asked, receipts, nothingLeft } = stage();
+void test("a reply that is there already is returned at once, with its receipt", async () => {
+  const { wait, owes, requests, receipts, nothingLeft } = stage();
   owes({ reply: REPLY, pending: false });
   assert.deepEqual(await wait(), { ok: 7 });
-  assert.deepEqual(asked, ["later one"]);
+  assert.deepEqual(requests, ["later one"]);
   assert.deepEqual(receipts, [{ actor: TO, seq: 3, head: "head" }]);
   nothingLeft();
 });
 
-void test("one that comes later is asked for when its actor changes, and now and then where nobody tells of that", async () => {
+void test("a later reply is requested when its actor changes, and now and then without a notification", async () => {
   for (const heard of [true, false]) {
-    const { wait, owes, asked, changed, patience, nothingLeft } = stage();
+    const { wait, owes, requests, changed, patience, nothingLeft } = stage();
     const waiting = wait();
     await settle();
     changed();
     await settle();
-    assert.equal(asked.length, 2, "a change that answers another is no answer");
+    assert.equal(requests.length, 2, "a change that answers another is no answer");
     owes({ reply: REPLY, pending: false });
     if (heard) changed();
     else await patience.advance(5_000);
@@ -70,9 +70,9 @@ void test("one that comes later is asked for when its actor changes, and now and
   }
 });
 
-void test("a change that comes while the actor is being asked is asked about again", async () => {
-  const { wait, owes, changed, asked } = stage();
-  const slow = Promise.withResolvers<Due>();
+void test("a change during a request causes another request", async () => {
+  const { wait, owes, changed, requests } = stage();
+  const slow = Promise.withResolvers<ReplyState>();
   owes(() => slow.promise);
   const waiting = wait();
   await settle();
@@ -80,10 +80,10 @@ void test("a change that comes while the actor is being asked is asked about aga
   owes({ reply: REPLY, pending: false });
   slow.resolve(PENDING);
   assert.deepEqual(await waiting, { ok: 7 });
-  assert.equal(asked.length, 2);
+  assert.equal(requests.length, 2);
 });
 
-void test("whoever leaves, is late, or whose node goes is told that the call has been applied, and nothing is left of the wait", async () => {
+void test("a caller that leaves, times out, or whose node leaves learns that the call was applied, and nothing remains", async () => {
   for (const asking of [false, true]) {
     const how = {
       CANCELLED: stage(),
@@ -108,22 +108,22 @@ void test("whoever leaves, is late, or whose node goes is told that the call has
     }
     assert.deepEqual([how.CANCELLED.left, how.DEADLINE.left, how.DRAINING.left], [["one"], [], []]);
   }
-  const { wait, asked, nothingLeft } = stage();
-  const gone = new Cancellation();
-  gone.abort();
-  await assert.rejects(wait({ signal: gone }), { code: "CANCELLED", applied: true });
-  assert.ok(asked.length <= 1);
+  const { wait, requests, nothingLeft } = stage();
+  const aborted = new Cancellation();
+  aborted.abort();
+  await assert.rejects(wait({ signal: aborted }), { code: "CANCELLED", applied: true });
+  assert.ok(requests.length <= 1);
   nothingLeft();
 });
 
-void test("an actor that owes nothing and keeps nothing: what became of the call is to be read there", async () => {
+void test("an actor without a pending or stored reply: read the actor for the outcome", async () => {
   const { wait, owes, nothingLeft } = stage();
   owes({ reply: undefined, pending: false });
   await assert.rejects(wait(), { code: "OUTCOME_UNKNOWN", applied: true });
   nothingLeft();
 });
 
-void test("what the network says is passed on", async () => {
+void test("network errors are passed on", async () => {
   const { wait, owes, nothingLeft } = stage();
   owes(() => Promise.reject(new Error("The server is away.")));
   await assert.rejects(wait(), /away/);

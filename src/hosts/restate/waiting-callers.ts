@@ -1,38 +1,39 @@
-/** Callers who were told that the answer comes later. It is kept with the actor; here is only who waits for it. */
+// Owns: callers that wait for deferred replies. Does not own: the replies, which the actor stores (stored-actor.ts).
+/** Waits for deferred replies. The actor stores them; only the waiting callers are here. */
 import { faults } from "../../core/chain/internal.ts";
 import { EngineError, type ActorId, type CallOptions, type Clock, type Reply } from "../../core/contract/index.ts";
-import type { KeptReply } from "./kept.ts";
-import { laterKey } from "./written.ts";
+import type { StoredReply } from "./stored-actor.ts";
+import { deferredReplyKey } from "./turn-writes.ts";
 
-/** What an actor says of an answer. */
-export interface Due {
-  readonly reply: KeptReply | undefined;
+/** What an actor answers about a deferred reply. */
+export interface ReplyState {
+  readonly reply: StoredReply | undefined;
   readonly pending: boolean;
 }
 
-export interface LatersHost {
-  /** By which actors live. */
+export interface WaitingCallersHost {
+  /** The clock of actors. */
   readonly clock: Clock;
-  /** By which the network is asked again. */
+  /** The clock of network retries. */
   readonly patience: Clock;
-  due(id: ActorId, key: string): Promise<Due>;
+  replyState(id: ActorId, key: string): Promise<ReplyState>;
   watch(id: ActorId, listener: () => void): () => void;
-  receipt(options: CallOptions, actor: ActorId, at: KeptReply): void;
+  receipt(options: CallOptions, actor: ActorId, at: StoredReply): void;
 }
 
-/** Where nobody tells of a change, the actor is asked this often, less and less. */
+/** Without a notification the actor is read after these pauses, which grow. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 export class WaitingCallers {
-  readonly #host: LatersHost;
-  readonly #waits = new Set<(error: EngineError) => void>();
+  readonly #host: WaitingCallersHost;
+  readonly #rejects = new Set<(error: EngineError) => void>();
 
-  constructor(host: LatersHost) {
+  constructor(host: WaitingCallersHost) {
     this.#host = host;
   }
 
-  /** The error for a caller that leaves, or has waited long enough, says that the call has been applied. `onLeft` runs when it leaves. */
+  /** If the caller leaves, or its deadline passes, the error says that the call was applied. `onLeft` runs when it leaves. */
   async wait(
     to: ActorId,
     messageId: string,
@@ -45,44 +46,44 @@ export class WaitingCallers {
     const end = Promise.withResolvers<never>();
     end.promise.catch(() => undefined);
     let woken = Promise.withResolvers<void>();
-    const left = (): void => {
+    const leave = (): void => {
       end.reject(faults.cancelled(to, true));
       onLeft();
     };
-    if (signal?.aborted) left();
-    signal?.addEventListener("abort", left, { once: true });
+    if (signal?.aborted) leave();
+    signal?.addEventListener("abort", leave, { once: true });
     const undos = [
       this.#host.watch(to, () => woken.resolve()),
       deadline === undefined
         ? () => undefined
         : clock.after(Math.max(0, deadline - clock.now()), () => end.reject(faults.deadline(to, true))),
     ];
-    this.#waits.add(end.reject);
+    this.#rejects.add(end.reject);
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-        const { reply, pending } = await Promise.race([this.#host.due(to, laterKey(messageId)), end.promise]);
+        const { reply, pending } = await Promise.race([this.#host.replyState(to, deferredReplyKey(messageId)), end.promise]);
         if (reply !== undefined) {
           this.#host.receipt(options, to, reply);
           return reply.reply;
         }
-        if (!pending) throw gone(to);
+        if (!pending) throw replyExpired(to);
         const undo = patience.after(pauseMs, () => woken.resolve());
         await Promise.race([woken.promise, end.promise]).finally(undo);
         woken = Promise.withResolvers();
       }
     } finally {
-      this.#waits.delete(end.reject);
-      signal?.removeEventListener("abort", left);
+      this.#rejects.delete(end.reject);
+      signal?.removeEventListener("abort", leave);
       for (const undo of undos) undo();
     }
   }
 
   close(): void {
-    for (const end of this.#waits) end(faults.draining(true));
+    for (const end of this.#rejects) end(faults.draining(true));
   }
 }
 
-const gone = (id: ActorId): EngineError =>
+const replyExpired = (id: ActorId): EngineError =>
   new EngineError("OUTCOME_UNKNOWN", `${id} has answered, and no longer keeps what: read it to learn what became of the call.`, {
     applied: true,
   });

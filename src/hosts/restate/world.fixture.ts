@@ -1,42 +1,41 @@
 import { callHash, IndexChanges, innerKey, rolesByKind, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
 import { readHeader, sha256 } from "../../core/chain/index.ts";
-import type {
-  ActorId,
-  Behaviour,
-  ChainEvent,
-  Clock,
-  Entropy,
-  Index,
-  IndexProgress,
-  Json,
-  Message,
-  Outgoing,
-  Reply,
-  Row,
+import {
+  type ActorId,
+  type Behaviour,
+  type ChainEvent,
+  type Clock,
+  type Entropy,
+  type Index,
+  type IndexProgress,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Reply,
+  type Row,
+  systemClock,
 } from "../../core/contract/index.ts";
-import { systemClock } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { directly } from "./direct.fixture.ts";
 import { DirectTurns } from "./direct-turns.ts";
-import type { DurableContext, Handler } from "./durable-context.ts";
+import type { DurableContext, Handler, NodeHost } from "./durable-context.ts";
 import type { InnerCall } from "./durable-work.ts";
-import { ofKind } from "./directory.ts";
+import { actorsOfKind } from "./directory.ts";
 import { indexObject } from "./index-object.ts";
 import { RestateIndexes } from "./indexes.ts";
-import type { Invocation } from "./ingress-request.ts";
+import type { Invocation } from "./ingress.ts";
 import { ShardedMap } from "./map-client.ts";
-import { LeftCallers } from "./left-callers.ts";
-import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
-import { ACTOR_KEY, isEvents, readKept, type Kept } from "./kept.ts";
+import { LeftCallers } from "./caller-relay.ts";
+import { Journal, type Faults, type InvocationEnvironment, type Invoked } from "./journal.fixture.ts";
+import { ACTOR_KEY, isEvents, readStoredActor, type StoredActor } from "./stored-actor.ts";
 import { mapObject } from "./map-object.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { Names } from "./names.ts";
-import type { NodeHost } from "./node-host.ts";
 import { errorFrom, isGuarded, isOutcome, isSnapshot, type Outcome } from "./outcome.ts";
 import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
-import { sealer, unsealed } from "./sealed.ts";
-import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
+import { sealer, unsealed } from "./sealer.ts";
+import { actorObject, archiveObject, controlService } from "./actor-object.ts";
 
 interface Served {
   readonly run: (context: ExclusiveContext, input: unknown) => Promise<unknown>;
@@ -51,19 +50,19 @@ interface Sent {
 export interface WorldOptions {
   readonly kinds: readonly Behaviour[];
   readonly indexes?: readonly Index[];
-  /** By which its node reads them again. */
+  /** The clock of its node's indexes. */
   readonly patience?: Clock;
-  /** What goes wrong with an invocation of an actor, by its handler and how many were begun before. */
+  /** What goes wrong with an invocation of an actor, by its handler and how many were started before. */
   readonly faults?: (handler: string, nth: number) => Faults;
   readonly entropy?: Entropy;
   readonly now?: number;
-  /** No node serves these any more. */
+  /** Kinds that no node serves any more. */
   readonly unknown?: readonly string[];
-  /** So long it takes until another attempt begins. */
+  /** Time until another attempt starts. */
   readonly cutMs?: number;
-  /** Whose objects it goes on with. */
+  /** The world whose objects it continues with. */
   readonly after?: World;
-  /** Turns that can be are answered without the SDK, each attempt cut after so many frames. */
+  /** Turns are answered without the SDK if possible, each attempt cut after so many frames. */
   readonly direct?: readonly number[];
 }
 
@@ -74,23 +73,23 @@ export class World {
   readonly indexes: IndexChanges;
   /** Its node's indexes. */
   readonly rows: RestateIndexes;
-  /** What building them reported. */
+  /** Reported progress of builds. */
   readonly built: IndexProgress[] = [];
   readonly #options: WorldOptions;
   readonly #entropy: Entropy;
   readonly #objects: Map<string, MapText>;
   readonly #served = new Map<string, Served>();
-  /** Of its kinds. */
+  /** For its kinds. */
   readonly direct: DirectTurns;
   readonly #queue: Sent[] = [];
   #timers: (Sent & { readonly at: number })[] = [];
-  /** Of exclusive handlers: when whoever came last has ended. */
+  /** For exclusive handlers: when the latest invocation has ended. */
   readonly #ended = new Map<string, Promise<unknown>>();
-  /** Invocations that were cancelled, by whoever stops their actors. */
+  /** Invocations that were cancelled by a stop of their actor. */
   readonly cancelled: string[] = [];
   /** What behaviours threw. */
   readonly thrown: string[] = [];
-  /** Messages actors were sent, in order. */
+  /** Messages to actors, in order. */
   readonly delivered: string[] = [];
   readonly hints: string[] = [];
   /** How many turns were answered without the SDK. */
@@ -102,7 +101,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    // Ids must stay unique: a second world over the same objects that began again would give other actors and messages the same ones.
+    // Ids must stay unique: a second world over the same objects that started again would repeat ids of actors and messages.
     this.#entropy = options.entropy ?? (options.after === undefined ? new SimulatedEntropy() : options.after.#entropy);
     this.now = options.now ?? options.after?.now ?? 1_704_067_200_000;
     this.#objects = options.after === undefined ? new Map() : options.after.#objects;
@@ -128,7 +127,7 @@ export class World {
     controlService({ sdk, host });
   }
 
-  /** A caller's call, and all that it sets off. Ends as the caller would be told. */
+  /** A caller's call, and everything that follows from it. Returns what the caller would get. */
   async call(outgoing: Outgoing, { key, settle = true }: { readonly key?: string; readonly settle?: boolean } = {}): Promise<Outcome> {
     const message = stamp(outgoing, undefined, this.now, this.#entropy);
     const named = key === undefined ? {} : { key: this.#named(message, key) };
@@ -146,12 +145,12 @@ export class World {
     return outcome;
   }
 
-  /** All that was sent, and what that sends. */
+  /** Runs everything that was sent, and what that sends. */
   async settle(): Promise<void> {
     for (let sent = this.#queue.shift(); sent !== undefined; sent = this.#queue.shift()) await this.ask(sent.to, sent.input);
   }
 
-  /** Moves time on, and does what falls due. */
+  /** Moves time on, and runs what falls due. */
   async pass(ms: number): Promise<void> {
     const end = this.now + ms;
     await this.settle();
@@ -166,13 +165,13 @@ export class World {
     this.now = end;
   }
 
-  /** Somebody sets the clock back: what waits goes on waiting as long as it would have. */
+  /** Sets the clock back: timers still wait as long as before. */
   setBack(ms: number): void {
     this.now -= ms;
     this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
   }
 
-  /** How many timers are set. */
+  /** Number of timers. */
   get timers(): number {
     return this.#timers.length;
   }
@@ -201,7 +200,7 @@ export class World {
     const faults = isActor ? (this.#options.faults?.(handler, nth) ?? {}) : {};
     const { direct } = this.#options;
     if (direct !== undefined && handler === "turn") {
-      const { keys } = this.#grounds(`${object}/${key}`);
+      const { keys } = this.#environment(`${object}/${key}`);
       const run = await directly(this.direct, { path: `/invoke/${object}/${handler}`, key, keys, input }, direct);
       if (run !== undefined) {
         this.answeredDirectly += 1;
@@ -210,10 +209,10 @@ export class World {
       }
     }
     const invocation = `inv_${sha256(`${object} ${key} ${handler} ${JSON.stringify(input)}`).slice(0, 16)}`;
-    const journal = new Journal({ ...this.#grounds(`${object}/${key}`), invocation }, faults);
+    const journal = new Journal({ ...this.#environment(`${object}/${key}`), invocation }, faults);
     const run = await journal.run((context) =>
       served.run(
-        asSdk(context, key, this.cancelled, () => [...this.#grounds(`${object}/${key}`).keys.kept.keys()]),
+        asSdk(context, key, this.cancelled, () => [...this.#environment(`${object}/${key}`).keys.values.keys()]),
         input,
       ),
     );
@@ -221,17 +220,17 @@ export class World {
     return run.outcome;
   }
 
-  /** All that is kept, by `object/key name`. */
-  kept(only = ""): Readonly<Record<string, string>> {
+  /** All stored values, by `object/key name`. */
+  storedKeys(only = ""): Readonly<Record<string, string>> {
     return Object.fromEntries(
       [...this.#objects]
-        .flatMap(([place, { kept }]) => [...kept].map(([name, text]): [string, string] => [`${place} ${name}`, text]))
+        .flatMap(([place, { values }]) => [...values].map(([name, text]): [string, string] => [`${place} ${name}`, text]))
         .filter(([name]) => name.startsWith(only))
         .toSorted(([one], [other]) => (one < other ? -1 : 1)),
     );
   }
 
-  /** Something that is no handler writes under an actor's name; undefined takes it away. */
+  /** Writes under an actor's name, like something that is no handler; undefined removes it. */
   damage(id: ActorId, name: string, text: string | undefined): void {
     const { object, key } = this.names.actor(id, "");
     this.#objects.get(`${object}/${key ?? ""}`)?.write([name, text]);
@@ -245,10 +244,10 @@ export class World {
     return this.own(id)?.state;
   }
 
-  /** What an actor's own key has. */
-  own(id: ActorId): Kept | undefined {
+  /** The content of an actor's own key. */
+  own(id: ActorId): StoredActor | undefined {
     const { object, key } = this.names.actor(id, "");
-    return readKept(this.#objects.get(`${object}/${key ?? ""}`)?.kept.get(ACTOR_KEY));
+    return readStoredActor(this.#objects.get(`${object}/${key ?? ""}`)?.values.get(ACTOR_KEY));
   }
 
   /** From the archive and the actor's own key. */
@@ -270,13 +269,13 @@ export class World {
     for (const event of await this.chain(id)) if (readHeader(event).seq > afterSeq) yield event;
   }
 
-  #grounds(place: string): Omit<Grounds, "invocation"> {
+  #environment(place: string): Omit<InvocationEnvironment, "invocation"> {
     const keys = this.#objects.get(place) ?? new MapText();
     this.#objects.set(place, keys);
     return {
       keys,
       call: async (to, input) => {
-        await this.#arrive(to);
+        await this.#deliverFirst(to);
         return this.ask(to, input);
       },
       send: (to, input, afterMs) =>
@@ -288,8 +287,8 @@ export class World {
     };
   }
 
-  /** As on the server: what was sent to an object is there before an exclusive call that comes after it. A shared one does not wait. */
-  async #arrive({ object, key, handler }: Handler): Promise<void> {
+  /** As on the server: what was sent to an object arrives before a later exclusive call. A shared one does not wait. */
+  async #deliverFirst({ object, key, handler }: Handler): Promise<void> {
     if (this.#served.get(`${object} ${handler}`)?.exclusive !== true) return;
     const isFirst = ({ to }: Sent): boolean => to.object === object && to.key === key;
     const first = this.#queue.filter(isFirst);
@@ -316,7 +315,7 @@ export class World {
       knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
       sealerFor: (kind) => (kinds.get(kind)?.redact === undefined ? unsealed : sealed),
       rolesOf: (viewer) => rolesByKind(this.#options.kinds, viewer),
-      // Another attempt's is the same, so that whatever it changes can be compared.
+      // The same for another attempt, so that all its changes can be compared.
       seed: () => sha256(`rung ${this.now}`).slice(0, 32),
       hint: ({ id, seq, status }) => void this.hints.push(`${id} ${seq} ${status}`),
       report: () => undefined,
@@ -327,8 +326,8 @@ export class World {
       },
       call: (call) => this.#inner(call),
       history: (id, afterSeq) => this.#history(id, afterSeq),
-      hearing: () => ({ progress: () => undefined, log: () => undefined }),
-      forwarded: (call, abort) => this.leftCallers.work(call, abort),
+      reporters: () => ({ progress: () => undefined, log: () => undefined }),
+      abortWithCaller: (call, abort) => this.leftCallers.work(call, abort),
       fault: (error) => this.#threw(error),
     };
   }
@@ -338,14 +337,15 @@ export class World {
   }
 
   #rows(kinds: readonly Behaviour[]): RestateIndexes {
-    const asked = async ({ input, ...to }: Invocation): Promise<unknown> => {
+    const request = async ({ input, ...to }: Invocation): Promise<unknown> => {
       const answer = await this.ask(to, JSON.parse(JSON.stringify(input)));
       if (!isGuarded(answer)) throw new TypeError(`This is no answer: ${JSON.stringify(answer)}`);
       if ("fault" in answer) throw errorFrom(answer.fault);
       return answer.value;
     };
-    const ingress = { read: asked, write: asked };
-    const entered = (kind: string): ShardedMap => new ShardedMap(ingress, this.names.map, ofKind(kind).name, ofKind(kind).shards);
+    const ingress = { read: request, write: request };
+    const entered = (kind: string): ShardedMap =>
+      new ShardedMap(ingress, this.names.map, actorsOfKind(kind).name, actorsOfKind(kind).shards);
     return new RestateIndexes({
       names: this.names,
       ingress,
@@ -354,7 +354,7 @@ export class World {
       clock: this.#options.patience ?? systemClock,
       entropy: this.#entropy,
       read: async (id) => {
-        const answer = await asked({ ...this.names.actor(id, "read"), input: null });
+        const answer = await request({ ...this.names.actor(id, "read"), input: null });
         return isSnapshot(answer) ? answer : undefined;
       },
       ids: async (kind, after, limit) =>
@@ -414,13 +414,13 @@ export class World {
   }
 }
 
-/** As the SDK shows a context to a handler. */
+/** A context as the SDK presents it to a handler. */
 function asSdk(context: DurableContext, key: string, cancelled: string[], keys: () => readonly string[]): ExclusiveContext {
   return {
     key,
     request: () => ({ id: context.invocation(), attemptCompletedSignal: context.superseded() }),
     async get(name, serde) {
-      const text = await told(context.get(name));
+      const text = await asSdkError(context.get(name));
       if (text === undefined) return null;
       const value: unknown = serde === undefined ? JSON.parse(text) : serde.deserialize(Buffer.from(text));
       return value;
@@ -432,19 +432,20 @@ function asSdk(context: DurableContext, key: string, cancelled: string[], keys: 
     },
     clear: (name) => context.clear(name),
     clearAll: () => keys().forEach((name) => context.clear(name)),
-    run: (name, action) => told(context.run(name, action)),
-    sleep: (ms) => told(context.sleep(ms)),
+    run: (name, action) => asSdkError(context.run(name, action)),
+    sleep: (ms) => asSdkError(context.sleep(ms)),
     genericCall: ({ service, method, key: to, parameter }) =>
-      told(context.call({ object: service, handler: method, ...(to === undefined ? {} : { key: to }) }, parameter)),
+      asSdkError(context.call({ object: service, handler: method, ...(to === undefined ? {} : { key: to }) }, parameter)),
     genericSend: ({ service, method, key: to, parameter, delay }) =>
       context.send({ object: service, handler: method, ...(to === undefined ? {} : { key: to }) }, parameter, delay),
     cancel: (invocation) => void cancelled.push(invocation),
   };
 }
 
-/** The SDK's own name for it. */
-const told = <T>(answer: Promise<T>): Promise<T> =>
+/** With the SDK's own error name. */
+const asSdkError = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
-    if (error instanceof Error && error.name === "Withdrawn") throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });
+    if (error instanceof Error && error.name === "InvocationCancelled")
+      throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });
     throw error;
   });

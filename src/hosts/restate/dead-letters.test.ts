@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { systemClock, type Message } from "../../core/contract/index.ts";
+import { SimulatedEntropy } from "../../testing/index.ts";
+import { messageTo, tallyKind } from "../../testing/conformance/index.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
+import { mapHandler, DEAD_LETTERS } from "./directory.ts";
+import { Ingress } from "./ingress.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import { MapClient } from "./map-client.ts";
+import { unsealed } from "./sealer.ts";
+import { World } from "./world.fixture.ts";
+
+/** An ingress that accepts sends once per idempotency key, and loses its first answer. */
+async function postOffice() {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  const delivered: unknown[] = [];
+  const taken = new Set<unknown>();
+  let sends = 0;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const [object = "", key = "", handler = "", send] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
+      const input: unknown = JSON.parse(await text(request));
+      if (send === undefined) response.end(JSON.stringify(await world.ask({ object, key, handler }, input)));
+      else {
+        const idempotencyKey = request.headers["idempotency-key"];
+        if (idempotencyKey === undefined || !taken.has(idempotencyKey)) delivered.push(Object(input)["message"]);
+        if (idempotencyKey !== undefined) taken.add(idempotencyKey);
+        sends += 1;
+        if (sends === 1) request.socket.destroy();
+        else response.end(JSON.stringify({ invocationId: "inv_1" }));
+      }
+    })();
+  });
+  const loopback = await onLoopback(server);
+  const base = loopback.url;
+  const entropy = new SimulatedEntropy();
+  return {
+    delivered,
+    letters: new DeadLetters({
+      ingress: new Ingress({ base, clock: systemClock, patienceMs: 5_000 }),
+      names: world.names,
+      maps: new MapClient({ ingress: base, entropy }),
+      entropy,
+      sealerFor: () => unsealed,
+    }),
+    async bury(message: Message, at: number): Promise<void> {
+      const key = `${String(at).padStart(15, "0")} ${message.id}`;
+      await world.ask(mapHandler(world.names, DEAD_LETTERS, key, "put"), { key, value: { message, why: "X: no", at } });
+    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
+  };
+}
+
+void test("C5 a replayed dead letter is sent once although the answer is lost, and again if it fails again", async () => {
+  await using office = await postOffice();
+  const { letters, delivered } = office;
+  const message = messageTo("tally/main", "m.1");
+  for (const times of [1, 2]) {
+    await office.bury(message, times);
+    assert.ok(await letters.settle(message.id, "replay"));
+    assert.deepEqual(
+      delivered,
+      Array.from({ length: times }, () => ({ ...message, replays: 1 })),
+    );
+    assert.deepEqual(await letters.list(10), []);
+  }
+});
+
+void test("a dead letter is found behind many, and none under another id", async () => {
+  await using office = await postOffice();
+  const { letters, delivered } = office;
+  for (let n = 1; n <= 40; n += 1) await office.bury(messageTo("tally/main", `m.${n}`), n);
+  assert.ok(await letters.settle("m.40", "drop"));
+  assert.equal(await letters.settle("m.40", "drop"), false);
+  assert.equal(await letters.settle(".4", "drop"), false);
+  assert.equal((await letters.list(100)).length, 39);
+  assert.deepEqual(delivered, []);
+});

@@ -39,7 +39,7 @@ const relay = capability("relay", {
 
 /** Runs before anything else in the actor's work. */
 let before: () => void = () => undefined;
-let lateCall: Promise<unknown> | undefined;
+let delayedCall: Promise<unknown> | undefined;
 
 const asking = (id: string, shared: boolean) =>
   actorCapability(id, {
@@ -58,8 +58,8 @@ const asking = (id: string, shared: boolean) =>
       late: {
         match: { do: "late" },
         async work({ request }) {
-          lateCall = new Promise(setImmediate).then(() => request("count", { by: 1 }, { actor_id: "late" }));
-          lateCall.catch(() => undefined);
+          delayedCall = new Promise(setImmediate).then(() => request("count", { by: 1 }, { actor_id: "late" }));
+          delayedCall.catch(() => undefined);
           return null;
         },
       },
@@ -174,7 +174,7 @@ void test("C4 work repeated under its key finds its recorded results", async () 
 void test("work that is over makes no calls and starts nothing", async () => {
   await using on = await world(ALL, { disk: true });
   await on.say("agent", "a", { do: "late" });
-  await assert.rejects(async () => lateCall, { name: "PacketError", type: "cancelled" });
+  await assert.rejects(async () => delayedCall, { name: "PacketError", type: "cancelled" });
   assert.equal(await on.engine.read("count/late"), undefined);
 });
 

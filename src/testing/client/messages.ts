@@ -1,7 +1,7 @@
-import { AssertionError } from "node:assert/strict";
-import { inspect } from "node:util";
 // Owns: JSON-RPC messages of the test client: their types, builders of requests, and the shapes of results. Does not own: sending
 // them (conversation.ts).
+import { AssertionError } from "node:assert/strict";
+import { inspect } from "node:util";
 import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 
 /** A JSON-RPC request, as made by the builders. */

@@ -152,7 +152,7 @@ function childOfSender({ message, state }: Delivery): string | undefined {
 }
 
 function withoutChild(state: GuestState, uid: string): GuestState {
-  const { [uid]: _gone, ...children }: Readonly<Record<string, ActorId>> = state.children;
+  const { [uid]: _removed, ...children }: Readonly<Record<string, ActorId>> = state.children;
   return { ...state, children };
 }
 

@@ -6,12 +6,8 @@ import { isOperatorReference, parseReference } from "../manifest/manifest-finder
 import { type Manifest, ManifestError } from "../manifest/manifest.ts";
 import { exposesMachine } from "../manifest/grants.ts";
 import { parseJson } from "../host/messages.ts";
+import type { Starter } from "../host/call-environment.ts";
 import type { ProgramCache } from "./program-cache.ts";
-
-/** A guest that starts another. `allow` throws if the child would exceed its grants. */
-export interface Starter extends ContentReader {
-  allow(manifest: Manifest, origin: string | undefined): void;
-}
 
 /** Stores manifest, component and initial state, and returns the first message. Throws if one is invalid. */
 export async function prepare(options: GuestOptions, library: ProgramCache, start: GuestStart, starter?: Starter): Promise<Outgoing> {

@@ -4,7 +4,7 @@ import { type ActorId, type ContentStore, type Digest, StoreError } from "../../
 import type { Component } from "../component/component.ts";
 import { type GuestOptions, limitsOf } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest/manifest.ts";
-import type { Put } from "../host/call-host.ts";
+import type { Put } from "../host/call-environment.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import { visibleVariables } from "../manifest/grants.ts";
 import { RecentContents } from "./live-contents.ts";

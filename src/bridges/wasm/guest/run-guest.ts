@@ -1,7 +1,8 @@
 // Owns: calling an export of a guest, from the message to the turn, also if the call is interrupted. Does not own: the turn (turn-of-call.ts).
 import { type ActorId, type Context, isJsonObject, type Json, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
 import { RequestCache } from "../host/call-effects.ts";
-import { CallHost, type CallEnvironment, type Put } from "../host/call-host.ts";
+import type { CallEnvironment, Put } from "../host/call-environment.ts";
+import { CallHost } from "../host/call-host.ts";
 import { type GuestState, isGuestState } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";

@@ -1,11 +1,11 @@
 // Owns: the imports of one call: dispatching them to their interface if they are granted. Does not own: imports answered in the worker (abi/imports.ts).
 import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
-import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { ImportName } from "../component/world.ts";
-import { type RequestCache, CallEffects } from "./call-effects.ts";
+import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
+import { CallEffects } from "./call-effects.ts";
 import { directoryOf, callFilesystem } from "./filesystem.ts";
 import type { ImportResult } from "./values.ts";
 import { runtime, wait } from "./runtime.ts";
@@ -16,37 +16,6 @@ import { messages } from "./messages.ts";
 import { store } from "./store.ts";
 import { supervisor } from "./supervisor.ts";
 
-/** Stores a content. With a space, it is listed in that space. */
-export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
-
-/** What a call needs; the same for all its attempts. */
-export interface CallEnvironment {
-  readonly options: GuestOptions;
-  readonly engine: Engine;
-  /** Kinds of other actors, as far as known. */
-  readonly kinds: readonly Behaviour[];
-  /** The `host` of channel ends that clients of this process hold. */
-  readonly process: string;
-  readonly context: Context;
-  readonly message: Message;
-  readonly uid: string;
-  readonly life: string;
-  /** The number of the event that the call will leave. */
-  readonly seq: number;
-  readonly state: GuestState;
-  /** Requests that it may answer, including the current one. */
-  readonly outstanding: readonly string[];
-  readonly manifest: Manifest;
-  readonly requests: RequestCache;
-  /** Channels of interrupted calls. They are closed, so their ids must not be used again. */
-  readonly interruptedChannels: ReadonlySet<string>;
-  readonly put: Put;
-  /** Stores what a child is started from. */
-  readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
-}
-
-export type Import = (host: CallHost, args: readonly WitValue[]) => ImportResult | Promise<ImportResult>;
-
 const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
   runtime,
   "message-server-host": messages,
@@ -55,7 +24,7 @@ const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
 };
 
 /** Handles the imports of one attempt. A retry has a new one, and effects of the old one are dropped. */
-export class CallHost implements GuestHost {
+export class CallHost implements GuestHost, ImportContext {
   readonly environment: CallEnvironment;
   readonly effects = new CallEffects();
   /** Host calls that had, or may have had, a lasting effect. */

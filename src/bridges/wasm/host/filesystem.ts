@@ -5,7 +5,7 @@ import { basename, dirname, join, sep } from "node:path";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import { type ImportResult, ok, asText } from "./values.ts";
-import type { CallEnvironment } from "./call-host.ts";
+import type { CallEnvironment } from "./call-environment.ts";
 
 export interface Directory {
   /** Absolute. Created at its first use. */

@@ -2,7 +2,7 @@
 import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
 import { getOwn, kindOf, scopesOf } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, GUEST, isGuestState, pausedMessage } from "../guest-state.ts";
-import type { CallHost, Import } from "./call-host.ts";
+import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
 import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
 
@@ -11,7 +11,7 @@ const MAX_CHANNELS = 1_000;
 const MAX_SENDS = 10_000;
 
 /** An actor that is not a guest gets the sender as viewer, and decides as for any viewer (law 3). */
-function messageTo(host: CallHost, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
+function messageTo(host: ImportContext, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
   if (isGuest(to)) return { to, action, args: { data: base64(data) } };
   const message = parseAction(data);
   checkScopes(host, to, message.action);
@@ -19,7 +19,7 @@ function messageTo(host: CallHost, to: ActorId, action: "send" | "request", data
 }
 
 /** The caller of an actor must check scopes, and here the guest is the caller. */
-function checkScopes({ environment }: CallHost, to: ActorId, action: string): void {
+function checkScopes({ environment }: ImportContext, to: ActorId, action: string): void {
   const catalogue = environment.kinds.find(({ kind }) => kind === kindOf(to))?.catalogue;
   const offers = [...(catalogue?.tools ?? []), ...(catalogue?.resources ?? []), ...(catalogue?.prompts ?? [])];
   const scopes = offers.filter((offer) => offer.action === action).flatMap(({ definition }) => scopesOf(definition));
@@ -27,26 +27,26 @@ function checkScopes({ environment }: CallHost, to: ActorId, action: string): vo
     throw new Error(`SCOPE: ${action} requires the scopes ${scopes.join(", ")}, and a guest has none: ask a client to call it.`);
 }
 
-function addSend({ effects }: CallHost, outgoing: Outgoing): void {
+function addSend({ effects }: ImportContext, outgoing: Outgoing): void {
   if (effects.sends.length >= MAX_SENDS) throw new Error(`A call sends at most ${MAX_SENDS} messages: send the rest from the next.`);
   effects.sends.push(outgoing);
 }
 
 /** Notifies the other end: an actor by a message, a client outside by the announced event. */
-function notifyEnd(host: CallHost, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
+function notifyEnd(host: ImportContext, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
   const args: Json = { channel, ...what };
   if ("actor" in end) addSend(host, { to: end.actor, action: "data" in what ? "channel-message" : "channel-close", args });
   else host.effects.emits.push("data" in what ? args : { channel, closed: what.why });
 }
 
-function openEndOf({ environment, effects }: CallHost, channel: string): ChannelEnd {
+function openEndOf({ environment, effects }: ImportContext, channel: string): ChannelEnd {
   const end = effects.closed.has(channel) ? undefined : (effects.opened.get(channel) ?? getOwn(environment.state.channels, channel));
   if (end === undefined || ("host" in end && end.host !== environment.process))
     throw new Error(`The channel ${channel.slice(0, 100)} is closed: open another one.`);
   return end;
 }
 
-async function callActor(host: CallHost, message: Outgoing): Promise<Reply> {
+async function callActor(host: ImportContext, message: Outgoing): Promise<Reply> {
   try {
     return await host.environment.context.call(message);
   } catch (error) {
@@ -54,7 +54,7 @@ async function callActor(host: CallHost, message: Outgoing): Promise<Reply> {
   }
 }
 
-function request(host: CallHost, [given, content]: Parameters<Import>[1]): Promise<ImportResult> {
+function request(host: ImportContext, [given, content]: Parameters<Import>[1]): Promise<ImportResult> {
   const [name, data] = [asText(given), asBytes(content)];
   return host.environment.requests.once(host.effects.nextRequest(), name, data, async () => {
     const to = await targetOf(host, name);
@@ -71,7 +71,7 @@ function dataOf(value: Json): Uint8Array {
 }
 
 /** Skips ids of channels that were closed when an earlier attempt was interrupted. */
-function newChannel({ environment, effects }: CallHost): string {
+function newChannel({ environment, effects }: ImportContext): string {
   const n = effects.nextDerived();
   for (let again = 0; ; again += 1) {
     const channel = `ch_${deriveId(environment.message.seed, again === 0 ? "channel" : `channel ${again}`, n).slice(0, 16)}`;
@@ -79,7 +79,7 @@ function newChannel({ environment, effects }: CallHost): string {
   }
 }
 
-async function openChannel(host: CallHost, [name, initial]: Parameters<Import>[1]): Promise<ImportResult> {
+async function openChannel(host: ImportContext, [name, initial]: Parameters<Import>[1]): Promise<ImportResult> {
   const { environment, effects } = host;
   const to = await targetOf(host, asText(name));
   if (!isGuest(to)) throw new Error(`${to} takes no channels: send it messages.`);
@@ -101,7 +101,7 @@ async function openChannel(host: CallHost, [name, initial]: Parameters<Import>[1
   }
 }
 
-async function sendOnChannel(host: CallHost, [given, data]: Parameters<Import>[1]): Promise<ImportResult> {
+async function sendOnChannel(host: ImportContext, [given, data]: Parameters<Import>[1]): Promise<ImportResult> {
   const channel = asText(given);
   const end = openEndOf(host, channel);
   if ("actor" in end && !(await isAlive(host.environment, end.actor))) {
@@ -113,7 +113,7 @@ async function sendOnChannel(host: CallHost, [given, data]: Parameters<Import>[1
   return { result: ok() };
 }
 
-function answerRequest({ environment, effects }: CallHost, id: string, reply: Reply): ImportResult {
+function answerRequest({ environment, effects }: ImportContext, id: string, reply: Reply): ImportResult {
   if (!environment.outstanding.includes(id) || effects.answers.has(id))
     throw new Error(
       `There is no request ${id.slice(0, 100)} that waits for an answer: it was answered, or its asker was told that it will not be.`,
@@ -146,7 +146,7 @@ export const messages: Readonly<Record<string, Import>> = {
 };
 
 /** Resolves a UUID, the unique name of a guest, or `kind/key` to a live actor. Throws if there is none. */
-async function targetOf({ environment, effects }: CallHost, name: string): Promise<ActorId> {
+async function targetOf({ environment, effects }: ImportContext, name: string): Promise<ActorId> {
   if (name === environment.uid) return environment.message.to;
   const child = effects.spawned.get(name) ?? getOwn(environment.state.children, name);
   const id = child ?? (isUuid(name) ? await environment.engine.find(name) : isActorId(name) ? name : guestNamed(name));
@@ -156,13 +156,13 @@ async function targetOf({ environment, effects }: CallHost, name: string): Promi
   return id;
 }
 
-export async function isAlive({ engine }: Pick<CallHost["environment"], "engine">, id: ActorId): Promise<boolean> {
+export async function isAlive({ engine }: Pick<CallEnvironment, "engine">, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now !== undefined && now.status !== "stopped";
 }
 
 /** Throws if it is a paused guest: it would refuse the message, and no one reads the reply to a send. */
-async function refusePaused({ environment }: CallHost, id: ActorId): Promise<void> {
+async function refusePaused({ environment }: ImportContext, id: ActorId): Promise<void> {
   const state = (await environment.engine.read(id))?.state;
   if (!isGuestState(state) || state.status !== "paused") return;
   // Paused with this parent, which runs again: the child resumes before the message arrives.

@@ -4,13 +4,13 @@ import { type ChainEvent, type Clock, isJsonObject } from "../../../core/contrac
 import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
-import type { CallHost, Import } from "./call-host.ts";
+import type { Import, ImportContext } from "./call-environment.ts";
 import { type ImportResult, ok, asOptionalBytes, asU64 } from "./values.ts";
 
 const MAX_EVENTS = 1_000;
 
 /** The newest events of this life before the current one, fewer if they are too large together. */
-async function getChain({ environment }: CallHost): Promise<ImportResult> {
+async function getChain({ environment }: ImportContext): Promise<ImportResult> {
   let room = environment.options.limits.hostBytes / 2;
   const found = await newestWithin(environment.engine.history(environment.message.to, Math.max(0, environment.seq - 1 - MAX_EVENTS)), room);
   const events: WitValue[] = [];

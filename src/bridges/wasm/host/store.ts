@@ -1,7 +1,7 @@
 // Owns: the interface `store`: contents by digest and label, in spaces whose UUID is their only access key. Spaces of the host have other names.
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
-import type { CallHost, Import } from "./call-host.ts";
+import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
 import { asBytes, ok, asRecord, asText } from "./values.ts";
 
@@ -61,7 +61,7 @@ async function labelsOf(contents: ContentStore, space: string): Promise<readonly
   }
 }
 
-const contentsOf = ({ environment }: CallHost): ContentStore => environment.options.contents;
+const contentsOf = ({ environment }: ImportContext): ContentStore => environment.options.contents;
 
 const storeAt: Import = async (host, [given, name, content]) => {
   const space = spaceIn(given);

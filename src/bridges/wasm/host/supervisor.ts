@@ -1,6 +1,5 @@
 // Owns: the interface `supervisor`: starting, stopping and reading the children of a guest.
 import type { ActorId, Json } from "../../../core/contract/index.ts";
-import type { Starter } from "../guest/prepare.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import { excessGrantOf } from "../manifest/grants.ts";
@@ -10,7 +9,7 @@ import { unwrapGuestReply } from "./messages.ts";
 import { GUEST } from "../guest-state.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import type { CallHost, Import } from "./call-host.ts";
+import type { Import, ImportContext, Starter } from "./call-environment.ts";
 import { isInSpace } from "./store.ts";
 
 const MAX_CHILDREN = 1_000;
@@ -18,7 +17,7 @@ const MAX_CHILDREN = 1_000;
 const MAX_GENERATIONS = 32;
 const MAX_EVENTS = 1_000;
 
-async function spawnChild(host: CallHost, manifest: string, state: Uint8Array | undefined, resume: boolean): Promise<ImportResult> {
+async function spawnChild(host: ImportContext, manifest: string, state: Uint8Array | undefined, resume: boolean): Promise<ImportResult> {
   const { environment, effects } = host;
   if (Object.keys(environment.state.children).length + effects.spawned.size >= MAX_CHILDREN)
     throw new Error(`An actor has at most ${MAX_CHILDREN} children: stop some.`);
@@ -44,14 +43,14 @@ async function spawnChild(host: CallHost, manifest: string, state: Uint8Array | 
   }
 }
 
-const starter = (host: CallHost): Starter => ({
+const starter = (host: ImportContext): Starter => ({
   allow: (manifest, origin) => checkGrants(host, manifest, origin),
   reads: async (space, digest) =>
     host.environment.manifest.grants.store === true && isUuid(space) && (await isInSpace(host.environment.options.contents, space, digest)),
 });
 
 /** A manifest that a guest provides must not grant more than the guest itself has. */
-function checkGrants({ environment }: CallHost, manifest: Manifest, origin: string | undefined): void {
+function checkGrants({ environment }: ImportContext, manifest: Manifest, origin: string | undefined): void {
   if (origin !== undefined && environment.options.manifests.isTrusted(origin)) return;
   const excess = excessGrantOf(manifest.grants, environment.manifest.grants);
   if (excess !== undefined)
@@ -82,7 +81,7 @@ function uidIn(answer: Json): string {
   throw new Error("it gave no id.");
 }
 
-function childOf({ environment, effects }: CallHost, uid: string): ActorId {
+function childOf({ environment, effects }: ImportContext, uid: string): ActorId {
   const id = effects.stopped.has(uid)
     ? undefined
     : (effects.spawned.get(uid) ?? (Object.hasOwn(environment.state.children, uid) ? environment.state.children[uid] : undefined));
@@ -90,7 +89,7 @@ function childOf({ environment, effects }: CallHost, uid: string): ActorId {
   return id;
 }
 
-async function stop(host: CallHost, given: WitValue): Promise<ImportResult> {
+async function stop(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const uid = asText(given);
   const id = childOf(host, uid);
   await host.environment.engine.stop(id, "its parent stopped it").catch((error: unknown) => {
@@ -102,13 +101,13 @@ async function stop(host: CallHost, given: WitValue): Promise<ImportResult> {
 
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "NO_ACTOR";
 
-async function restart(host: CallHost, given: WitValue): Promise<ImportResult> {
+async function restart(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const to = childOf(host, asText(given));
   unwrapGuestReply(await host.environment.context.call({ to, action: "resume", args: {} }));
   return { result: ok(), lasting: true };
 }
 
-async function stateOf(host: CallHost, given: WitValue): Promise<ImportResult> {
+async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const id = childOf(host, asText(given));
   const now = await host.environment.engine.read(id);
   if (now === undefined || !id.startsWith(`${GUEST}/`)) throw new Error(`${id} has no state: it has not begun.`);
@@ -120,7 +119,7 @@ async function stateOf(host: CallHost, given: WitValue): Promise<ImportResult> {
   return { result: ok(bytes) };
 }
 
-async function eventsOf(host: CallHost, given: WitValue): Promise<ImportResult> {
+async function eventsOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const { childEvents, limits } = host.environment.options;
   const id = childOf(host, asText(given));
   if (childEvents === undefined) throw new Error("Events of children are not offered here: ask the child itself.");

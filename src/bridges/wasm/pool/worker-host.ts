@@ -87,9 +87,9 @@ export class WorkerHost {
       this.#instances.delete(guest);
     const { did } = running;
     const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };
-    const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;
+    const storedBytes = this.#instances.get(guest)?.instance.memoryBytes;
     this.#post(
-      { kind: "end", call, ending, instanceBytes: keptBytes, evicted },
+      { kind: "end", call, ending, instanceBytes: storedBytes, evicted },
       ending.end === "ok" ? transferablesOf([ending.state, ending.back]) : [],
     );
   }

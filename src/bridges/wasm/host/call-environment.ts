@@ -1,5 +1,5 @@
 // Owns: what the imports of a call work on: the actor, the engine and the stores around it. Does not own: dispatching them (call-host.ts).
-import type { ActorId, Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
+import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
 import type { ContentReader, GuestOptions, GuestStart } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";

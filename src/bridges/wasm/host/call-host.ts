@@ -1,7 +1,4 @@
 // Owns: the imports of one call: dispatching them to their interface if they are granted. Does not own: imports answered in the worker (abi/imports.ts).
-import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
-import type { GuestOptions, GuestStart } from "../guest-options.ts";
-import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { ImportName } from "../component/world.ts";
 import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";

@@ -54,6 +54,7 @@ test("the guide to errors has every code of the contract, and no other", () => {
 test("the guide to errors has every refusal of Troupe itself", () => {
   const given = sources.flatMap(([file, text]) => [
     ...all(text, /\brefused\(\s*"([A-Z_]+)"/g),
+    ...(file.startsWith("src/bridges/wasm/") ? all(text, /\brefusal\(\s*"([A-Z_]+)"/g) : []),
     ...all(text, /refused: \{\s*code: "([A-Z_]+)"/g),
     ...all(text, /\[REFUSED_META\]: \{ code: "([A-Z_]+)"/g),
     ...(file.startsWith("src/core/actor/") ? all(text, /\bcode(?:: | \?\? )"([A-Z_]+)"/g) : []),

@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { getOwn } from "../core/contract/internal.ts";
 import { EXIT, type ExitCode } from "./command-error.ts";
 import { PACKAGE } from "./installed-packages.ts";
-import { takeLostLog } from "./open-store.ts";
+import { takeLostLog } from "./lost-log.ts";
 import { failureLine, outputFlushed } from "./output.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -55,8 +55,9 @@ export const COMMANDS: Readonly<Record<string, () => Promise<CommandFile>>> = {
   guests: () => import("./commands/guests.ts"),
 };
 
-/** The commands that a command line needs: all if its first word is no command, since help and hints name them all. */
+/** The commands that a command line needs: all if its first word is no command, since help and hints name them all; none for the version. */
 export const commandsFor = ([first = ""]: readonly string[]): readonly (() => Promise<CommandFile>)[] => {
+  if (first === "--version" || first === "-V") return [];
   const command = getOwn(COMMANDS, first);
   return command === undefined ? Object.values(COMMANDS) : [command];
 };

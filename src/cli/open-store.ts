@@ -1,5 +1,5 @@
-// Owns: opening what commands read: a data directory, an unpacked export or a cluster; retries while a store is locked; lost logs. Does
-// not own: changes (run-operation.ts).
+// Owns: opening what commands read: a data directory, an unpacked export or a cluster; retries while a store is locked. Does not own:
+// changes (run-operation.ts), lost logs (lost-log.ts).
 import { createReadStream, type ReadStream, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -7,37 +7,11 @@ import { pipeline } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorReader } from "../bridges/operate/index.ts";
 import { type ActorId, StoreError } from "../core/contract/index.ts";
-import type { LogLoss } from "../core/store/index.ts";
 import { type Target, clusterTarget } from "./actor-options.ts";
 import { CommandError, usage } from "./command-error.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { systemCode, whyUnreadable } from "./files.ts";
-
-/** A database log that was missing or cut off. The command goes on, and ends with a message and exit code 5. */
-interface LostLog {
-  readonly code: string;
-  readonly message: string;
-}
-
-let lostLog: LostLog | undefined;
-
-const setLostLog = (loss: LostLog): void => {
-  lostLog = loss;
-};
-
-const CODE = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
-
-/** Options for every store that a command opens. */
-export const reportsLostLog = {
-  onLostLog: ({ event, message }: LogLoss): void => setLostLog({ code: CODE[event], message }),
-};
-
-/** Returns and clears it, since a process may run several commands. */
-export const takeLostLog = (): LostLog | undefined => {
-  const loss = lostLog;
-  lostLog = undefined;
-  return loss;
-};
+import { reportsLostLog } from "./lost-log.ts";
 
 const TRIES = 30;
 const PAUSE_MS = 100;

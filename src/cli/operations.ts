@@ -16,7 +16,8 @@ import type { DataDirectory } from "./data-directory.ts";
 import { whyUnreadable } from "./files.ts";
 import { indexesOf, withModules } from "./load-modules.ts";
 import { faultFields } from "./log.ts";
-import { reportsLostLog, openWhenUnlocked } from "./open-store.ts";
+import { reportsLostLog } from "./lost-log.ts";
+import { openWhenUnlocked } from "./open-store.ts";
 import { textOrElse } from "./output.ts";
 
 interface EngineHandlerOptions {

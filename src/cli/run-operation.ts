@@ -5,7 +5,8 @@ import { clusterTarget, type WriteOptions } from "./actor-options.ts";
 import { usage } from "./command-error.ts";
 import { requestServer } from "./control-socket.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { isLocked, reportsLostLog, openWhenUnlocked } from "./open-store.ts";
+import { reportsLostLog } from "./lost-log.ts";
+import { isLocked, openWhenUnlocked } from "./open-store.ts";
 import { shellWord, visible } from "./output.ts";
 
 /**

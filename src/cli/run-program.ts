@@ -1,5 +1,5 @@
 // Owns: how a command line runs and ends: its errors, its exit code, and when its result has left the process. Does not own: the commands
-// (command-groups.ts).
+// (main.ts).
 import { type Command, CommanderError } from "commander";
 import { describeFailure, EXIT, type ExitCode } from "./command-error.ts";
 import { whyUnreadable } from "./files.ts";

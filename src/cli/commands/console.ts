@@ -1,5 +1,5 @@
 // Owns: `troupe console`: the console of a directory, an export or a cluster. Does not own: that of a running server
-// (console/serve-console.ts).
+// (server/console.ts).
 import { spawn } from "node:child_process";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
@@ -9,7 +9,8 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { usage } from "../command-error.ts";
 import { faultFields, serverLog } from "../log.ts";
-import { openExportOrDirectory, reportsLostLog } from "../open-store.ts";
+import { reportsLostLog } from "../lost-log.ts";
+import { openExportOrDirectory } from "../open-store.ts";
 import { type HostPort, parseHostPort } from "../option-parsers.ts";
 import { paintError, print } from "../output.ts";
 import { stopSignal } from "../server-process.ts";

@@ -13,7 +13,7 @@ import { type Target, addTargetOptions, clusterTarget } from "../actor-options.t
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { systemCode, whyUnwritable } from "../files.ts";
-import { reportsLostLog } from "../open-store.ts";
+import { reportsLostLog } from "../lost-log.ts";
 import { copiesNeeded, copiesText, countsText, ProgressLine, showResult } from "../transfer-report.ts";
 
 interface ExportOptions extends Target {

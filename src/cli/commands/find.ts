@@ -16,7 +16,7 @@ import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "
 import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, EXIT, notFound, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { reportsLostLog } from "../open-store.ts";
+import { reportsLostLog } from "../lost-log.ts";
 import { wholeNumber } from "../option-parsers.ts";
 import { counted, output, short, table } from "../output.ts";
 

@@ -5,7 +5,8 @@ import type { Importer } from "../../core/contract/index.ts";
 import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, describeFailure } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
-import { readChunks, reportsLostLog } from "../open-store.ts";
+import { reportsLostLog } from "../lost-log.ts";
+import { readChunks } from "../open-store.ts";
 import { copiesNeeded, copiesText, countsText, MessageViewers, ProgressLine, showResult } from "../transfer-report.ts";
 
 interface ImportOptions extends Target {

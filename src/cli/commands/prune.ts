@@ -7,7 +7,7 @@ import { parseActorId, type CommonOptions, addCommonOptions } from "../actor-opt
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { requestServer } from "../control-socket.ts";
 import { DataDirectory, unreadableActors } from "../data-directory.ts";
-import { reportsLostLog } from "../open-store.ts";
+import { reportsLostLog } from "../lost-log.ts";
 import { parseAge, parseUtcTime } from "../option-parsers.ts";
 import { counted, output, table } from "../output.ts";
 

@@ -1,4 +1,4 @@
-// Owns: the tool `undo`. Does not own: reverting by an operator (cli/revert.test.ts).
+// Owns: the tool `undo`. Does not own: reverting by an operator (test/cli/chain.test.ts).
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

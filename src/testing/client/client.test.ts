@@ -49,7 +49,7 @@ for (const era of ERAS) {
         text: "Knock 3 times.",
       });
       assert.deepEqual(await client.complete({ uri: "home://room/{name}" }, "name", "at"), ["attic"]);
-      assert.equal((await client.initialize())["instructions"], "A exampleSource.");
+      assert.equal((await client.initialize())["instructions"], "An example of everything.");
       assert.equal(typeof client.sessionId, era === "legacy" ? "string" : "undefined");
     });
 

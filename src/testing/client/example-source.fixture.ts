@@ -5,7 +5,7 @@ import { registry, type Registry } from "../../mcp/source/index.ts";
 export function exampleSource(gate: Promise<void> = Promise.resolve()): { readonly source: Registry; readonly shut: () => void } {
   const state = { open: true, calls: 0 };
   const source = registry({
-    instructions: "A exampleSource.",
+    instructions: "An example of everything.",
     tools: {
       greet: {
         description: "Says hello.",

@@ -28,7 +28,16 @@ const desk = actor("desk", {
   description: "A desk.",
   initial: () => ({ closed: 0 }),
   allow: { manager: ({ viewer }) => hasClaim(viewer, "roles", "manager-of-acme") },
-  tools: { close: { description: "Close.", allow: "manager", run: ({ state }) => (state.closed += 1) } },
+  tools: {
+    close: { description: "Close.", allow: "manager", run: ({ state }) => (state.closed += 1) },
+    file: {
+      description: "Have it counted, and say so then.",
+      run: ({ send, settled }) => {
+        send("tally/filed", "add", { by: 1 });
+        return settled("Filed.");
+      },
+    },
+  },
 });
 
 const call = (to: ActorId, action: string, args: Json = null) => engine.call({ to, action, args, start: null });
@@ -193,4 +202,11 @@ test("what is for a data directory, and modules, are refused in a sentence", asy
     assert.match(ran.stderr, /is for a data directory/);
   }
   assert.equal((await on("stop", MAIN, "--module", "examples/counter", "--json")).code, 2);
+});
+
+test("a call ends with the reply that comes once other actors have applied its messages", async () => {
+  await call("tally/filed", "add", { by: 1 });
+  const { code, stdout, stderr } = await on("call", "desk/filing", "tools/file", "--start");
+  assert.deepEqual([code, stdout.trim()], [0, "Filed."], stderr);
+  assert.equal(at((await engine.read("tally/filed"))?.state, "n"), 2);
 });

@@ -107,6 +107,29 @@ test("a collection between storing a content and labelling it removes neither", 
   assert.equal(textOf(await on.request(await on.start("actor"), "?")), "done");
 });
 
+test("a store of 10,000 contents or labels is listed, and a larger one is an error", async () => {
+  await using contents = memoryContents();
+  await does(
+    async ({ ask }) => {
+      const space = ok(await ask("store.new"));
+      const add = async (from: number, to: number): Promise<void> => {
+        for (let n = from; n < to; n += 1)
+          await contents.label(asText(space), `label ${n}`, await contents.put(bytesOf(`${n}`), asText(space)));
+      };
+      await add(0, 10_000);
+      for (const list of ["store.list-all-content", "store.list-labels"] as const) {
+        const all = ok(await ask(list, space));
+        assert.equal(Array.isArray(all) && all.length, 10_000);
+      }
+      await add(10_000, 10_001);
+      assert.match(err(await ask("store.list-all-content", space)), /more than 10000 contents/u);
+      assert.match(err(await ask("store.list-labels", space)), /more than 10000 labels/u);
+    },
+    ALL,
+    { contents },
+  );
+});
+
 test("invalid store ids, labels and hashes are errors", () =>
   does(async ({ ask }) => {
     const id = ok(await ask("store.new"));

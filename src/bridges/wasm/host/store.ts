@@ -46,8 +46,8 @@ async function listContents(contents: ContentStore, space: string): Promise<Awai
   for (;;) {
     const page = await contents.contents(space, PAGE, all.at(-1)?.digest);
     all.push(...page);
+    if (all.length > MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} contents: label what you look for.`);
     if (page.length < PAGE) return all;
-    if (all.length >= MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} contents: label what you look for.`);
   }
 }
 
@@ -56,8 +56,8 @@ async function labelsOf(contents: ContentStore, space: string): Promise<readonly
   for (;;) {
     const page = await contents.labels(space, PAGE, all.at(-1));
     all.push(...page);
+    if (all.length > MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} labels: use several stores.`);
     if (page.length < PAGE) return all;
-    if (all.length >= MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} labels: use several stores.`);
   }
 }
 

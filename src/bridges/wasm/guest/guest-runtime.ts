@@ -10,6 +10,7 @@ import {
   StoreError,
   type Turn,
 } from "../../../core/contract/index.ts";
+import { isActorId } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions } from "../guest-options.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
@@ -95,8 +96,6 @@ export function channelEndArgument({ args }: Message): ChannelEnd | undefined {
   if (isActorId(actor)) return { actor };
   return typeof host === "string" && host !== "" ? { host } : undefined;
 }
-
-const isActorId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
 
 const isDigest = (value: Json | undefined): value is string => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
 

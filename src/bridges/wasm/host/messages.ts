@@ -1,6 +1,6 @@
 // Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
 import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
-import { getOwn, kindOf, scopesOf } from "../../../core/contract/internal.ts";
+import { getOwn, isActorId, kindOf, scopesOf } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, GUEST, isGuestState, pausedMessage } from "../guest-state.ts";
 import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
@@ -171,18 +171,6 @@ async function refusePaused({ environment }: ImportContext, id: ActorId): Promis
 }
 
 const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);
-
-const isActorId = (name: string): name is ActorId => /^[a-z][a-z0-9-]{0,63}\/[^/]{1,768}$/u.test(name) && isCanonical(name);
-
-/** Whether the key is encoded as by `encodeURIComponent`. Other encodings name no actor. */
-function isCanonical(name: string): boolean {
-  const key = name.slice(name.indexOf("/") + 1);
-  try {
-    return encodeURIComponent(decodeURIComponent(key)) === key;
-  } catch {
-    return false;
-  }
-}
 
 function guestNamed(name: string): ActorId | undefined {
   return name === "" || name.length > 256 || !name.isWellFormed() ? undefined : `${GUEST}/${encodeURIComponent(name)}`;

@@ -1,3 +1,4 @@
+// slow: it needs a process in which nothing else is under way
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../../core/actor/index.ts";

@@ -10,15 +10,13 @@ interface LostLog {
 
 let lostLog: LostLog | undefined;
 
-const setLostLog = (loss: LostLog): void => {
-  lostLog = loss;
-};
-
 const CODE = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
 
 /** Options for every store that a command opens. */
 export const reportsLostLog = {
-  onLostLog: ({ event, message }: LogLoss): void => setLostLog({ code: CODE[event], message }),
+  onLostLog({ event, message }: LogLoss): void {
+    lostLog = { code: CODE[event], message };
+  },
 };
 
 /** Returns and clears it, since a process may run several commands. */

@@ -88,7 +88,6 @@ function parametersOf(kind: Behaviour): JsonObject {
 }
 
 /** Sends packets to actors of such kinds. */
-
 export class KindActors {
   readonly #options: ActorsOptions;
   #sources: { readonly kinds: readonly Behaviour[]; readonly byKind: Map<string, Source> } = { kinds: [], byKind: new Map() };

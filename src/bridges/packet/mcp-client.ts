@@ -3,12 +3,10 @@
 import { reasonOf, truncated } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
-/**
- * The used part of `@modelcontextprotocol/client` (2.4), structurally: the package is an optional dependency.
- * Of the official clients, only this one supports servers of both eras.
- */
-
+/** Of the official clients, only this one supports servers of both eras. */
 const PACKAGE = "@modelcontextprotocol/client";
+
+// The used part of that package (2.4), structurally, since it is an optional dependency.
 
 export interface McpTransport {
   onclose?: () => void;

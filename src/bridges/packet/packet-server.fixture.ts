@@ -1,11 +1,10 @@
+// A packet server that does what a test defines, behind all three transports.
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { type Socket, createServer as createTcpServer } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Json, isJsonObject } from "../../core/contract/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 import { PACKET_PROTOCOL } from "./packet.ts";
-
-/** A packet server that does what a test defines, behind all three transports. */
 
 /** A packet from a client, and how to answer it. */
 export interface Heard {

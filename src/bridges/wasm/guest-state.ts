@@ -4,6 +4,11 @@ import { type ActorId, type Digest, isJsonObject } from "../../core/contract/ind
 /** The kind of all guests. */
 export const GUEST = "guest";
 
+/** Of one guest. */
+export const MAX_CHILDREN = 1_000;
+/** Of one guest, open at the same time. */
+export const MAX_CHANNELS = 1_000;
+
 /** The state of an actor that runs a guest. It is small: large parts are in the content store. */
 export interface GuestState {
   /** Its UUID, by which Theater's clients address it. */

@@ -4,10 +4,9 @@ import type { CallOptions, Json, Log, LogLevel, Peers, Progress, Step } from "..
 import { omitUndefined, safeCall, MultiMap } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 
-/** Passes progress and log lines of work, and reports of turns whose reply is deferred, to the node of the caller. Nothing is stored. */
-
 const PROGRESS_TOPIC = "said";
 
+/** Passes progress and log lines of work, and reports of turns whose reply is deferred, to the node of the caller. Nothing is stored. */
 export class ProgressRelay {
   readonly #callers: (messageId: string) => ReadonlySet<CallOptions>;
   readonly #fault: (error: unknown) => void;

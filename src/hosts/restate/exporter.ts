@@ -198,11 +198,6 @@ async function requestReplies(client: TransferClient, id: ActorId, keys: readonl
 /** The key of a deferred reply is not the key of a call. */
 const isDeferredReplyKey = (key: string): boolean => /^later [^\n]*$/.test(key);
 
-/**
- * Messages in flight. On the server these are invocations that have not ended. Its admin API lists them with their inputs, including those
- * that wait for another invocation or for a time.
- */
-
 const BATCH = 64;
 
 interface PendingInvocation {
@@ -210,7 +205,10 @@ interface PendingInvocation {
   readonly at: string;
 }
 
-/** Ordered by send time, and by send order for each sender. */
+/**
+ * Messages in flight, ordered by send time, and by send order for each sender. On the server these are invocations that have not ended. Its
+ * admin API lists them with their inputs, including those that wait for another invocation or for a time.
+ */
 async function* undeliveredMessages(client: TransferClient): AsyncGenerator<Undelivered> {
   const api = new AdminApi(client.admin, client.names);
   const begun = (await api.pendingInvocations("deliver")).flatMap(pendingInvocationIn);

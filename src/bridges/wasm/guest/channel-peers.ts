@@ -3,13 +3,9 @@ import type { ActorId, Engine, Outgoing } from "../../../core/contract/index.ts"
 import { type ChannelEnd, type GuestState, isGuestState } from "../guest-state.ts";
 import type { Delivery } from "./guest-runtime.ts";
 
-/**
- * Closing channels whose other end has stopped.
- *
- * An actor that is stopped from outside runs no turn in which it could close its channels, and an interrupted call leaves no turn
- * either. So this process sends the closes for them. If it ended before it could, each guest checks its channels at its first call
- * in the next process.
- */
+// An actor that is stopped from outside runs no turn in which it could close its channels, and an interrupted call leaves no turn
+// either. So this process sends the closes for them. If it ended before it could, each guest checks its channels at its first call
+// in the next process.
 
 type Channels = GuestState["channels"];
 

@@ -1,6 +1,6 @@
 // Owns: handling messages, channels and children's ends: each message becomes a call of an export. Does not own: the call (run-guest.ts).
 import { type ActorId, isJsonObject, type Turn, type Work } from "../../../core/contract/index.ts";
-import type { ChannelEnd, GuestState } from "../guest-state.ts";
+import { type ChannelEnd, type GuestState, MAX_CHANNELS } from "../guest-state.ts";
 import { base64, isList } from "../host/values.ts";
 import type { WitValue } from "../wit.ts";
 import {
@@ -18,7 +18,6 @@ import { runGuest } from "./run-guest.ts";
 
 export type Handler = (runtime: GuestRuntime, delivery: Delivery) => Turn<GuestState> | Work<GuestState>;
 
-const MAX_CHANNELS = 1_000;
 const NO_DATA = refusal("INVALID", "The message has no data: give bytes as base64.");
 
 const notHandled = (what: string): Turn<GuestState> =>

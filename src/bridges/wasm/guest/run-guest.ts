@@ -3,7 +3,7 @@ import { type ActorId, type Context, isJsonObject, type Json, StoreError, type T
 import { RequestCache } from "../host/call-effects.ts";
 import type { CallEnvironment, Put } from "../host/call-environment.ts";
 import { CallHost } from "../host/call-host.ts";
-import { type GuestState, isGuestState } from "../guest-state.ts";
+import { type GuestState, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";
 import type { ProgramCache, Program } from "./program-cache.ts";
@@ -146,16 +146,14 @@ function callOf(
   };
 }
 
-/*
- * Interrupted calls: the actor was restarted or stopped, its caller left, or its time was over.
+/**
+ * Records a call that was interrupted: its actor was restarted or stopped, its caller left, or its time was over.
  *
  * C3: the turn is dropped with all effects of the call. External effects remain, so a message of its own informs the actor, whose
  * event then carries the record and whose state gets the children that the call spawned. Channels are closed at their other ends.
+ *
+ * Never rejects: if the engine or a store fails here, no one is left to be notified.
  */
-
-const MAX_CHILDREN = 1_000;
-
-/** Never rejects: if the engine or a store fails here, no one is left to be notified. */
 async function recordInterruptedCall(
   runtime: GuestRuntime,
   delivery: Delivery,

@@ -1,12 +1,11 @@
 // Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
 import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
 import { getOwn, isActorId, kindOf, scopesOf } from "../../../core/contract/internal.ts";
-import { type ChannelEnd, GUEST, isGuestState, pausedMessage } from "../guest-state.ts";
+import { type ChannelEnd, GUEST, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
 import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
 import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
 
-const MAX_CHANNELS = 1_000;
 /** Messages of one call, together. */
 const MAX_SENDS = 10_000;
 

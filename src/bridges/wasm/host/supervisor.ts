@@ -6,13 +6,12 @@ import { excessGrantOf } from "../manifest/grants.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
 import { type ImportResult, ok, asOptionalBytes, asText } from "./values.ts";
 import { unwrapGuestReply } from "./messages.ts";
-import { GUEST } from "../guest-state.ts";
+import { GUEST, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { Import, ImportContext, Starter } from "./call-environment.ts";
 import { isInSpace } from "./store.ts";
 
-const MAX_CHILDREN = 1_000;
 /** Each ancestor waits for its child to start, in an instance of its own. */
 const MAX_GENERATIONS = 32;
 const MAX_EVENTS = 1_000;

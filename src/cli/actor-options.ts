@@ -1,7 +1,7 @@
 // Owns: the options that say which actors a command is about: --data, --engine, --secret-file, --module, kind/key. Does not own: reading
 // or changing actors (open-store.ts, run-operation.ts).
 import { type Command, Option } from "commander";
-import type { ActorId } from "../core/contract/index.ts";
+import { type ActorId, type Clock, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { TransferOptions } from "../hosts/restate/index.ts";
 import { clusterSecretIfAny, type EngineAddress, parseEngine } from "./cluster/cluster-options.ts";
@@ -66,7 +66,16 @@ const targetOptions = (): readonly Option[] => [
 export const clusterTarget = ({ engine, secretFile }: Target): TransferOptions | undefined => {
   if (engine === undefined) return undefined;
   const secret = clusterSecretIfAny(process.env, secretFile);
-  return { ...engine, ...omitUndefined({ secret }) };
+  return { ...engine, patience: commandClock, ...omitUndefined({ secret }) };
+};
+
+/** The system's, with timers that keep the process alive. A command may wait for nothing else: the next poll, or the next attempt. */
+const commandClock: Clock = {
+  ...systemClock,
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
 };
 
 const isActorId = (text: string): text is ActorId => /^[a-z][a-z0-9-]{0,63}\/[^/\s]+$/.test(text);

@@ -69,15 +69,9 @@ const version = (): string => {
 
 /** The whole command line. Settles with the exit code (docs/guide/cli.md) when its result has left this process. */
 export const main = async (argv: readonly string[]): Promise<ExitCode> => {
-  // Timers of engines and retries do not keep a process alive. Without this one, Node would exit while a command waits only for them.
-  const alive = setInterval(() => undefined, 86_400_000);
-  try {
-    const code = await run(argv);
-    await outputFlushed();
-    return code;
-  } finally {
-    clearInterval(alive);
-  }
+  const code = await run(argv);
+  await outputFlushed();
+  return code;
 };
 
 const run = async (argv: readonly string[]): Promise<ExitCode> => {

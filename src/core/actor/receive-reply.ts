@@ -1,16 +1,16 @@
-// Owns: the turn of a reply that `forward` or `request` waits for: it answers the call behind it. Does not own: sending the message that it
-// replies to (turn-context.ts).
-import { isJsonObject, type Message, type Reply, type Turn } from "../contract/index.ts";
+// Owns: the turn of a reply that `forward` or `request` waits for: what its handler has at hand, and the answer to the call behind it. Does
+// not own: sending the message that it replies to (turn-context.ts).
+import { type ActorViewer, isJsonObject, type Json, type Message, type Reply, type Turn } from "../contract/index.ts";
 import { hasOwn, isRefusal, isReplyAction, REPLY_ACTION } from "../contract/internal.ts";
 import type { CompiledReply } from "./actions.ts";
 import { badTurn, explained } from "./author-errors.ts";
-import { actionOf, type ReturnedReply, returnedReply, settledMessage, type WaitingCall } from "./delegation.ts";
+import type { Refused } from "./context.ts";
+import { actionOf, readReplyArgs, returnedReply, type ReturnedReply, settledMessage, type WaitingCall } from "./delegation.ts";
 import type { Actions } from "./receive.ts";
-import { replyOf } from "./reply-value.ts";
 import { ForwardedMark, Later, refused, SettledMark } from "./replies.ts";
+import { replyOf } from "./reply-value.ts";
 import { toJson } from "./to-json.ts";
-import { ReplyContext } from "./reply-context.ts";
-import { ANONYMOUS } from "./turn-context.ts";
+import { ANONYMOUS, type Caller, type KindOfTurn, TurnContext } from "./turn-context.ts";
 
 /** Undefined if the message brings no such reply. */
 export function receiveReply(actions: Actions, state: object, message: Message, life: string, seq: number): Turn<object> | undefined {
@@ -74,4 +74,44 @@ function fitting(actions: Actions, call: WaitingCall, value: unknown): Reply {
   const action = actions.get(actionOf(call));
   const reply = action === undefined ? { ok: toJson(value ?? null, "a reply") } : replyOf(action, value);
   return reply === undefined || reply === "later" ? { ok: null } : reply;
+}
+
+const NOT_REFUSED: Refused = { code: "", message: "" };
+
+/** The turn of a reply. It is on behalf of the call that made the request. */
+class ReplyContext extends TurnContext {
+  readonly #returned: ReturnedReply;
+
+  constructor(
+    base: object,
+    message: Message,
+    handler: CompiledReply,
+    returned: ReturnedReply,
+    viewer: ActorViewer,
+    kind: KindOfTurn,
+    life: string,
+    seq: number,
+  ) {
+    super(base, message, readReplyArgs(handler, returned.args), viewer, kind, life, seq);
+    this.#returned = returned;
+  }
+  /** What the other actor replied; null if it refused. */
+  get reply(): Json {
+    const { reply } = this.#returned;
+    return "ok" in reply ? reply.ok : null;
+  }
+  get refused(): Refused {
+    const { reply } = this.#returned;
+    return "refused" in reply ? reply.refused : NOT_REFUSED;
+  }
+  protected override closeWith(reply: Reply): Turn<object> {
+    const turn = this.close(undefined, false);
+    return { ...turn, answer: { ...turn.answer, [this.#returned.call.id]: reply } };
+  }
+  protected override caller(): Caller {
+    const { call, viewer, deadline, reply } = this.#returned;
+    // A question to the client would run the whole call again, and with it the request that was applied already.
+    const more = { viewer, can: undefined, answers: undefined };
+    return "refused" in reply ? { ...more, call: { ...call, undoing: true }, deadline: undefined } : { ...more, call, deadline };
+  }
 }

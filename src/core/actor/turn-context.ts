@@ -34,12 +34,11 @@ import {
 } from "../contract/internal.ts";
 import type { Action, CompiledReply } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
-import { idOf } from "./address.ts";
+import { creating, idOf, outgoing, traced } from "./address.ts";
 import type { Answers, Call, Create, Forward, RawQuestion, RunContext, Send, SendOptions, WakeOptions, WorkContext } from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
 import { callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
-import { creating, outgoing, traced } from "./outgoing.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
 import { type Forwarded, ForwardedMark, Later, refuse, SettledMark } from "./replies.ts";

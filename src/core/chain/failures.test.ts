@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { faults } from "./internal.ts";
-import { letterReason, thrownText } from "./failures.ts";
-import { afterCrash } from "./crash-limit.ts";
+import { afterCrash, letterReason, thrownText } from "./failures.ts";
 
 test("without a limit crashes never fail an actor", () => {
   let times: readonly number[] = [];

@@ -1,5 +1,5 @@
-// Owns: how a failure is reported: to the parent, in a dead letter, in the log. Does not own: when an actor fails (crash-limit.ts), sending or
-// logging these.
+// Owns: after how many crashes an actor fails (its kind's policy `restart`), and how a failure is reported: to the parent, in a dead
+// letter, in the log. Does not own: the crash itself (turn.ts), sending or logging these, starting a failed actor again.
 import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row, TroupeError } from "../contract/index.ts";
 import { hasOwn, nameOf, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
@@ -84,4 +84,33 @@ function pathsOf(data: unknown): string {
     return typeof path === "string" && path !== "" ? [path.slice(0, 100)] : [];
   });
   return paths.length === 0 ? "" : ` at ${paths.join(", ")}`;
+}
+
+/** The window in which crashes are counted if a kind sets none. */
+const DEFAULT_WINDOW_MS = 3_600_000;
+/** No more crashes are remembered. Without a bound the count is only for people to read. */
+const MOST_REMEMBERED = 1_000;
+
+interface CrashBound {
+  readonly max: number;
+  readonly withinMs: number;
+}
+
+/**
+ * Whether an actor fails with one more crash, and the times to remember. Pure.
+ *
+ * | bound | crashes within the window, this one included | then |
+ * |---|---|---|
+ * | none | any | it continues |
+ * | set | at most `max` | it continues |
+ * | set | more | it fails, until `restart` |
+ */
+export function afterCrash(
+  times: readonly number[],
+  now: number,
+  bound: CrashBound | undefined,
+): { readonly times: readonly number[]; readonly fails: boolean } {
+  const since = now - (bound?.withinMs ?? DEFAULT_WINDOW_MS);
+  const within = [...times.filter((at) => at > since).slice(-MOST_REMEMBERED), now];
+  return { times: within, fails: bound !== undefined && within.length > bound.max };
 }

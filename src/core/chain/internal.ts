@@ -1,8 +1,7 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
 export { entryOf, eventOf, messagesOf, needsSnapshot, NOTHING_SINCE, sinceAfter, type SinceFull, statusOf } from "./entry.ts";
 export { sealText } from "./event.ts";
-export { failedMessage, letterReason, thrownText, unhandledMessage } from "./failures.ts";
-export { afterCrash } from "./crash-limit.ts";
+export { afterCrash, failedMessage, letterReason, thrownText, unhandledMessage } from "./failures.ts";
 export * as faults from "./engine-errors.ts";
 export { atMostBytes, exactBytes, freezeNew } from "./json-check.ts";
 export { IndexChanges, indexShape } from "./index-changes.ts";

@@ -1,5 +1,5 @@
-// Owns: the interface of engines and of the nodes of a cluster. Does not own: an implementation of them (core/engine, hosts).
-
+// Owns: the interface of engines, of what is opened and closed, and of the nodes of a cluster. Does not own: an implementation of them
+// (core/engine, hosts).
 import type { ActorId, Message, Outgoing, Policy, Reply, Viewer } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import { EngineError } from "./errors.ts";
@@ -167,4 +167,9 @@ export interface Members {
   seen(self: Member, forMs: number): Promise<readonly Member[]>;
   /** Removes this node. */
   left(node: string): Promise<void>;
+}
+
+/** Ends by `await using`, or by `close()` where no block encloses its use; both do the same, once. */
+export interface Closable extends AsyncDisposable {
+  close(): Promise<void>;
 }

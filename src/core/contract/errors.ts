@@ -1,6 +1,5 @@
-// Owns: the error classes and their codes, and safe descriptions of what an author's code threw or returned. Does not own:
-// JSON-RPC's numbers (mcp/gateway).
-
+// Owns: the error classes and their codes, safe descriptions of what an author's code threw or returned, and the author's own line in a
+// stack. Does not own: JSON-RPC's numbers (mcp/gateway).
 import { isList, isTexts, type Json } from "./json.ts";
 
 /** Codes of errors that engines throw. docs/guide/errors.md says what to do about each. */
@@ -145,4 +144,21 @@ export function classOf(value: object): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   const made: unknown = typeof prototype === "object" && prototype !== null ? Reflect.get(prototype, "constructor") : undefined;
   return typeof made === "function" && made.name !== "" ? made.name : "object without a plain prototype";
+}
+
+const FRAME = /^ +at (?:.* \()?((?:file:\/\/|\/|[A-Za-z]:\\)[^\n()]+:\d+:\d+)\)?$/gm;
+/** Troupe's own files, whether it runs from its sources or is installed. A function, since a bundle for browsers has no such URL. */
+const ownFiles = (): string => decodeURI(new URL("../..", import.meta.url).href.replace(/^file:\/\/(?:\/(?=[A-Za-z]:))?/, ""));
+
+function isForeign(place: string): boolean {
+  const path = place.replace(/^file:\/\/(?:\/(?=[A-Za-z]:))?/, "").replaceAll("\\", "/");
+  return path.includes("/node_modules/") || path.startsWith(ownFiles());
+}
+
+/** The first line of the stack in the author's own files, as in `/path/shop.ts:3:7`; else the first of all. */
+export function authorPlace({ stack = "", message }: Error): string | undefined {
+  // The stack begins with the message, which may look like a stack itself.
+  const frames = stack.slice(stack.indexOf(message) + message.length);
+  const places = Array.from(frames.matchAll(FRAME), ([, place = ""]) => place);
+  return places.find((place) => !isForeign(place)) ?? places[0];
 }

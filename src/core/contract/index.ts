@@ -27,7 +27,21 @@ export {
   type Work,
 } from "./actor.ts";
 export { type Body, type ChainEvent, type Header, REDACTED } from "./chain.ts";
-export type { Closable } from "./closable.ts";
+export type {
+  ActorMailbox,
+  Change,
+  Closable,
+  DeadLetter,
+  Engine,
+  ListQuery,
+  Member,
+  Members,
+  PeerListener,
+  Peers,
+  Snapshot,
+  Status,
+  Trait,
+} from "./engine.ts";
 export { Queues } from "./collections.ts";
 export type {
   Answer,
@@ -43,20 +57,6 @@ export type {
   SocketMount,
   TaskReport,
 } from "./channel.ts";
-export type {
-  ActorMailbox,
-  Change,
-  Engine,
-  DeadLetter,
-  ListQuery,
-  Member,
-  Members,
-  PeerListener,
-  Peers,
-  Snapshot,
-  Status,
-  Trait,
-} from "./engine.ts";
 export {
   type ListenCode,
   type EngineCode,

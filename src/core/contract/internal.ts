@@ -1,6 +1,22 @@
 /** Helpers that other folders share. Not public: no subpath leads here. */
-export { admitsReply, readAccept } from "./accept-header.ts";
-export { authorPlace } from "./author-place.ts";
+export {
+  admitsReply,
+  capabilityNeeded,
+  checkHeaderParameters,
+  checkScopes,
+  EXTENSION,
+  headerParameters,
+  isBlob,
+  isContent,
+  isExtensionMethod,
+  isScope,
+  missingScopes,
+  missingScopesMessage,
+  readAccept,
+  scopesOf,
+  withScopes,
+} from "./mcp.ts";
+export { authorPlace, choicesMessage, classOf, nameOf, shapeOf, unavailableMessage, withoutId } from "./errors.ts";
 export {
   BEGIN_ACTION,
   compareIds,
@@ -25,10 +41,9 @@ export {
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
-export { argumentNames, hasOpenKeyword, namedArguments } from "./named-arguments.ts";
+export { argumentNames, hasOpenKeyword, namedArguments } from "./surface.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
-export { charactersIn, EventPages, newestWithin } from "./event-pages.ts";
-export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf, withoutId } from "./errors.ts";
+export { charactersIn, EventPages, newestWithin } from "./chain.ts";
 export {
   comparePositions,
   INDEX_LIMITS,
@@ -45,40 +60,28 @@ export {
 export {
   canonical,
   DEEPEST,
-  omitUndefined,
   freezeDeep,
+  getOwn,
   growthBy,
   hasOwn,
   isTexts,
-  tryParseJson,
-  getOwn,
+  mayBeRounded,
+  omitUndefined,
+  pointerStep,
+  pointerSteps,
+  roundedInteger,
   setOwn,
   SHORT_BYTES,
+  stripBom,
   textBytes,
   tooManyValues,
+  tryParseJson,
   VALUE_LIMITS,
   wellFormed,
-  stripBom,
 } from "./json.ts";
 export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
-export { pointerStep, pointerSteps } from "./json-pointer.ts";
 export { Listeners, notify, safeCall } from "./listeners.ts";
 export { observers } from "./observer.ts";
-export {
-  capabilityNeeded,
-  checkHeaderParameters,
-  checkScopes,
-  EXTENSION,
-  isBlob,
-  isContent,
-  isExtensionMethod,
-  isScope,
-  missingScopes,
-  headerParameters,
-  missingScopesMessage,
-  scopesOf,
-  withScopes,
-} from "./mcp.ts";
 export {
   cleanText,
   containedIn,
@@ -90,7 +93,6 @@ export {
   type SearchTerm,
   searchTerms,
 } from "./search-text.ts";
-export { mayBeRounded, roundedInteger } from "./rounded-integers.ts";
 export { ReceiptRecorder } from "./source.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";

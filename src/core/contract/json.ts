@@ -1,5 +1,5 @@
-// Owns: JSON values (guards, own properties, freezing, canonical text) and JSON text (parsing, sizes, counts, surrogates). Does
-// not own: schemas (core/schema).
+// Owns: JSON values (guards, own properties, freezing, canonical text), JSON text (parsing, sizes, counts, surrogates, rounded integers)
+// and JSON Pointers (RFC 6901). Does not own: schemas (core/schema).
 
 /** What a mailbox, a disk and a wire all carry alike. Bytes travel as base64 text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -308,4 +308,36 @@ function withoutDuplicates(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** One step, to be appended to a pointer. */
+export const pointerStep = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+
+/** The keys of a pointer; none of the root. */
+export const pointerSteps = (pointer: string): readonly string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** A number between other values. Longer ones are Infinity. */
+const WRITTEN = /(?<=[:,[\s])(-?\d{16,400})(?:\.0+)?(?=[,\]}\s])/g;
+
+/** Whether a number that was read may have been written as another integer. */
+export const mayBeRounded = (value: number): boolean => value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER;
+
+/**
+ * The first integer of a JSON text that was rounded to one of `values`. The digits that JavaScript writes for a double are not refused: they
+ * mean that double to every client in JavaScript, and are written as the same digits again.
+ */
+export function roundedInteger(
+  text: string,
+  values: { readonly has: (value: number) => boolean },
+): { readonly digits: string; readonly value: number } | undefined {
+  for (const [, digits = ""] of text.matchAll(WRITTEN)) {
+    const value = Number(digits);
+    if (!values.has(value) || !Number.isFinite(value)) continue;
+    if (BigInt(digits) !== BigInt(value) && digits !== String(value)) return { digits, value };
+  }
+  return undefined;
 }

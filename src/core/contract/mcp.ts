@@ -1,8 +1,8 @@
-// Owns: the marks of MCP in values and definitions: content, scopes, client capabilities, header parameters. Does not own: the
+// Owns: the marks of MCP in values and definitions: content, scopes, client capabilities, header parameters, media types. Does not own: the
 // protocol (mcp/gateway).
-
+import { memoizeByString } from "./collections.ts";
 import { TroupeError } from "./errors.ts";
-import { type JsonObject, isJsonObject, isList, type Json } from "./json.ts";
+import { isJsonObject, isList, type Json, type JsonObject } from "./json.ts";
 
 /**
  * The one mark in a domain value that means MCP content blocks, written by
@@ -188,4 +188,35 @@ function doubled(schema: Json): string | undefined {
   const headers = headerParameters(schema).map(({ header }) => header);
   const twice = headers.find((header, at) => headers.indexOf(header) !== at);
   return twice === undefined ? undefined : `two arguments want to be repeated in the header ${twice}`;
+}
+
+export interface Admits {
+  readonly json: boolean;
+  readonly events: boolean;
+}
+
+/** An empty header admits nothing. */
+export const readAccept = memoizeByString((text): Admits => {
+  const qualities = new Map<string, number>();
+  for (const range of text.split(",")) {
+    const [type = "", ...parameters] = range.split(";");
+    qualities.set(type.trim().toLowerCase(), quality(parameters));
+  }
+  // The most specific range decides (RFC 9110, 12.5.1).
+  const admits = (type: string): boolean =>
+    (qualities.get(type) ?? qualities.get(`${type.slice(0, type.indexOf("/"))}/*`) ?? qualities.get("*/*") ?? 0) > 0;
+  return { json: admits("application/json"), events: admits("text/event-stream") };
+});
+
+function quality(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const match = /^\s*q\s*=\s*"?([0-9.]+)"?\s*$/i.exec(parameter);
+    if (match !== null) return Number(match[1]);
+  }
+  return 1;
+}
+
+/** Whether both media types of a POST's answer are admitted, or one if `either` is enough. */
+export function admitsReply({ json, events }: Admits, either: boolean): boolean {
+  return either ? json || events : json && events;
 }

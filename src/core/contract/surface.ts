@@ -1,8 +1,8 @@
-// Owns: what a viewer may do and see, as types. Does not own: deciding it (core/actor, mcp/source).
-
+// Owns: what a viewer may do and see, as types; which arguments an offer names. Does not own: deciding it (core/actor, mcp/source), whether
+// arguments fit (core/schema).
 import type { ActorId } from "./actor.ts";
 import type { TroupeError } from "./errors.ts";
-import type { Json } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** The three lists of MCP. Names are unique within one, not across them. */
 export type ListName = "tools" | "resources" | "prompts";
@@ -87,4 +87,48 @@ export interface Surface {
   readonly linkKeys?: Readonly<Record<string, readonly string[] | true>>;
   /** Prefix → why nothing is linked there now: calls to its offers are refused with that reason. A prefix in neither is not mentioned. */
   readonly linksOff?: Readonly<Record<string, string>>;
+}
+
+/** Keywords of JSON Schema, but for combined schemas, that allow members which `properties` does not name. */
+const OPEN_KEYWORDS = [
+  "patternProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "dependentSchemas",
+  "dependencies",
+  "not",
+  "if",
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+];
+const COMBINED = ["allOf", "anyOf", "oneOf"];
+
+/** Whether a schema allows members that neither its `properties` nor the schemas it combines name. `additionalProperties` is not considered. */
+export const hasOpenKeyword = (schema: JsonObject): boolean => OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword));
+
+/** The arguments that an offer names; null: it may take others too. */
+export function argumentNames({ definition }: Offer): ReadonlySet<string> | null {
+  const schema = definition["inputSchema"];
+  const properties = isJsonObject(schema) ? schema["properties"] : undefined;
+  if (!isJsonObject(schema) || !isJsonObject(properties) || hasOpenKeyword(schema)) return null;
+  if (["additionalProperties", ...COMBINED].some((keyword) => Object.hasOwn(schema, keyword))) return null;
+  return new Set(Object.keys(properties));
+}
+
+const NO_ARGUMENTS: JsonObject = Object.freeze({});
+
+/**
+ * Drops arguments that the offer does not name: its actor would ignore them, and its chain would store them forever. No arguments are one
+ * frozen object for all calls, since a turn freezes its arguments, which takes time.
+ */
+export function namedArguments(names: ReadonlySet<string> | null, args: Json): Json {
+  if (!isJsonObject(args)) return args;
+  if (names?.size === 0) return NO_ARGUMENTS;
+  let any = false;
+  for (const name in args) {
+    if (names?.has(name) === false) return Object.fromEntries(Object.entries(args).filter(([one]) => names.has(one)));
+    any = true;
+  }
+  return any ? args : NO_ARGUMENTS;
 }

@@ -4,9 +4,8 @@
 import { byOperator, faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { CallTimer } from "./call-timer.ts";
+import { CallTimer, type DeferredReplies, Job } from "./job.ts";
 import { CallCancellation, type CallCancellationHost } from "./cancellation.ts";
-import { type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Outbox } from "./outbox.ts";

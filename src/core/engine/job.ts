@@ -1,9 +1,17 @@
-// Owns: one message on its way through the engine, with its caller: its outcome and a deferred reply.
-// Does not own: when its turn runs (cell.ts), what cancels it (cancellation.ts).
+// Owns: one message on its way through the engine, with its caller: its outcome, a deferred reply, and how long it waited and ran. Does not
+// own: when its turn runs (cell.ts), what cancels it (cancellation.ts).
 import type { CallKey } from "../chain/internal.ts";
-import { EngineError, type CallOptions, type Message, type Reply, type Step } from "../contract/index.ts";
+import {
+  type ActorId,
+  type CallOptions,
+  type Clock,
+  EngineError,
+  type Handled,
+  type Message,
+  type Reply,
+  type Step,
+} from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
-import type { CallTimer } from "./call-timer.ts";
 import type { ErrorFor, ForwardedCalls } from "./cancellation.ts";
 import type { OnFault } from "./fault-reports.ts";
 
@@ -172,5 +180,41 @@ export class DeferredReplies {
     const jobs = this.#waiting.get(messageId);
     this.#waiting.delete(messageId);
     return jobs ?? [];
+  }
+}
+
+const elapsed = (clock: Clock): number => clock.elapsed?.() ?? clock.now();
+
+export class CallTimer {
+  readonly #actor: ActorId;
+  readonly #clock: Clock;
+  readonly #listener: (handled: Handled) => void;
+  readonly #sentAt: number;
+  #begunAt: number | undefined;
+  #isOver = false;
+
+  constructor(actor: ActorId, clock: Clock, listener: (handled: Handled) => void) {
+    this.#actor = actor;
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#sentAt = elapsed(clock);
+  }
+
+  /** Its turn begins. Work that has to wait for commits begins again after them. */
+  begun(): void {
+    this.#begunAt = elapsed(this.#clock);
+  }
+
+  /** It is committed, refused, or waits for the reply of a later turn. */
+  ended(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const now = elapsed(this.#clock);
+    const begunAt = this.#begunAt ?? now;
+    // The listener only observes: a call does not fail for it.
+    safeCall(
+      () => this.#listener({ actor: this.#actor, waitedMs: begunAt - this.#sentAt, ranMs: now - begunAt }),
+      () => undefined,
+    );
   }
 }

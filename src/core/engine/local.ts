@@ -70,7 +70,7 @@ import { KEY_MS, prune, type Pruned, type Pruning } from "./prune.ts";
 import { CellDirectory, CellTable } from "./cells.ts";
 import { isStopChildrenMessage, NO_ACTORS, Children } from "./children.ts";
 import { TimerService } from "./timers.ts";
-import { WaitForGraph } from "./wait-for-graph.ts";
+import { WaitForGraph } from "./work.ts";
 
 /** What `LocalEngine.start` takes. */
 export interface LocalOptions {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type ActorId, type Behaviour, DEFAULT_POLICY } from "../contract/index.ts";
 import { until } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
-import { WaitForGraph } from "./wait-for-graph.ts";
+import { WaitForGraph } from "./work.ts";
 
 const cycle = { name: "EngineError", code: "CYCLE" };
 

@@ -1,9 +1,19 @@
-// Owns: one run of an actor's work: its time limit, abort signal and context.
-// Does not own: the turn it ends with (cell.ts), calls that would wait in a circle (wait-for-graph.ts).
+// Owns: one run of an actor's work: its time limit, abort signal and context; which work waits for which actor, so that none waits in a
+// circle. Does not own: the turn it ends with (cell.ts).
 import { faults } from "../chain/internal.ts";
-import { EngineError } from "../contract/index.ts";
-import type { WaitForGraph } from "./wait-for-graph.ts";
-import type { ActorId, Clock, Context, Log, Outgoing, Past, Progress, Reply, Turn, Work } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Clock,
+  type Context,
+  EngineError,
+  type Log,
+  type Outgoing,
+  type Past,
+  type Progress,
+  type Reply,
+  type Turn,
+  type Work,
+} from "../contract/index.ts";
 import { safeCall } from "../contract/internal.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Job } from "./job.ts";
@@ -113,5 +123,36 @@ export class WorkRun implements Context {
 
   #throwIfOver(): void {
     if (this.#over) throw faults.turnOver(this.#id);
+  }
+}
+
+/** Which actor's work waits for a call to which other actor. A call that would close a cycle is refused (`CYCLE`) before it waits. */
+export class WaitForGraph {
+  readonly #targets = new Map<ActorId, Map<ActorId, number>>();
+
+  /** Returns a function that ends the wait. */
+  begin(from: ActorId, to: ActorId): () => void {
+    if (this.#reaches(to, from)) throw faults.cycle(from, to);
+    const targets = this.#targets.get(from) ?? new Map<ActorId, number>();
+    this.#targets.set(from, targets);
+    targets.set(to, (targets.get(to) ?? 0) + 1);
+    return () => {
+      const left = (targets.get(to) ?? 1) - 1;
+      if (left > 0) targets.set(to, left);
+      else targets.delete(to);
+      if (targets.size === 0 && this.#targets.get(from) === targets) this.#targets.delete(from);
+    };
+  }
+
+  #reaches(from: ActorId, goal: ActorId): boolean {
+    const seen = new Set<ActorId>();
+    const open = [from];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (next === goal) return true;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      for (const target of this.#targets.get(next)?.keys() ?? []) open.push(target);
+    }
+    return false;
   }
 }

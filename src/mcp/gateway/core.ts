@@ -7,7 +7,7 @@ import type { Method } from "./call.ts";
 import { Fault } from "./errors.ts";
 import type { SentEvents } from "./legacy/resumable-stream.ts";
 import type { Settings } from "./options.ts";
-import type { SilentCalls } from "./silent-calls.ts";
+import type { SilentCalls } from "./active-requests.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A stream that stays open until its client, or a drain, ends it. */

@@ -17,7 +17,7 @@ import {
 } from "../../core/contract/index.ts";
 import { InFlightMemoryBudget, Lru, peerOf, safeCall } from "../../core/contract/internal.ts";
 import { meta } from "../source/index.ts";
-import { PendingReplies, WorkCounter } from "./active-requests.ts";
+import { PendingReplies, SilentCalls, WorkCounter } from "./active-requests.ts";
 import { shapeInfo } from "./capabilities.ts";
 import { StreamConnection } from "./connection.ts";
 import { type Core, draining } from "./core.ts";
@@ -28,7 +28,6 @@ import { HttpRouter } from "./http-router.ts";
 import { SentEvents } from "./legacy/resumable-stream.ts";
 import { SessionHttp } from "./legacy/session-http.ts";
 import { type GatewayOptions, settle, type Settings } from "./options.ts";
-import { SilentCalls } from "./silent-calls.ts";
 import { LATEST_MODERN } from "./revision.ts";
 import { Tasks } from "./tasks.ts";
 

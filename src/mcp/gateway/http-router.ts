@@ -21,7 +21,7 @@ import { checkMethodHeader, joined } from "./modern/headers.ts";
 import { listen } from "./modern/listen.ts";
 import { type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
 import type { OutOfBandChannel } from "./progress.ts";
-import type { SilentCall } from "./silent-calls.ts";
+import type { SilentCall } from "./active-requests.ts";
 import { pieces } from "./result-shapes.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 

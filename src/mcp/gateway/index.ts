@@ -1,4 +1,4 @@
-export { clientResult } from "./client-result.ts";
+export { clientResult } from "./result-shapes.ts";
 export { createGateway } from "./gateway.ts";
 export type { FaultKind } from "./errors.ts";
 export type { Rate } from "../../core/contract/index.ts";

@@ -1,5 +1,5 @@
-// Owns: what reaches a client before the reply to its request: log messages and progress. Does not own: the reply, the event stream that a silent
-// call becomes (silent-calls.ts).
+// Owns: what reaches a client before the reply to its request: log messages and progress. Does not own: the reply, the event stream that a
+// silent call becomes (active-requests.ts).
 import { type JsonObject, isJsonObject, type Json, type Log, type LogLevel, type Progress } from "../../core/contract/index.ts";
 import type { ActiveRequest } from "./active-requests.ts";
 import { Fault } from "./errors.ts";

@@ -1,11 +1,11 @@
-// Owns: results as text: what an actor returned as the content of each revision, cache hints, and the reply around them. Does not own:
-// lists (list-pages.ts) and errors (errors.ts).
-import { type JsonObject, BLOB, CONTENT, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
-import { isBlob, isContent, memoize, wellFormed } from "../../core/contract/internal.ts";
+// Owns: results as text: what an actor returned as the content of each revision, cache hints, and the reply around them; the same for the
+// console. Does not own: lists (list-pages.ts) and errors (errors.ts).
+import { BLOB, CONTENT, isJsonObject, isList, type Json, type JsonObject, type ListName, type Reply } from "../../core/contract/index.ts";
+import { hasOwn, isBlob, isContent, memoize, tryParseJson, wellFormed } from "../../core/contract/internal.ts";
 import type { Members, SerialisedMembers } from "./call.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { CacheableMethod, Settings } from "./options.ts";
-import { has, type Revision } from "./revision.ts";
+import { has, LATEST_MODERN, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
 const NULL = `${TEXT_HEAD}"null"}]`;
@@ -203,4 +203,21 @@ export function cacheHints({ cacheHints: given, dialect }: Settings, method: str
   if (hint !== undefined) return hintOf(Math.max(0, Math.trunc(hint.ttlMs ?? 0)) || 0, hint.cacheScope ?? "private");
   if (!lasting || dialect.cachesNothing) return UNCACHED;
   return method === "server/discover" ? DISCOVERED : CATALOGUE;
+}
+
+/** The result in the newest revision of MCP. Undefined: it is an error there, or a question. */
+export function clientResult(list: ListName, reply: Reply, definition: JsonObject): JsonObject | undefined {
+  const members = membersOf(list, reply, definition);
+  const result = members === undefined ? undefined : tryParseJson(`{${members}}`);
+  if (!isJsonObject(result)) return undefined;
+  const meta = hasOwn(reply, "ok") && isContent(reply.ok) ? reply.ok["meta"] : undefined;
+  return meta === undefined ? result : { ...result, _meta: meta };
+}
+
+function membersOf(list: ListName, reply: Reply, definition: JsonObject): string | undefined {
+  if (!hasOwn(reply, "ok")) return list === "tools" && hasOwn(reply, "refused") ? toolError(reply.refused.message) : undefined;
+  if (list === "tools") return toolMembers(reply.ok, definition, LATEST_MODERN);
+  if (list === "prompts") return promptMembers(reply.ok, definition, LATEST_MODERN);
+  const { uri = definition["uriTemplate"] } = definition;
+  return resourceMembers(reply.ok, typeof uri === "string" ? uri : "", definition, LATEST_MODERN);
 }

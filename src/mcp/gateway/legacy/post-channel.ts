@@ -6,7 +6,7 @@ import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
 import { faultAnswer } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
-import type { SilentCall } from "../silent-calls.ts";
+import type { SilentCall } from "../active-requests.ts";
 import { pieces, wholeText } from "../result-shapes.ts";
 import { has } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChainEvent } from "./chain.ts";
-import { charactersIn, EventPages, newestWithin } from "./event-pages.ts";
+import { type ChainEvent, charactersIn, EventPages, newestWithin } from "./chain.ts";
 
 const events = (count: number, length: number): readonly ChainEvent[] =>
   Array.from({ length: count }, () => ({ id: "e", header: "h".repeat(100), body: "b".repeat(length) }));
